@@ -1,0 +1,18 @@
+# Compiler settings of every target of ours.
+add_library(dovetail_settings INTERFACE)
+target_compile_options(dovetail_settings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual
+  # The same sums on every machine: no fused multiply-add where the source has two operations.
+  -ffp-contract=off)
+# g++ 12 sees overlapping copies inside std::string where there are none (GCC bug 105329).
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(dovetail_settings INTERFACE -Wno-restrict)
+endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # std::stable_sort of libstdc++ 12 calls what the same library marks as deprecated.
+  target_compile_options(dovetail_settings INTERFACE -Wno-deprecated-declarations)
+endif()
+option(DOVETAIL_WARNINGS_AS_ERRORS "Fail on warnings" ON)
+if(DOVETAIL_WARNINGS_AS_ERRORS)
+  target_compile_options(dovetail_settings INTERFACE -Werror)
+endif()

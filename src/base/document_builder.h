@@ -1,0 +1,77 @@
+// Builds a Document from the events of a parser. Private to base.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/document.h"
+
+namespace dovetail::base {
+
+/// A place in a file, counted from 1.
+struct TextPlace {
+  int line = 1;
+  int column = 1;
+};
+
+/// Takes the values of a file in order. The first mistake is kept and everything after it ignored.
+class DocumentBuilder {
+ public:
+  explicit DocumentBuilder(std::string path) { document_.path_ = std::move(path); }
+
+  /// Each returns the number of the new value, by which share() can repeat it.
+  std::uint32_t add_null(TextPlace place);
+  std::uint32_t add_boolean(TextPlace place, std::string_view text);
+  std::uint32_t add_number(TextPlace place, std::string_view text);
+  std::uint32_t add_string(TextPlace place, std::string_view text);
+  std::uint32_t begin_list(TextPlace place);
+  std::uint32_t begin_map(TextPlace place);
+  /// Ends the innermost list or map.
+  void end();
+
+  /// Puts a value that is there already at this place too; an Error where it is a list or map that is still open.
+  void share(TextPlace place, std::uint32_t value);
+
+  void fail(TextPlace place, std::string message);
+  bool failed() const { return error_.has_value(); }
+
+  /// The document, or the first mistake. REQUIRES: a value was added and all lists and maps have ended, or failed().
+  Result<Document> finish() &&;
+
+ private:
+  using Kind = Document::Kind;
+  struct OpenValue {
+    std::uint32_t index;
+    std::size_t first_child;  ///< in pending_
+  };
+
+  std::uint32_t add(Kind kind, TextPlace place, std::string_view text);
+  std::uint32_t begin(Kind kind, TextPlace place);
+  /// Hands a value to the list or map that is open, or makes it the root.
+  void attach(std::uint32_t index, TextPlace place);
+  bool expects_key() const;
+  void check_duplicate_keys(std::uint32_t map);
+
+  Document document_;
+  std::vector<OpenValue> open_;
+  std::vector<std::uint32_t> pending_;  ///< children of the open values, the innermost last
+  std::optional<Error> error_;
+};
+
+/// The largest content that is parsed: lines and columns fit an int.
+inline constexpr std::size_t largest_content = (std::size_t{2} << 30) - 2;
+
+/// What is wrong with the characters of a file: empty, too large, control characters, not UTF-8. `accepted` names what an empty file
+/// should hold.
+Status check_text(std::string_view content, const std::string& path, std::string_view accepted);
+
+/// `content` without a byte order mark.
+std::string_view without_byte_order_mark(std::string_view content);
+
+/// Line and column of the byte at `offset`.
+TextPlace place_at(std::string_view content, std::size_t offset);
+
+}  // namespace dovetail::base

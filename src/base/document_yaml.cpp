@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <istream>
+#include <streambuf>
+
+#include "base/decimal.h"
+#include "base/document_builder.h"
+
+namespace dovetail::base {
+
+namespace {
+
+/// Where yaml-cpp stops: it guards the depth of its own calls, one for each level.
+constexpr int deepest_nesting = 499;
+
+/// A stream over characters that lie in memory, without a copy.
+class ViewBuffer : public std::streambuf {
+ public:
+  explicit ViewBuffer(std::string_view content) {
+    // The stream never writes; its interface only has no const.
+    char* begin = const_cast<char*>(content.data());
+    setg(begin, begin, begin + content.size());
+  }
+};
+
+/// The place of a mark, which counts from 0; unknown where yaml-cpp gives none.
+TextPlace place_of(const YAML::Mark& mark) {
+  if (mark.line < 0) return {.line = 0, .column = 0};
+  return {.line = mark.line + 1, .column = mark.column + 1};
+}
+
+/// Takes yaml-cpp's events. Plain scalars are null, true, false, a decimal, or else a string (the core schema without its other bases).
+class YamlReader : public YAML::EventHandler {
+ public:
+  explicit YamlReader(std::string path) : builder_(std::move(path)) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1) {
+      builder_.fail(place_of(mark), "something follows the end of the file's value; accepted: one YAML document a file");
+    }
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { remember(anchor, builder_.add_null(place_of(mark))); }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    // After a mistake anchors are no longer remembered.
+    if (!builder_.failed()) builder_.share(place_of(mark), anchors_[anchor]);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+    const TextPlace place = place_of(mark);
+    if (tag == "!") {
+      remember(anchor, builder_.add_string(place, value));
+    } else if (check_tag(place, tag)) {
+      remember(anchor, add_plain(place, value));
+    }
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    check_tag(place_of(mark), tag);
+    remember(anchor, builder_.begin_list(place_of(mark)));
+  }
+  void OnSequenceEnd() override { builder_.end(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+    check_tag(place_of(mark), tag);
+    remember(anchor, builder_.begin_map(place_of(mark)));
+  }
+  void OnMapEnd() override { builder_.end(); }
+
+  DocumentBuilder& builder() { return builder_; }
+
+ private:
+  bool check_tag(TextPlace place, const std::string& tag) {
+    if (tag.empty() || tag == "?") return true;
+    builder_.fail(place, fmt::format("the tag {}; accepted: values without tags", quote(tag)));
+    return false;
+  }
+  std::uint32_t add_plain(TextPlace place, const std::string& value) {
+    if (value == "true" || value == "false") return builder_.add_boolean(place, value);
+    if (is_decimal(value)) return builder_.add_number(place, value);
+    return builder_.add_string(place, value);
+  }
+  /// yaml-cpp numbers the anchors from 1; 0 is none.
+  void remember(YAML::anchor_t anchor, std::uint32_t value) {
+    if (anchor == 0) return;
+    if (anchors_.size() <= anchor) anchors_.resize(anchor + 1);
+    anchors_[anchor] = value;
+  }
+
+  DocumentBuilder builder_;
+  std::vector<std::uint32_t> anchors_;
+  int documents_ = 0;
+};
+
+/// Stands before what the reader found: events that lead to a syntax error may not be what the user meant.
+Error syntax_error(const std::string& path, const YAML::Mark& mark, std::string message) {
+  const TextPlace place = place_of(mark);
+  return Error{.failure = Failure::bad_input, .path = path, .line = place.line, .column = place.column, .message = std::move(message)};
+}
+
+/// Hands all documents of the content to the reader; how many there were. Throws what yaml-cpp throws.
+int read_documents(std::string_view content, YamlReader& reader) {
+  ViewBuffer buffer(content);
+  std::istream stream(&buffer);
+  YAML::Parser parser(stream);
+  int documents = 0;
+  while (!reader.builder().failed() && parser.HandleNextDocument(reader)) ++documents;
+  return documents;
+}
+
+}  // namespace
+
+Result<Document> parse_yaml(std::string_view content, const std::string& path) {
+  DOVETAIL_CHECK(check_text(content, path, "a YAML or JSON document"));
+  YamlReader reader(path);
+  try {
+    const int documents = read_documents(without_byte_order_mark(content), reader);
+    if (documents == 0) reader.builder().fail({}, "the file holds no value; accepted: a YAML or JSON document");
+  } catch (const YAML::DeepRecursion& exception) {
+    return syntax_error(path, exception.mark,
+                        fmt::format("lists and maps are nested too deep; accepted: at most {} levels", deepest_nesting));
+  } catch (const YAML::Exception& exception) {
+    return syntax_error(path, exception.mark, fmt::format("not valid YAML: {}; accepted: YAML 1.2 or JSON", exception.msg));
+  }
+  return std::move(reader.builder()).finish();
+}
+
+}  // namespace dovetail::base

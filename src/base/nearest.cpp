@@ -1,0 +1,50 @@
+#include "base/nearest.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace dovetail::base {
+namespace {
+
+/// How many letters to insert, delete, replace or exchange with their neighbour (optimal string alignment), row by row.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last;
+  std::vector<std::size_t> last(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::vector<std::size_t> row(b.size() + 1, i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      row[j + 1] = std::min({last[j] + (a[i] == b[j] ? 0 : 1), row[j] + 1, last[j + 1] + 1});
+      const bool exchanged = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+      if (exchanged) row[j + 1] = std::min(row[j + 1], before_last[j - 1] + 1);
+    }
+    before_last = std::exchange(last, std::move(row));
+  }
+  return last.back();
+}
+
+}  // namespace
+
+std::string_view nearest_name(std::string_view name, const std::vector<std::string_view>& candidates) {
+  constexpr std::size_t longest_name = 100;
+  if (name.size() > longest_name) return {};
+  std::string_view nearest;
+  std::size_t least = longest_name;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t allowed = std::max<std::size_t>(1, std::max(name.size(), candidate.size()) / 3);
+    if (distance > allowed || distance >= least) continue;
+    least = distance;
+    nearest = candidate;
+  }
+  return nearest;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& candidates) {
+  const std::string_view nearest = nearest_name(name, candidates);
+  if (nearest.empty()) return {};
+  return "; did you mean '" + std::string(nearest) + "'?";
+}
+
+}  // namespace dovetail::base

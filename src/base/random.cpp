@@ -1,0 +1,100 @@
+#include "base/random.h"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+
+#include "base/assert.h"
+
+namespace dovetail::base {
+
+namespace {
+
+// ln(c) of the centres c = i / 128 for m in [0.7, 1.42]: close enough that six terms of a series reach the last bit.
+constexpr int centres_per_one = 128;
+constexpr int first_centre = 90;
+constexpr int last_centre = 182;
+constexpr double ln_2 = 0.69314718055994530942;
+
+/// ln(c) = 2 artanh((c - 1) / (c + 1)).
+constexpr double ln_of_centre(int centre) {
+  const double c = static_cast<double>(centre) / centres_per_one;
+  const double z = (c - 1.0) / (c + 1.0);
+  double sum = 0.0;
+  double power = z;
+  for (int odd = 1; odd < 40; odd += 2) {
+    sum += power / odd;
+    power *= z * z;
+  }
+  return 2.0 * sum;
+}
+
+constexpr auto ln_table = [] {
+  std::array<double, last_centre - first_centre + 1> table{};
+  for (int centre = first_centre; centre <= last_centre; ++centre) {
+    table[static_cast<std::size_t>(centre - first_centre)] = ln_of_centre(centre);
+  }
+  return table;
+}();
+
+/// ln(1 + r) for |r| < 0.006.
+double ln_near_one(double r) {
+  return r * (1.0 - r * (1.0 / 2.0 - r * (1.0 / 3.0 - r * (1.0 / 4.0 - r * (1.0 / 5.0 - r * (1.0 / 6.0 - r / 7.0))))));
+}
+
+/// ln(m) for m in [0.7, 1.42].
+double ln_of_mantissa(double m) {
+  // Which of two neighbouring centres is taken does not matter.
+  const int centre = static_cast<int>(m * centres_per_one + 0.5);  // NOLINT(bugprone-incorrect-roundings)
+  const double c = static_cast<double>(centre) / centres_per_one;
+  return ln_table[static_cast<std::size_t>(centre - first_centre)] + ln_near_one((m - c) / c);
+}
+
+}  // namespace
+
+Random::Random(std::uint64_t seed, std::uint64_t stream) {
+  // SplitMix64 from a state in which seed and stream have both been scattered, so that neighbours share nothing.
+  std::uint64_t state = scatter(scatter(seed) + stream);
+  for (std::uint64_t& word : state_) {
+    word = scatter(state);
+    state += 0x9E3779B97F4A7C15ULL;
+  }
+}
+
+std::uint64_t Random::next() {
+  const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
+  const std::uint64_t shifted = state_[1] << 17;
+  state_[2] ^= state_[0];
+  state_[3] ^= state_[1];
+  state_[1] ^= state_[2];
+  state_[0] ^= state_[3];
+  state_[2] ^= shifted;
+  state_[3] = std::rotl(state_[3], 45);
+  return result;
+}
+
+std::uint32_t Random::below(std::uint32_t bound) {
+  DOVETAIL_ASSERT(bound > 0);
+  std::uint64_t product = (next() >> 32) * bound;
+  if (static_cast<std::uint32_t>(product) < bound) {
+    const std::uint32_t rejected = (0U - bound) % bound;
+    while (static_cast<std::uint32_t>(product) < rejected) product = (next() >> 32) * bound;
+  }
+  return static_cast<std::uint32_t>(product >> 32);
+}
+
+double Random::unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+
+double Random::negative_log_unit() {
+  // The uniform is n * 2^-53 with n odd, so neither 0 nor 1; n = m * 2^exponent with m in [0.7, 1.42].
+  const std::uint64_t n = ((next() >> 12) << 1) | 1;
+  int exponent = static_cast<int>(std::bit_width(n)) - 1;
+  double m = static_cast<double>(n) / static_cast<double>(std::uint64_t{1} << exponent);
+  if (m > 1.41) {
+    m /= 2.0;
+    ++exponent;
+  }
+  return (53 - exponent) * ln_2 - ln_of_mantissa(m);
+}
+
+}  // namespace dovetail::base

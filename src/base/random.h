@@ -1,0 +1,34 @@
+// Random numbers that are the same on every machine: own generators, no libm, no implementation-defined distribution.
+#pragma once
+
+#include <cstdint>
+
+namespace dovetail::base {
+
+/// SplitMix64's finalizer (Steele, Lea, Flood 2014): a bijection that scatters 64 bits. For keys of counter-based draws.
+constexpr std::uint64_t scatter(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31);
+}
+
+/// xoshiro256** (Blackman, Vigna 2018), one independent stream for every (seed, stream).
+class Random {
+ public:
+  Random(std::uint64_t seed, std::uint64_t stream);
+
+  std::uint64_t next();
+  /// Uniform in [0, bound), exactly (Lemire 2019). REQUIRES: bound > 0.
+  std::uint32_t below(std::uint32_t bound);
+  /// Uniform in [0, 1), 53 bits.
+  double unit();
+  /// -ln of a uniform in (0, 1): the threshold of a Metropolis step ("accept when the loss is below T times this").
+  /// From a table and IEEE +, -, *, / only, within 1e-12 of the true value.
+  double negative_log_unit();
+
+ private:
+  std::uint64_t state_[4];
+};
+
+}  // namespace dovetail::base

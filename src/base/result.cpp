@@ -1,0 +1,20 @@
+#include "base/result.h"
+
+namespace dovetail::base {
+
+std::string to_text(const Error& error) {
+  std::string text = error.path;
+  if (error.line > 0) {
+    if (!text.empty()) text += ':';
+    text += std::to_string(error.line);
+    if (error.column > 0) text += ':' + std::to_string(error.column);
+  }
+  if (!text.empty()) text += ": ";
+  return text + error.message;
+}
+
+Error bad_input(std::string message) {
+  return Error{.failure = Failure::bad_input, .path = {}, .line = 0, .column = 0, .message = std::move(message)};
+}
+
+}  // namespace dovetail::base

@@ -1,0 +1,89 @@
+#include "base/utf8.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dovetail::base {
+
+namespace {
+
+bool is_refused_control(char c) {
+  const auto code = static_cast<unsigned char>(c);
+  return (code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7F;
+}
+
+/// Whether YAML takes the character for a line break or leaves it out: control characters, NEL, LS, PS, the byte order mark.
+bool is_escaped(char32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 || code == 0xFEFF;
+}
+
+/// The code point of a sound UTF-8 character.
+char32_t decode(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character.front());
+  if (character.size() == 1) return lead;
+  char32_t code = lead & (0x7FU >> character.size());
+  for (const char c : character.substr(1)) code = (code << 6U) | (static_cast<unsigned char>(c) & 0x3FU);
+  return code;
+}
+
+}  // namespace
+
+std::size_t utf8_length(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto byte = [&](std::size_t i) -> unsigned { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80U) return 1;
+  if (lead >= 0xC2U && lead <= 0xDFU) return continues(1) ? 2 : 0;
+  if (lead >= 0xE0U && lead <= 0xEFU) {
+    // Neither longer than needed nor half of a surrogate pair.
+    const bool allowed = !(lead == 0xE0U && byte(1) < 0xA0U) && !(lead == 0xEDU && byte(1) > 0x9FU);
+    return allowed && continues(1) && continues(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0U && lead <= 0xF4U) {
+    const bool allowed = !(lead == 0xF0U && byte(1) < 0x90U) && !(lead == 0xF4U && byte(1) > 0x8FU);
+    return allowed && continues(1) && continues(2) && continues(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+Status check_characters(std::string_view content, const std::string& path) {
+  int line = 1;
+  std::size_t line_begin = 0;
+  for (std::size_t i = 0; i < content.size();) {
+    const auto error = [&](std::string_view what) {
+      return Error{Failure::bad_input, path, line, static_cast<int>(i - line_begin) + 1, fmt::format("{}; accepted: text in UTF-8", what)};
+    };
+    const auto code = static_cast<unsigned char>(content[i]);
+    if (is_refused_control(content[i])) return error(fmt::format("control character 0x{:02X}", code));
+    const std::size_t length = utf8_length(content.substr(i, 4));
+    if (length == 0) return error(fmt::format("byte 0x{:02X} is not UTF-8", code));
+    i += length;
+    if (code != '\n') continue;
+    ++line;
+    line_begin = i;
+  }
+  return {};
+}
+
+std::string json_string(std::string_view text) {
+  std::string quoted = "\"";
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(text.substr(i, 4));
+    const std::string_view character = text.substr(i, std::max<std::size_t>(length, 1));
+    if (length == 0) {
+      quoted += "\uFFFD";
+    } else if (character == "\"" || character == "\\") {
+      quoted += fmt::format("\\{}", character);
+    } else if (const char32_t code = decode(character); is_escaped(code)) {
+      quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(code));
+    } else {
+      quoted += character;
+    }
+    i += character.size();
+  }
+  return quoted + "\"";
+}
+
+}  // namespace dovetail::base

@@ -1,0 +1,20 @@
+#include "base/assert.h"
+
+#include <gtest/gtest.h>
+
+namespace dovetail::base {
+namespace {
+
+TEST(Assert, LetsTruePass) {
+  int evaluations = 0;
+  DOVETAIL_ASSERT(++evaluations == 1);
+  EXPECT_EQ(evaluations, 1);
+}
+
+TEST(AssertDeathTest, NamesTheConditionAndItsPlaceInEveryBuild) {
+  const int two = 2;
+  EXPECT_DEATH(DOVETAIL_ASSERT(two == 3), "internal error: two == 3 is false at .*assert_test.cpp:[0-9]+");
+}
+
+}  // namespace
+}  // namespace dovetail::base

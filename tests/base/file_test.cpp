@@ -1,0 +1,167 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+namespace dovetail::base {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Each test has an empty folder of its own.
+class File : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/dovetail-file-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
+  std::vector<std::string> names_in_folder() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    return names;
+  }
+  static mode_t mode_of(const std::string& path) {
+    struct stat facts{};
+    EXPECT_EQ(::stat(path.c_str(), &facts), 0);
+    return facts.st_mode & 07777;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(File, IsReadAsItWasWritten) {
+  const std::string content = std::string("a\0b\n", 4) + std::string(1 << 20, 'x');
+  ASSERT_TRUE(write_file(in_folder("new"), content).ok());
+  EXPECT_EQ(read_file(in_folder("new")).value(), content);
+  ASSERT_TRUE(write_file(in_folder("new"), "").ok());
+  EXPECT_EQ(read_file(in_folder("new")).value(), "");
+  EXPECT_THAT(names_in_folder(), testing::ElementsAre("new"));
+}
+
+TEST_F(File, ThatIsMissingIsAnError) {
+  const Error error = read_file(in_folder("missing")).error();
+  EXPECT_EQ(error.failure, Failure::io);
+  EXPECT_EQ(to_text(error), in_folder("missing") + ": cannot be read: No such file or directory");
+  EXPECT_EQ(read_file(folder_.string()).error().message, "cannot be read: Is a directory");
+}
+
+TEST_F(File, InAMissingFolderCannotBeWritten) {
+  const Error error = write_file(in_folder("no/where"), "x").error();
+  EXPECT_EQ(error.failure, Failure::io);
+  EXPECT_EQ(to_text(error), in_folder("no/where") + ": cannot be written: No such file or directory");
+  EXPECT_EQ(write_file(folder_.string(), "x").error().message, "cannot be written: Is a directory");
+}
+
+TEST_F(File, NewOneFollowsTheUmask) {
+  const mode_t before = ::umask(027);
+  const bool written = write_file(in_folder("new"), "x").ok();
+  ::umask(before);
+  ASSERT_TRUE(written);
+  EXPECT_EQ(mode_of(in_folder("new")), 0640U);
+}
+
+TEST_F(File, ReplacedOneKeepsItsMode) {
+  ASSERT_TRUE(write_file(in_folder("old"), "old").ok());
+  ASSERT_EQ(::chmod(in_folder("old").c_str(), 0604), 0);
+  ASSERT_TRUE(write_file(in_folder("old"), "new").ok());
+  EXPECT_EQ(mode_of(in_folder("old")), 0604U);
+  EXPECT_EQ(read_file(in_folder("old")).value(), "new");
+}
+
+TEST_F(File, IsReplacedAsAWhole) {
+  // Who has the old file open keeps reading the old content.
+  ASSERT_TRUE(write_file(in_folder("file"), "old content").ok());
+  const int reader = ::open(in_folder("file").c_str(), O_RDONLY);
+  ASSERT_GE(reader, 0);
+  ASSERT_TRUE(write_file(in_folder("file"), "new").ok());
+  char buffer[32];
+  const ssize_t got = ::read(reader, buffer, sizeof buffer);
+  ::close(reader);
+  EXPECT_EQ(std::string(buffer, static_cast<std::size_t>(got)), "old content");
+}
+
+TEST_F(File, BehindALinkIsWrittenAndTheLinkStays) {
+  std::filesystem::create_directory(in_folder("inner"));
+  std::filesystem::create_symlink("inner/target", in_folder("link"));
+  std::filesystem::create_symlink("link", in_folder("link-to-link"));
+  ASSERT_TRUE(write_file(in_folder("link-to-link"), "first").ok());
+  EXPECT_EQ(read_file(in_folder("inner/target")).value(), "first");
+  ASSERT_TRUE(write_file(in_folder("link"), "second").ok());
+  EXPECT_EQ(read_file(in_folder("inner/target")).value(), "second");
+  EXPECT_TRUE(std::filesystem::is_symlink(in_folder("link")));
+  EXPECT_TRUE(std::filesystem::is_symlink(in_folder("link-to-link")));
+}
+
+TEST_F(File, BehindACircleOfLinksIsAnError) {
+  std::filesystem::create_symlink("b", in_folder("a"));
+  std::filesystem::create_symlink("a", in_folder("b"));
+  EXPECT_THAT(write_file(in_folder("a"), "x").error().message, HasSubstr("symbolic links"));
+}
+
+TEST_F(File, ThatIsAPipeIsWrittenDirectly) {
+  ASSERT_EQ(::mkfifo(in_folder("pipe").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = read_file(in_folder("pipe")).value(); });
+  const Status status = write_file(in_folder("pipe"), "through the pipe");
+  reader.join();
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(got, "through the pipe");
+  EXPECT_TRUE(std::filesystem::is_fifo(in_folder("pipe")));
+  EXPECT_TRUE(write_file("/dev/null", "x").ok());
+}
+
+TEST_F(File, OnAFullDeviceIsAnError) {
+  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
+  EXPECT_EQ(to_text(write_file("/dev/full", "x").error()), "/dev/full: cannot be written: No space left on device");
+}
+
+TEST_F(File, ThatCannotBeFinishedLeavesNothing) {
+  // The rename fails: a file cannot take the place of a folder.
+  std::filesystem::create_directory(in_folder("folder"));
+  EXPECT_FALSE(write_file(in_folder("folder"), "x").ok());
+  std::filesystem::remove(in_folder("folder"));
+  EXPECT_THAT(names_in_folder(), IsEmpty());
+}
+
+TEST_F(File, ProtectedFromWritingStays) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everything";
+  ASSERT_TRUE(write_file(in_folder("old"), "old").ok());
+  ASSERT_EQ(::chmod(in_folder("old").c_str(), 0444), 0);
+  EXPECT_EQ(write_file(in_folder("old"), "new").error().message, "cannot be written: Permission denied");
+  EXPECT_EQ(read_file(in_folder("old")).value(), "old");
+}
+
+TEST_F(File, DashIsAStandardStream) {
+  EXPECT_EQ(display_path("-"), "<stdin>");
+  EXPECT_EQ(display_path("a/b"), "a/b");
+  testing::internal::CaptureStdout();
+  EXPECT_TRUE(write_file("-", "to stdout").ok());
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "to stdout");
+}
+
+TEST_F(File, DashReadsStandardInput) {
+  ASSERT_TRUE(write_file(in_folder("input"), "from stdin").ok());
+  const int saved = ::dup(STDIN_FILENO);
+  const int input = ::open(in_folder("input").c_str(), O_RDONLY);
+  ASSERT_GE(::dup2(input, STDIN_FILENO), 0);
+  const Result<std::string> content = read_file("-");
+  ::dup2(saved, STDIN_FILENO);
+  ::close(saved);
+  ::close(input);
+  EXPECT_EQ(content.value(), "from stdin");
+}
+
+}  // namespace
+}  // namespace dovetail::base

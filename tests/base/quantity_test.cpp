@@ -1,0 +1,97 @@
+#include "base/quantity.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace dovetail::base {
+namespace {
+
+std::int64_t ticks(std::string_view text, TimeUnit unit) { return parse_time(text, unit, FineDigits::round_half_up).value().count(); }
+
+std::string time_error(std::string_view text, TimeUnit unit, FineDigits fine_digits = FineDigits::round_half_up) {
+  return parse_time(text, unit, fine_digits).error().message;
+}
+
+TEST(TimeUnit, NamesGoBothWays) {
+  for (const TimeUnit unit : {TimeUnit::tick, TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns}) {
+    EXPECT_EQ(time_unit_named(name_of(unit)), unit);
+  }
+  EXPECT_EQ(time_unit_named("sec"), std::nullopt);
+  EXPECT_EQ(ticks_per(TimeUnit::tick), 1);
+  EXPECT_EQ(ticks_per(TimeUnit::ns), 1);
+  EXPECT_EQ(ticks_per(TimeUnit::us), 1000);
+  EXPECT_EQ(ticks_per(TimeUnit::ms), 1'000'000);
+  EXPECT_EQ(ticks_per(TimeUnit::s), 1'000'000'000);
+}
+
+TEST(ParseTime, IsExact) {
+  EXPECT_EQ(ticks("2", TimeUnit::tick), 2);
+  EXPECT_EQ(ticks("2.0", TimeUnit::tick), 2);
+  EXPECT_EQ(ticks("2e3", TimeUnit::tick), 2000);
+  EXPECT_EQ(ticks("0.1", TimeUnit::s), 100'000'000);
+  EXPECT_EQ(ticks("1e-3", TimeUnit::s), 1'000'000);
+  EXPECT_EQ(ticks("1.000000001", TimeUnit::s), 1'000'000'001);
+  EXPECT_EQ(ticks("1.5", TimeUnit::us), 1500);
+  EXPECT_EQ(ticks("1000000", TimeUnit::s), largest_time);
+}
+
+TEST(ParseTime, RoundsHalfUpOrRefusesFinerDigits) {
+  EXPECT_EQ(ticks("0.5", TimeUnit::ns), 1);
+  EXPECT_EQ(ticks("0.4999", TimeUnit::ns), 0);
+  EXPECT_EQ(ticks("1.2345", TimeUnit::us), 1235);
+  EXPECT_EQ(time_error("1.2345", TimeUnit::us, FineDigits::refuse), "has digits finer than one ns; accepted: at most 3 decimals");
+  EXPECT_EQ(time_error("0.5", TimeUnit::ns, FineDigits::refuse), "has digits finer than one ns; accepted: a whole number");
+  EXPECT_EQ(parse_time("1.2340", TimeUnit::us, FineDigits::refuse).value(), Ticks(1234));
+}
+
+TEST(ParseTime, SaysWhatIsWrong) {
+  EXPECT_EQ(time_error("x", TimeUnit::s), "is not a number; accepted: a number from 0 to 1000000 s");
+  EXPECT_EQ(time_error("-1", TimeUnit::s), "is negative; accepted: a number from 0 to 1000000 s");
+  EXPECT_EQ(time_error("-1e-30", TimeUnit::s), "is negative; accepted: a number from 0 to 1000000 s");
+  const std::string no_whole = "is not a whole number of ticks; accepted: a whole number, or a time_unit of s, ms, us or ns";
+  EXPECT_EQ(time_error("1.5", TimeUnit::tick), no_whole);
+  EXPECT_EQ(time_error("1.5", TimeUnit::tick, FineDigits::refuse), no_whole);
+  EXPECT_EQ(time_error("1000000000000001", TimeUnit::tick), "is more than the largest time accepted, 1000000000000000 tick");
+  EXPECT_EQ(time_error("1000000.0000000001", TimeUnit::s), "is more than the largest time accepted, 1000000 s");
+  EXPECT_EQ(time_error("1e99", TimeUnit::ms), "is more than the largest time accepted, 1000000000 ms");
+}
+
+TEST(ParseMemory, HasUpToSixDecimals) {
+  EXPECT_EQ(parse_memory("1.64").value(), Memory(1'640'000));
+  EXPECT_EQ(parse_memory("0.000001").value(), Memory(1));
+  EXPECT_EQ(parse_memory("0.0000010000").value(), Memory(1));
+  EXPECT_EQ(parse_memory("1e-6").value(), Memory(1));
+  EXPECT_EQ(parse_memory("0.0000005").error().message, "has more than six decimals; accepted: at most six");
+  EXPECT_EQ(parse_memory("-1").error().message, "is negative; accepted: a number from 0 to 1000000000000");
+  EXPECT_EQ(parse_memory("many").error().message, "is not a number; accepted: a number from 0 to 1000000000000");
+  EXPECT_EQ(parse_memory("1000000000000.000001").error().message, "is more than the largest amount accepted, 1000000000000");
+}
+
+TEST(ParseTime, GoesAsFarAsTheCallerSays) {
+  constexpr std::int64_t limit = 4'000'000'000'000'000'000;
+  EXPECT_EQ(parse_time("4e18", TimeUnit::tick, FineDigits::refuse, limit).value(), Ticks(limit));
+  EXPECT_EQ(parse_time("4000000000000000001", TimeUnit::tick, FineDigits::refuse, limit).error().message,
+            "is more than the largest time accepted, 4000000000000000000 tick");
+  EXPECT_EQ(parse_memory("4e12", limit).value(), Memory(limit));
+  EXPECT_EQ(parse_memory("4000000000000.1", limit).error().message, "is more than the largest amount accepted, 4000000000000");
+}
+
+TEST(Format, IsTheShortestExactDecimal) {
+  EXPECT_EQ(format_time(Ticks(225), TimeUnit::tick), "225");
+  EXPECT_EQ(format_time(Ticks(2500), TimeUnit::us), "2.5");
+  EXPECT_EQ(format_time(Ticks(1), TimeUnit::s), "0.000000001");
+  EXPECT_EQ(format_time(Ticks(-1500), TimeUnit::us), "-1.5");
+  EXPECT_EQ(format_memory(Memory(15'600'000)), "15.6");
+  EXPECT_EQ(format_memory(Memory(0)), "0");
+  EXPECT_EQ(format_memory(Memory(std::numeric_limits<std::int64_t>::min())), "-9223372036854.775808");
+}
+
+RC_GTEST_PROP(Format, IsReadBackTheSame, ()) {
+  const auto count = *rc::gen::inRange<std::int64_t>(0, largest_time + 1);
+  const auto unit = *rc::gen::element(TimeUnit::tick, TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns);
+  RC_ASSERT(parse_time(format_time(Ticks(count), unit), unit, FineDigits::refuse).value() == Ticks(count));
+  RC_ASSERT(parse_memory(format_memory(Memory(count))).value() == Memory(count));
+}
+
+}  // namespace
+}  // namespace dovetail::base

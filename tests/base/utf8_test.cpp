@@ -1,0 +1,40 @@
+#include "base/utf8.h"
+
+#include <gtest/gtest.h>
+
+#include "base/document.h"
+
+namespace dovetail::base {
+namespace {
+
+TEST(Utf8, KnowsTheLengthOfACharacter) {
+  EXPECT_EQ(utf8_length("a"), 1U);
+  EXPECT_EQ(utf8_length("\xC3\xA9"), 2U);
+  EXPECT_EQ(utf8_length("\xE2\x82\xAC"), 3U);
+  EXPECT_EQ(utf8_length("\xF0\x9F\x98\x80"), 4U);
+  EXPECT_EQ(utf8_length(std::string_view("\0", 1)), 1U);
+}
+
+TEST(Utf8, RefusesBrokenCharacters) {
+  const char* broken[] = {
+      "", "\x80", "\xC3", "\xC3(", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xE2\x82", "\xF0\x80\x80\x80", "\xF4\x90\x80\x80", "\xFF"};
+  for (const char* text : broken) EXPECT_EQ(utf8_length(text), 0U) << text;
+}
+
+TEST(JsonString, Escapes) {
+  EXPECT_EQ(json_string("actor"), "\"actor\"");
+  EXPECT_EQ(json_string("a\"b\\c"), R"("a\"b\\c")");
+  EXPECT_EQ(json_string("a\nb\x7F"), R"("a\u000Ab\u007F")");
+  EXPECT_EQ(json_string("\xC2\x85\xE2\x80\xA8\xEF\xBB\xBF"), R"("\u0085\u2028\uFEFF")");
+  EXPECT_EQ(json_string("\xE2\x82\xAC"), "\"\xE2\x82\xAC\"");
+  EXPECT_EQ(json_string("\xFFx"), "\"\xEF\xBF\xBDx\"");
+}
+
+TEST(JsonString, IsReadBackByJsonAndYaml) {
+  const std::string text = "a \"b\" \\ \xC2\x85 \xE2\x80\xA8 \xEF\xBB\xBF : # \xF0\x9F\x98\x80 \t\n";
+  EXPECT_EQ(parse_json(json_string(text), "x")->root().text(), text);
+  EXPECT_EQ(parse_yaml(json_string(text), "x")->root().text(), text);
+}
+
+}  // namespace
+}  // namespace dovetail::base
