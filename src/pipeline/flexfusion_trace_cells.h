@@ -1,0 +1,44 @@
+// Inside the reader of FlexFusion traces: the cells of a trace, and the problem that they are of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "pipeline/problem.h"
+#include "pipeline/schedule_file.h"
+
+namespace dovetail::pipeline {
+
+/// One `[model, microbatch, stage, start, end, activation]` as it stands in the file.
+struct TraceCell {
+  int pipeline = 0;
+  int microbatch = 0;
+  int stage = 0;  ///< 0 ... 2S-1
+  Ticks start;
+  Ticks end;
+  Memory held;  ///< on the device after the op
+  Place place;
+  Place pipeline_place;
+  Place microbatch_place;
+  Place stage_place;
+};
+
+/// What the text of a trace says.
+struct Trace {
+  std::vector<std::vector<TraceCell>> devices;
+  std::vector<Place> device_places;  ///< of each line
+  Claims claims;                     ///< of the block `Ours:`
+  Place makespan_place;
+  Place peak_activation_place;
+};
+
+/// Reads the text; times are decimals of `unit`, or ticks where no problem says which.
+base::Result<Trace> parse_trace_cells(std::string_view content, const std::string& path, std::optional<TimeUnit> unit);
+
+/// The problem that the cells are a schedule of, its models called model0, model1, ...
+base::Result<Problem> infer_problem(const Trace& trace, const std::string& path);
+
+}  // namespace dovetail::pipeline

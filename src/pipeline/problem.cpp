@@ -1,0 +1,172 @@
+#include "pipeline/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace dovetail::pipeline {
+namespace {
+
+bool all_in(const std::vector<Ticks>& times, std::int64_t least) {
+  return std::all_of(times.begin(), times.end(),
+                     [least](Ticks time) { return time.count() >= least && time.count() <= base::largest_time; });
+}
+
+bool all_in_range(const std::vector<Memory>& amounts) {
+  return std::all_of(amounts.begin(), amounts.end(),
+                     [](Memory amount) { return amount.count() >= 0 && amount.count() <= base::largest_memory; });
+}
+
+std::optional<std::string> find_size_fault(const Model& model, int devices) {
+  const std::size_t stages = model.forward.size();
+  if (stages == 0) return "has no stages";
+  if (model.microbatches < 1 || model.minibatches < 1) return "needs at least one micro-batch and one mini-batch";
+  if (model.replicas.empty()) return "has no replicas";
+  for (const auto& replica : model.replicas) {
+    if (replica.size() != stages) return "has a replica whose number of devices is not its number of stages";
+    for (const DeviceId device : replica)
+      if (device.value < 0 || device.value >= devices) return fmt::format("has a stage on device {}, which does not exist", device.value);
+  }
+  const auto per_stage = [stages](std::size_t size) { return size == stages; };
+  if (!per_stage(model.backward.size()) || !per_stage(model.activation.size()) || !per_stage(model.step.size()))
+    return "needs backward, activation and step for each stage";
+  if (model.weight_gradient.size() != model.weight_activation.size() || (model.split() && !per_stage(model.weight_gradient.size())))
+    return "needs weight_gradient and weight_activation for each stage, or neither";
+  if (model.transfer_forward.size() != stages - 1 || model.transfer_backward.size() != stages - 1)
+    return "needs a transfer for each boundary between stages";
+  return std::nullopt;
+}
+
+std::optional<std::string> find_value_fault(const Model& model) {
+  if (!all_in(model.forward, 1) || !all_in(model.backward, 1) || !all_in(model.weight_gradient, 1))
+    return "has an op that lasts less than one tick, or too long";
+  if (!all_in(model.transfer_forward, 0) || !all_in(model.transfer_backward, 0) || !all_in(model.step, 0))
+    return "has a negative transfer or step, or one too long";
+  if (!all_in_range(model.activation) || !all_in_range(model.weight_activation)) return "has a negative activation, or one too large";
+  for (std::size_t stage = 0; stage < model.weight_activation.size(); ++stage)
+    if (model.weight_activation[stage] > model.activation[stage]) return "has a weight_activation larger than its activation";
+  return std::nullopt;
+}
+
+std::string_view describe(Limit limit) {
+  switch (limit) {
+    case Limit::ops:
+      return "more than 16777216 ops";
+    case Limit::step_dependencies:
+      return "more than 33554432 dependencies of optimizer steps";
+    case Limit::time:
+      return "times that are too long to be added up";
+    case Limit::activation:
+      break;
+  }
+  return "activations that are too large to be added up";
+}
+
+/// `sum` + `amount` * `times` where that is at most `limit`, else one more than it. REQUIRES: none is negative, `sum` <= `limit`.
+std::int64_t add_within(std::int64_t limit, std::int64_t sum, std::int64_t amount, std::int64_t times) {
+  return times > 0 && amount > (limit - sum) / times ? limit + 1 : sum + amount * times;
+}
+
+/// Adds each of `amounts`, `times` times, to `sum`; stays beyond the limit once it is.
+template <class Amount>
+void add_amounts(std::int64_t& sum, const std::vector<Amount>& amounts, std::int64_t times) {
+  for (const Amount amount : amounts)
+    if (sum <= largest_sum) sum = add_within(largest_sum, sum, amount.count(), times);
+}
+
+}  // namespace
+
+bool Model::has_steps() const {
+  return minibatches > 1 || std::any_of(step.begin(), step.end(), [](Ticks time) { return time.count() > 0; });
+}
+
+Ticks Model::whole_backward(std::size_t stage) const { return split() ? backward[stage] + weight_gradient[stage] : backward[stage]; }
+
+bool is_model_name(std::string_view name) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+  return !name.empty() && std::none_of(name.begin(), name.end(), is_control);
+}
+
+std::int64_t count_ops(const Problem& problem) {
+  std::int64_t count = 0;
+  for (const Model& model : problem.models) {
+    const std::int64_t per_stage = 2LL * model.microbatches * model.minibatches + (model.has_steps() ? model.minibatches : 0);
+    count += static_cast<std::int64_t>(model.replicas.size()) * model.stages() * per_stage;
+  }
+  return count;
+}
+
+std::optional<Limit> add_to_totals(ProblemTotals& totals, const Model& model) {
+  const std::int64_t microbatches = std::int64_t{model.microbatches} * model.minibatches;
+  if (microbatches > largest_op_count) return Limit::ops;
+  const auto replicas = static_cast<std::int64_t>(model.replicas.size());
+  const std::int64_t pipeline_stages = replicas * model.stages();
+  const std::int64_t ops_a_stage = 2 * microbatches + (model.has_steps() ? model.minibatches : 0);
+  totals.ops = add_within(largest_op_count, totals.ops, ops_a_stage, pipeline_stages);
+  if (totals.ops > largest_op_count) return Limit::ops;
+  if (model.has_steps())
+    totals.step_dependencies =
+        add_within(largest_step_dependency_count, totals.step_dependencies, replicas, pipeline_stages * microbatches);
+  if (totals.step_dependencies > largest_step_dependency_count) return Limit::step_dependencies;
+  for (const auto* times : {&model.forward, &model.backward, &model.weight_gradient, &model.transfer_forward, &model.transfer_backward})
+    add_amounts(totals.time, *times, replicas * microbatches);
+  add_amounts(totals.time, model.step, replicas * model.minibatches);
+  if (totals.time > largest_sum) return Limit::time;
+  for (const auto& replica : model.replicas)
+    for (std::size_t stage = 0; stage < replica.size(); ++stage) {
+      if (totals.activation.size() <= replica[stage].index()) totals.activation.resize(replica[stage].index() + 1);
+      std::int64_t& held = totals.activation[replica[stage].index()];
+      held = add_within(largest_sum, held, model.activation[stage].count(), microbatches);
+      if (held > largest_sum) return Limit::activation;
+    }
+  return std::nullopt;
+}
+
+std::vector<Pipeline> pipelines_of(const Problem& problem) {
+  std::vector<Pipeline> pipelines;
+  for (std::size_t model = 0; model < problem.models.size(); ++model)
+    for (std::size_t replica = 0; replica < problem.models[model].replicas.size(); ++replica)
+      pipelines.push_back({ModelId(model), ReplicaId(replica)});
+  return pipelines;
+}
+
+std::string pipeline_name(const Problem& problem, Pipeline pipeline) {
+  const Model& model = problem.models[pipeline.model.index()];
+  return model.replicas.size() == 1 ? model.name : fmt::format("{}/{}", model.name, pipeline.replica.value);
+}
+
+bool on_distinct_devices(std::vector<DeviceId> replica) {
+  std::sort(replica.begin(), replica.end());
+  return std::adjacent_find(replica.begin(), replica.end()) == replica.end();
+}
+
+Ticks transfer_between(const Model& model, ReplicaId replica, StageId from, StageId to) {
+  const std::vector<DeviceId>& devices = model.replicas[replica.index()];
+  if (devices[from.index()] == devices[to.index()]) return Ticks(0);
+  return from < to ? model.transfer_forward[from.index()] : model.transfer_backward[to.index()];
+}
+
+std::optional<std::string> find_fault(const Problem& problem) {
+  if (problem.devices < 1 || problem.devices > largest_device_count)
+    return fmt::format("the number of devices is {}, not from 1 to {}", problem.devices, largest_device_count);
+  const auto devices = static_cast<std::size_t>(problem.devices);
+  if (problem.resident.size() != devices) return "resident needs a value for each device";
+  if (problem.capacity && problem.capacity->size() != devices) return "capacity needs a value for each device";
+  if (!all_in_range(problem.resident) || (problem.capacity && !all_in_range(*problem.capacity)))
+    return "resident or capacity is negative, or too large";
+  if (problem.models.empty()) return "there are no models";
+  std::set<std::string> names;
+  ProblemTotals totals;
+  for (const Model& model : problem.models) {
+    if (!is_model_name(model.name)) return "a model has no name, or one with a control character";
+    if (!names.insert(model.name).second) return fmt::format("two models are called {}", model.name);
+    auto fault = find_size_fault(model, problem.devices);
+    if (!fault) fault = find_value_fault(model);
+    if (fault) return fmt::format("model {} {}", model.name, *fault);
+    if (const auto limit = add_to_totals(totals, model)) return fmt::format("with model {} there are {}", model.name, describe(*limit));
+  }
+  return std::nullopt;
+}
+
+}  // namespace dovetail::pipeline

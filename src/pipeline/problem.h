@@ -1,0 +1,113 @@
+// A pipeline problem: the models that train on the same devices, what their stages cost, and where they are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/quantity.h"
+#include "base/result.h"
+
+namespace dovetail::pipeline {
+
+using base::DeviceId;
+using base::Memory;
+using base::MicrobatchId;
+using base::ModelId;
+using base::OpId;
+using base::PipelineId;
+using base::ReplicaId;
+using base::StageId;
+using base::Ticks;
+using base::TimeUnit;
+
+/// One model: its replicas, each a pipeline of the same stages on devices of its own.
+struct Model {
+  std::string name;
+  int microbatches = 1;                         ///< per mini-batch and replica
+  int minibatches = 1;                          ///< each ends with an optimizer step where has_steps()
+  std::vector<std::vector<DeviceId>> replicas;  ///< [replica][stage] -> device
+  std::vector<Ticks> forward;                   ///< [stage], at least 1
+  std::vector<Ticks> backward;                  ///< [stage], at least 1: all of it, or the input gradient where split()
+  std::vector<Ticks> weight_gradient;           ///< [stage], at least 1; empty where the backward is not split
+  std::vector<Memory> activation;               ///< [stage], held per micro-batch in flight
+  std::vector<Memory> weight_activation;        ///< [stage], what stays held between I and W; empty where not split
+  std::vector<Ticks> transfer_forward;          ///< [stage - 1]: delay of activations from stage s to s+1 on another device
+  std::vector<Ticks> transfer_backward;         ///< [stage - 1]: delay of gradients from stage s+1 to s on another device
+  std::vector<Ticks> step;                      ///< [stage], duration of the optimizer step
+
+  int stages() const { return static_cast<int>(forward.size()); }
+  bool split() const { return !weight_gradient.empty(); }
+  /// Whether the model has S ops: with several mini-batches, or a step that takes time.
+  bool has_steps() const;
+  int total_microbatches() const { return microbatches * minibatches; }
+  /// Time of the whole backward of a stage: backward plus weight gradient.
+  Ticks whole_backward(std::size_t stage) const;
+
+  friend bool operator==(const Model&, const Model&) = default;
+};
+
+/// Everything that a schedule has to obey.
+struct Problem {
+  TimeUnit time_unit = TimeUnit::tick;
+  int devices = 0;
+  std::vector<Memory> resident;                 ///< [device], 0 where the file says nothing
+  std::optional<std::vector<Memory>> capacity;  ///< [device]
+  std::vector<Model> models;
+
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+/// Limits of what a file may ask for; a larger one is refused with a message.
+inline constexpr int largest_device_count = 65'536;
+inline constexpr std::int64_t largest_op_count = 1 << 24;
+inline constexpr std::int64_t largest_step_dependency_count = 1 << 25;
+
+/// What all times of a problem, or all activations on one of its devices, may add up to: any sum that is formed later stays below 2^63.
+inline constexpr std::int64_t largest_sum = 4'000'000'000'000'000'000;
+
+/// A limit of what a problem may ask for.
+enum class Limit { ops, step_dependencies, time, activation };
+
+/// What a problem asks for, as far as its models were added.
+struct ProblemTotals {
+  std::int64_t ops = 0;
+  std::int64_t step_dependencies = 0;    ///< each step depends on every micro-batch of its mini-batch in every replica
+  std::int64_t time = 0;                 ///< durations and transfers of all ops
+  std::vector<std::int64_t> activation;  ///< [device] of all micro-batches at once
+};
+
+/// Adds a model whose values are in range; the first limit that the totals then exceed, if any. REQUIRES: none was exceeded before.
+std::optional<Limit> add_to_totals(ProblemTotals& totals, const Model& model);
+
+/// Whether a model may have that name: not empty, and no control characters, which messages and tables could not show.
+bool is_model_name(std::string_view name);
+
+/// How many ops the problem has, with every backward whole (a split one has one more for each).
+std::int64_t count_ops(const Problem& problem);
+
+/// One replica of one model.
+struct Pipeline {
+  ModelId model;
+  ReplicaId replica;
+};
+/// All pipelines in file order: model by model, replica by replica. PipelineId indexes it.
+std::vector<Pipeline> pipelines_of(const Problem& problem);
+
+/// "actor", or "actor/1" for a replica of a model that has several.
+std::string pipeline_name(const Problem& problem, Pipeline pipeline);
+
+/// Whether the stages of a replica are all on devices of their own.
+bool on_distinct_devices(std::vector<DeviceId> replica);
+
+/// The delay between stages `from` and `to` (neighbours) of a replica: 0 where both are on one device.
+Ticks transfer_between(const Model& model, ReplicaId replica, StageId from, StageId to);
+
+/// What makes the values of `problem` no valid problem (sizes, ranges, limits), as a message; nothing if it is sound. For problems
+/// that were built by a program: readers say the same with a place in the file.
+std::optional<std::string> find_fault(const Problem& problem);
+
+}  // namespace dovetail::pipeline
