@@ -1,0 +1,217 @@
+#include "timeline/schedule_timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/assert.h"
+
+namespace dovetail::timeline {
+namespace {
+
+using base::Memory;
+using base::OpId;
+using base::Ticks;
+using pipeline::OpGraph;
+using pipeline::OpKind;
+
+BarKind kind_of(OpKind kind) {
+  switch (kind) {
+    case OpKind::F:
+      return BarKind::forward;
+    case OpKind::B:
+      return BarKind::backward;
+    case OpKind::I:
+      return BarKind::input_gradient;
+    case OpKind::W:
+      return BarKind::weight_gradient;
+    case OpKind::S:
+      return BarKind::step;
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+/// The predecessor whose output arrives last.
+struct Awaited {
+  OpId op;
+  Ticks ended;
+  Ticks arrived;
+};
+
+class Builder {
+ public:
+  Builder(const pipeline::Problem& problem, const pipeline::LoweredSchedule& schedule)
+      : graph_(schedule.lowering.graph), start_(schedule.evaluation.start), bar_of_(graph_.size(), -1) {
+    for (const pipeline::Model& model : problem.models) {
+      first_track_.push_back(tracks_);
+      tracks_ += static_cast<std::int32_t>(model.replicas.size());
+    }
+  }
+
+  Lane build_lane(std::size_t device, std::vector<OpId> ops, Ticks end) {
+    // An op of length 0 stands before one that starts at the same time, whatever the order says.
+    const auto key = [&](OpId op) { return std::tuple(start_of(op), end_of(op), op); };
+    std::sort(ops.begin(), ops.end(), [&](OpId a, OpId b) { return key(a) < key(b); });
+    Lane lane;
+    lane.name = fmt::format("device {}", device);
+    Ticks now;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      DOVETAIL_ASSERT(start_of(ops[i]) >= now);
+      add_wait(lane, device, now, ops[i], i == 0);
+      bar_of_[ops[i].index()] = static_cast<std::int32_t>(lane.bars.size());
+      lane.bars.push_back(work_bar(ops[i]));
+      now = end_of(ops[i]);
+    }
+    add_idle(lane, device, now, end, BarKind::drain, std::nullopt);
+    lane.memory = memory_of(ops);
+    return lane;
+  }
+
+  /// Fills in the bars that idle bars await, now that all are known.
+  void resolve_waits(std::vector<Lane>& lanes) const {
+    for (const Wait& wait : waits_) {
+      Bar& bar = lanes[wait.lane].bars[wait.bar];
+      bar.awaits = bar_of_[wait.op.index()];
+      bar.awaits_lane = graph_.device[wait.op.index()].value;
+    }
+  }
+
+  std::vector<Arrow> arrows() const {
+    std::vector<Arrow> arrows;
+    for (std::size_t op = 0; op < graph_.size(); ++op) {
+      for (const pipeline::Arc& arc : graph_.successors(OpId(op))) {
+        const base::DeviceId from = graph_.device[op];
+        const base::DeviceId to = graph_.device[arc.op.index()];
+        if (from != to) arrows.push_back({from.value, bar_of_[op], to.value, bar_of_[arc.op.index()]});
+      }
+    }
+    return arrows;
+  }
+
+ private:
+  /// An idle bar and the op that it awaits.
+  struct Wait {
+    std::size_t lane;
+    std::size_t bar;
+    OpId op;
+  };
+
+  Ticks start_of(OpId op) const { return start_[op.index()]; }
+  Ticks end_of(OpId op) const { return start_[op.index()] + graph_.duration[op.index()]; }
+
+  std::optional<Awaited> latest_predecessor(OpId op) const {
+    std::optional<Awaited> latest;
+    for (const pipeline::Arc& arc : graph_.predecessors(op)) {
+      const Awaited candidate{arc.op, end_of(arc.op), end_of(arc.op) + arc.lag};
+      if (!latest || std::tuple(candidate.arrived, candidate.ended) > std::tuple(latest->arrived, latest->ended)) latest = candidate;
+    }
+    return latest;
+  }
+
+  Bar work_bar(OpId op) const {
+    const pipeline::OpLabel& label = graph_.labels[op.index()];
+    Bar bar;
+    bar.start = start_of(op);
+    bar.end = end_of(op);
+    bar.kind = kind_of(label.kind);
+    bar.track = first_track_[label.model.index()] + label.replica.value;
+    bar.microbatch = label.microbatch.value;
+    bar.stage = label.stage.value;
+    return bar;
+  }
+
+  /// The idle time from `from` until `next` starts.
+  void add_wait(Lane& lane, std::size_t device, Ticks from, OpId next, bool first) {
+    const Ticks to = start_of(next);
+    if (to == from) return;
+    const std::optional<Awaited> awaited = latest_predecessor(next);
+    if (first) return add_idle(lane, device, from, to, BarKind::warm_up, awaited);
+    const Ticks ended = awaited ? std::clamp(awaited->ended, from, to) : from;
+    const Ticks arrived = awaited ? std::clamp(awaited->arrived, from, to) : from;
+    add_idle(lane, device, from, ended, BarKind::dependency, awaited);
+    add_idle(lane, device, ended, arrived, BarKind::transfer, awaited);
+    add_idle(lane, device, arrived, to, BarKind::delay, std::nullopt);
+  }
+
+  void add_idle(Lane& lane, std::size_t device, Ticks from, Ticks to, BarKind kind, const std::optional<Awaited>& awaited) {
+    if (to <= from) return;
+    if (awaited) waits_.push_back({device, lane.bars.size(), awaited->op});
+    Bar bar;
+    bar.start = from;
+    bar.end = to;
+    bar.kind = kind;
+    bar.track = -1;
+    lane.bars.push_back(bar);
+  }
+
+  Counter memory_of(const std::vector<OpId>& ops) const {
+    std::vector<std::pair<Ticks, Memory>> changes;
+    changes.reserve(2 * ops.size());
+    for (const OpId op : ops) {
+      changes.emplace_back(start_of(op), graph_.acquire[op.index()]);
+      changes.emplace_back(end_of(op), Memory() - graph_.release[op.index()]);
+    }
+    std::sort(changes.begin(), changes.end());
+    Counter counter{"activation", {{Ticks(), Memory()}}};
+    Memory held;
+    for (std::size_t i = 0; i < changes.size();) {
+      const Ticks time = changes[i].first;
+      for (; i < changes.size() && changes[i].first == time; ++i) held += changes[i].second;
+      if (time == Ticks()) {
+        counter.steps.front().second = held;
+      } else if (held != counter.steps.back().second) {
+        counter.steps.emplace_back(time, held);
+      }
+    }
+    return counter;
+  }
+
+  const OpGraph& graph_;
+  const std::vector<Ticks>& start_;
+  std::int32_t tracks_ = 0;
+  std::vector<std::int32_t> first_track_;  // [model]
+  std::vector<std::int32_t> bar_of_;       // [op]
+  std::vector<Wait> waits_;
+};
+
+}  // namespace
+
+Timeline schedule_timeline(const pipeline::Problem& problem, const pipeline::LoweredSchedule& schedule, std::string title) {
+  Timeline timeline;
+  timeline.title = std::move(title);
+  timeline.time_unit = problem.time_unit;
+  timeline.end = schedule.evaluation.makespan;
+  timeline.lane_noun = "device";
+  for (const pipeline::Pipeline& pipeline : pipeline::pipelines_of(problem)) {
+    timeline.tracks.push_back({pipeline::pipeline_name(problem, pipeline), pipeline.model.value, pipeline.replica.value});
+  }
+  Builder builder(problem, schedule);
+  for (std::size_t device = 0; device < schedule.order.devices.size(); ++device) {
+    timeline.lanes.push_back(builder.build_lane(device, schedule.order.devices[device], timeline.end));
+  }
+  builder.resolve_waits(timeline.lanes);
+  timeline.arrows = builder.arrows();
+  return timeline;
+}
+
+TimeByKind time_by_kind(const Lane& lane) {
+  TimeByKind time;
+  for (const Bar& bar : lane.bars) time[static_cast<std::size_t>(bar.kind)] += bar.end - bar.start;
+  return time;
+}
+
+TimeByKind time_by_kind(const Timeline& timeline) {
+  TimeByKind time;
+  for (const Lane& lane : timeline.lanes) {
+    const TimeByKind of_lane = time_by_kind(lane);
+    for (std::size_t kind = 0; kind < time.size(); ++kind) time[kind] += of_lane[kind];
+  }
+  return time;
+}
+
+}  // namespace dovetail::timeline
