@@ -1,0 +1,47 @@
+// A solver's answer as schedule, compare and show need it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/output.h"
+#include "fuse/bounds.h"
+#include "fuse/solver.h"
+
+namespace dovetail::cli {
+
+/// A solution with the bounds of the problem that it solves (the one asked for, or a derived one) and its schedule, validated.
+struct Solved {
+  fuse::Solution solution;
+  fuse::Bounds bounds;
+  pipeline::Schedule schedule;
+  std::vector<pipeline::CapacityExcess> excess;  ///< of the devices that do not fit
+  double seconds = 0;                            ///< wall time of the solver
+};
+
+/// Runs `solver` on `problem`, whose bounds are `bounds`; a solver that is not applicable is an Error (bad_input) that says why.
+base::Result<Solved> solve(const fuse::Solver& solver, const pipeline::Problem& problem, const fuse::Bounds& bounds,
+                           const fuse::SolveOptions& options);
+
+/// Why no search can be run on `problem`: the reason of the first of those that "auto" runs. Nothing where one applies.
+std::optional<std::string> why_no_search_applies(const pipeline::Problem& problem);
+
+/// What is said where no schedule at all fits (fuse::find_impossible); a table follows.
+inline constexpr const char* impossible_message = "no schedule fits the memory: one micro-batch alone holds more than there is";
+
+/// "annealing, seed 1, 4 chains x 120000 iterations", as far as the record goes.
+std::string describe(const pipeline::SolverRecord& solver);
+
+/// A solver's record, for JSON.
+Json to_json(const pipeline::SolverRecord& solver);
+
+/// The largest excess over the devices; 0 where all fit.
+base::Memory largest_excess(const std::vector<pipeline::CapacityExcess>& excess);
+
+/// What the devices that do not fit hold and may hold: a table, and the same for JSON.
+std::string excess_table(const std::vector<pipeline::CapacityExcess>& excess);
+Json excess_json(const std::vector<pipeline::CapacityExcess>& excess);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,157 @@
+#include "cli/arguments.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "cli/output.h"
+#include "parallel/for_each_index.h"
+
+namespace dovetail::cli {
+namespace {
+
+constexpr int most_chains = 4096;
+constexpr int most_threads = 1024;
+constexpr std::int64_t most_iterations = 1'000'000'000'000;
+constexpr double longest_time_limit = 1e7;
+
+template <class Number>
+std::optional<Number> whole_text(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// An option that `read` turns from its text into a value; the message that `read` gives refuses it.
+CLI::Option* add_parsed(CLI::App& command, const std::string& name, const std::string& kind, const std::string& description,
+                        std::function<std::string(const std::string&)> read) {
+  // The check runs before any command does; the callback of add_option_function has nothing left to do.
+  return command.add_option_function<std::string>(
+                    name, [](const std::string&) {}, description)
+      ->check(CLI::Validator(std::move(read), ""))
+      ->option_text(kind);
+}
+
+template <class Number, class Target>
+void add_whole_number(CLI::App& command, const std::string& name, const std::string& description, Number least, Number most,
+                      Target& target) {
+  add_parsed(command, name, "N", description, [=, &target](const std::string& text) -> std::string {
+    const auto number = whole_text<Number>(text);
+    if (!number || *number < least || *number > most) {
+      return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+    }
+    target = *number;
+    return {};
+  });
+}
+
+}  // namespace
+
+void add_search_options(CLI::App& command, SearchArguments& arguments) {
+  add_whole_number<int>(command, "--chains",
+                        fmt::format("independent chains of a search (default {}; not the machine's size)", arguments.chains), 1,
+                        most_chains, arguments.chains);
+  add_whole_number<std::int64_t>(command, "--iterations", "iterations of each chain (default: chosen from the problem's size)", 1,
+                                 most_iterations, arguments.iterations);
+  add_parsed(command, "--time-limit", "TIME", "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations",
+             [&arguments](const std::string& text) -> std::string {
+               auto seconds = parse_seconds(text);
+               if (!seconds) return seconds.error().message;
+               arguments.time_limit_seconds = *seconds;
+               return {};
+             });
+  add_whole_number<int>(command, "--threads", "threads (default: all processors); never changes the answer", 1, most_threads,
+                        arguments.threads);
+  add_whole_number<std::uint64_t>(command, "--seed", fmt::format("seed of the random numbers (default {})", arguments.seed), 0,
+                                  std::numeric_limits<std::uint64_t>::max(), arguments.seed);
+  add_parsed(command, "--memory-cap", "AMOUNT", "most that a device may hold, with what is resident, in the unit of activation",
+             [&arguments](const std::string& text) -> std::string {
+               auto memory = base::parse_memory(text);
+               if (!memory) return fmt::format("'{}' {}", text, memory.error().message);
+               arguments.memory_cap = *memory;
+               return {};
+             });
+}
+
+fuse::SolveOptions to_solve_options(const SearchArguments& arguments) {
+  fuse::SolveOptions options;
+  options.seed = arguments.seed;
+  options.chains = arguments.chains;
+  options.iterations = arguments.iterations;
+  options.time_limit_seconds = arguments.time_limit_seconds;
+  options.threads = arguments.threads > 0 ? arguments.threads : parallel::default_thread_count();
+  options.memory_cap = arguments.memory_cap;
+  return options;
+}
+
+base::Result<const fuse::Solver*> solver_named(std::string_view name) {
+  if (const fuse::Solver* solver = fuse::find_solver(name); solver != nullptr) return solver;
+  std::vector<std::string_view> names;
+  for (const fuse::Solver& solver : fuse::solvers()) names.push_back(solver.name);
+  return base::bad_input(fmt::format("there is no solver '{}'{}", name, hint_and_list(name, "the solvers are", names)));
+}
+
+const fuse::Solver& default_solver() { return fuse::solvers().back(); }
+
+std::string list_of_solvers() {
+  std::string text = "Solvers:\n";
+  for (const fuse::Solver& solver : fuse::solvers()) text += fmt::format("  {:<20} {}\n", solver.name, solver.summary);
+  return text;
+}
+
+base::Result<double> parse_seconds(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  constexpr std::pair<std::string_view, double> units[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}};
+  for (const auto& [unit, seconds] : units) {
+    if (error != std::errc() || std::string_view(rest, static_cast<std::size_t>(end - rest)) != unit) continue;
+    const double time = number * seconds;
+    if (time > 0 && time <= longest_time_limit) return time;
+  }
+  return base::bad_input(fmt::format("'{}' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)", text));
+}
+
+void add_json_flag(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "print one JSON object on standard output in place of text");
+}
+
+void add_color_option(CLI::App& command, ColorChoice& choice) {
+  add_parsed(command, "--color", "always|never|auto", "colours (auto: on a terminal, unless NO_COLOR is set)",
+             [&choice](const std::string& text) -> std::string {
+               if (text != "always" && text != "never" && text != "auto") return fmt::format("'{}' is not always, never or auto", text);
+               choice = text == "auto" ? ColorChoice::automatic : text == "always" ? ColorChoice::always : ColorChoice::never;
+               return {};
+             });
+}
+
+CLI::Option* add_positional(CLI::App& command, const std::string& name, std::string& value, const std::string& description) {
+  return command.add_option(name, value, description)->required()->option_text(" ");
+}
+
+CLI::Option* add_text_option(CLI::App& command, const std::string& names, std::optional<std::string>& value, const std::string& kind,
+                             const std::string& description) {
+  return command.add_option(names, value, description)->option_text(kind);
+}
+
+CLI::Option* add_name_list(CLI::App& command, const std::string& names, std::vector<std::string>& values, const std::string& kind,
+                           const std::string& description) {
+  // Without extra arguments: a list must not swallow the positional argument that follows it.
+  return command.add_option(names, values, description)->allow_extra_args(false)->option_text(kind);
+}
+
+void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most, const std::string& description) {
+  add_whole_number<int>(command, name, description, least, most, value);
+}
+
+CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& description, const std::string& example) {
+  CLI::App* command = program.add_subcommand(name, description);
+  command->footer("Example:\n" + example);
+  return command;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,71 @@
+// Options that several subcommands share.
+//
+// An option's text in --help is also what shell completion goes by: SOLVER, PROBLEM and FILE are completed from their kind,
+// lower-case words joined by '|' are choices.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/terminal.h"
+#include "fuse/solver.h"
+
+namespace dovetail::cli {
+
+/// What the options of a search say.
+struct SearchArguments {
+  int chains = fuse::SolveOptions{}.chains;
+  std::optional<std::int64_t> iterations;
+  std::optional<double> time_limit_seconds;
+  int threads = 0;  ///< 0: as many as the machine has
+  std::uint64_t seed = fuse::SolveOptions{}.seed;
+  std::optional<base::Memory> memory_cap;
+};
+
+/// Adds --chains, --iterations, --time-limit, --threads, --seed and --memory-cap.
+void add_search_options(CLI::App& command, SearchArguments& arguments);
+
+/// The options for a solver, without cancellation and progress.
+fuse::SolveOptions to_solve_options(const SearchArguments& arguments);
+
+/// The solver of that name, or an Error that names all, with the nearest.
+base::Result<const fuse::Solver*> solver_named(std::string_view name);
+
+/// The solver that is used unless another is asked for: the last of the registry, which is the best of the others.
+const fuse::Solver& default_solver();
+
+/// The solvers with what they do, a line each, for --help.
+std::string list_of_solvers();
+
+/// Seconds as people write them: "30", "30s", "1.5m", "2h", "500ms".
+base::Result<double> parse_seconds(std::string_view text);
+
+/// Adds --json.
+void add_json_flag(CLI::App& command, bool& json);
+
+/// Adds --color always|never|auto.
+void add_color_option(CLI::App& command, ColorChoice& choice);
+
+/// Adds a required positional argument called `name` (PROBLEM, FILE, ...).
+CLI::Option* add_positional(CLI::App& command, const std::string& name, std::string& value, const std::string& description);
+
+/// Adds an optional option that takes a text; `kind` stands in --help for the value.
+CLI::Option* add_text_option(CLI::App& command, const std::string& names, std::optional<std::string>& value, const std::string& kind,
+                             const std::string& description);
+
+/// Adds an option that may be given several times, one value each time.
+CLI::Option* add_name_list(CLI::App& command, const std::string& names, std::vector<std::string>& values, const std::string& kind,
+                           const std::string& description);
+
+/// Adds an option that takes a whole number in [least, most].
+void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most, const std::string& description);
+
+/// Adds a subcommand whose --help ends with `example`.
+CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& description, const std::string& example);
+
+}  // namespace dovetail::cli

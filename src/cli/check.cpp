@@ -1,0 +1,231 @@
+// dovetail check: whether a schedule is valid, and what it costs where.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <tuple>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/output.h"
+#include "fuse/bounds.h"
+#include "pipeline/evaluate.h"
+#include "report/summary.h"
+#include "report/table.h"
+#include "timeline/schedule_timeline.h"
+
+namespace dovetail::cli {
+namespace {
+
+using timeline::BarKind;
+
+struct Arguments {
+  std::string file;
+  std::optional<std::string> problem;
+  std::optional<std::string> format;
+  bool json = false;
+};
+
+/// Everything that is said of a valid schedule.
+struct Checked {
+  LoadedSchedule loaded;
+  pipeline::Evaluation evaluation;
+  timeline::Timeline timeline;
+  fuse::Bounds bounds;
+  base::Memory peak_bound;  ///< at the makespan that the schedule has
+
+  const pipeline::Problem& problem() const { return loaded.file.schedule.problem; }
+};
+
+constexpr std::size_t idle_stretches_shown = 5;
+
+/// An idle bar, by its place in the timeline.
+struct IdleStretch {
+  std::size_t lane;
+  std::size_t bar;
+};
+
+const timeline::Bar& bar_at(const Checked& checked, std::int32_t lane, std::int32_t bar) {
+  return checked.timeline.lanes[static_cast<std::size_t>(lane)].bars[static_cast<std::size_t>(bar)];
+}
+
+/// "B4 of actor, stage 2 on device 2", or nothing where the stretch waits for no op.
+std::string describe_awaited(const Checked& checked, const timeline::Bar& idle) {
+  if (idle.awaits < 0) return {};
+  return fmt::format("{} on device {}", report::describe(checked.timeline, bar_at(checked, idle.awaits_lane, idle.awaits)),
+                     idle.awaits_lane);
+}
+
+/// All idle bars, by device and time.
+std::vector<IdleStretch> idle_stretches(const Checked& checked) {
+  std::vector<IdleStretch> stretches;
+  for (std::size_t lane = 0; lane < checked.timeline.lanes.size(); ++lane) {
+    const std::vector<timeline::Bar>& bars = checked.timeline.lanes[lane].bars;
+    for (std::size_t bar = 0; bar < bars.size(); ++bar) {
+      if (timeline::is_idle(bars[bar].kind)) stretches.push_back({lane, bar});
+    }
+  }
+  return stretches;
+}
+
+const timeline::Bar& bar_of(const Checked& checked, const IdleStretch& stretch) {
+  return checked.timeline.lanes[stretch.lane].bars[stretch.bar];
+}
+
+double share(base::Ticks part, base::Ticks whole) {
+  return whole.count() == 0 ? 0.0 : static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
+
+std::string device_table(const Checked& checked) {
+  const base::TimeUnit unit = checked.problem().time_unit;
+  std::vector<report::Column> columns{{"device"}, {"busy"}, {"bubbles"}, {"peak"}};
+  for (const BarKind kind : report::idle_kinds) columns.push_back({std::string(timeline::name_of(kind))});
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) {
+    const pipeline::DeviceUse& use = checked.evaluation.devices[device];
+    const timeline::TimeByKind time = timeline::time_by_kind(checked.timeline.lanes[device]);
+    rows.push_back({fmt::format("{}", device), base::format_time(use.busy, unit),
+                    percent(1.0 - share(use.busy, checked.evaluation.makespan)), base::format_memory(use.peak)});
+    for (const BarKind kind : report::idle_kinds) rows.back().push_back(base::format_time(time[static_cast<std::size_t>(kind)], unit));
+  }
+  return report::render_table(columns, rows);
+}
+
+std::string longest_idle_table(const Checked& checked) {
+  const base::TimeUnit unit = checked.problem().time_unit;
+  const auto length = [&checked](const IdleStretch& stretch) {
+    const timeline::Bar& bar = bar_of(checked, stretch);
+    return bar.end - bar.start;
+  };
+  std::vector<IdleStretch> stretches = idle_stretches(checked);
+  // Nothing comes after drain that could have come earlier.
+  std::erase_if(stretches, [&checked](const IdleStretch& stretch) { return bar_of(checked, stretch).kind == BarKind::drain; });
+  const auto shown = std::min(stretches.size(), idle_stretches_shown);
+  // Of equally long ones the first, by device and time.
+  const auto is_before = [&length](const IdleStretch& a, const IdleStretch& b) {
+    return std::tuple(length(b), a.lane, a.bar) < std::tuple(length(a), b.lane, b.bar);
+  };
+  std::partial_sort(stretches.begin(), stretches.begin() + static_cast<std::ptrdiff_t>(shown), stretches.end(), is_before);
+  stretches.resize(shown);
+  if (stretches.empty()) return {};
+  std::vector<std::vector<std::string>> rows;
+  for (const IdleStretch& stretch : stretches) {
+    const timeline::Bar& bar = bar_of(checked, stretch);
+    rows.push_back({fmt::format("{}", stretch.lane), base::format_time(bar.start, unit), base::format_time(bar.end, unit),
+                    base::format_time(length(stretch), unit), std::string(timeline::name_of(bar.kind)), describe_awaited(checked, bar)});
+  }
+  return "\nlongest idle stretches before an op:\n" +
+         report::render_table({{"device"}, {"from"}, {"to"}, {"time"}, {"cause", report::Align::left}, {"awaits", report::Align::left}},
+                              rows);
+}
+
+std::string to_text(const Checked& checked) {
+  const base::TimeUnit unit = checked.problem().time_unit;
+  const pipeline::Evaluation& evaluation = checked.evaluation;
+  return fmt::format("{}: valid\n", checked.loaded.path) +
+         fmt::format("makespan {}, bound {}, {}\n", time_with_unit(evaluation.makespan, unit),
+                     base::format_time(checked.bounds.makespan, unit), gap_text(gap(evaluation.makespan, checked.bounds.makespan))) +
+         fmt::format("peak activation {}, bound {} at this makespan, {}\n", base::format_memory(evaluation.peak_activation),
+                     base::format_memory(checked.peak_bound), gap_text(gap(evaluation.peak_activation, checked.peak_bound))) +
+         fmt::format("bubbles {} of the devices' time; the longest time from a device's first start to its last end is {}\n\n",
+                     percent(pipeline::bubble_rate(evaluation)), time_with_unit(pipeline::longest_device_span(evaluation), unit)) +
+         device_table(checked) + longest_idle_table(checked);
+}
+
+Json device_json(const Checked& checked, std::size_t device) {
+  const base::TimeUnit unit = checked.problem().time_unit;
+  const pipeline::DeviceUse& use = checked.evaluation.devices[device];
+  const timeline::TimeByKind time = timeline::time_by_kind(checked.timeline.lanes[device]);
+  Json object{{"device", device},
+              {"busy", json_time(use.busy, unit)},
+              {"first_start", json_time(use.first_start, unit)},
+              {"last_end", json_time(use.last_end, unit)},
+              {"bubbles", json_ratio(1.0 - share(use.busy, checked.evaluation.makespan))},
+              {"peak_activation", json_memory(use.peak)},
+              {"idle", Json::object()}};
+  for (const BarKind kind : report::idle_kinds) {
+    object["idle"][std::string(timeline::name_of(kind))] = json_time(time[static_cast<std::size_t>(kind)], unit);
+  }
+  return object;
+}
+
+Json to_json(const Checked& checked, double seconds) {
+  const base::TimeUnit unit = checked.problem().time_unit;
+  Json object{
+      {"format", "dovetail/check@1"},
+      {"file", checked.loaded.path},
+      {"valid", true},
+      {"notes", checked.loaded.file.notes},
+      {"time_unit", base::name_of(unit)},
+      {"makespan", json_time(checked.evaluation.makespan, unit)},
+      {"peak_activation", json_memory(checked.evaluation.peak_activation)},
+      {"bounds", Json{{"makespan", json_time(checked.bounds.makespan, unit)}, {"peak_activation", json_memory(checked.peak_bound)}}},
+      {"bubbles", json_ratio(pipeline::bubble_rate(checked.evaluation))},
+      {"longest_device_span", json_time(pipeline::longest_device_span(checked.evaluation), unit)},
+      {"devices", Json::array()},
+      {"idle", Json::array()}};
+  for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) object["devices"].push_back(device_json(checked, device));
+  for (const IdleStretch& stretch : idle_stretches(checked)) {
+    const timeline::Bar& bar = bar_of(checked, stretch);
+    Json entry{{"device", stretch.lane},
+               {"start", json_time(bar.start, unit)},
+               {"end", json_time(bar.end, unit)},
+               {"cause", timeline::name_of(bar.kind)}};
+    if (const std::string awaited = describe_awaited(checked, bar); !awaited.empty()) entry["awaits"] = awaited;
+    object["idle"].push_back(std::move(entry));
+  }
+  object["timing"] = Json{{"seconds", json_seconds(seconds)}};
+  return object;
+}
+
+/// In JSON an invalid schedule is an answer too; the Error goes to stderr all the same.
+base::Error report_invalid(const Arguments& arguments, base::Error error) {
+  if (!arguments.json || error.failure != base::Failure::invalid) return error;
+  Json violation{{"message", error.message}};
+  if (error.line > 0) violation["line"] = error.line;
+  if (error.column > 0) violation["column"] = error.column;
+  print_json({{"format", "dovetail/check@1"}, {"file", error.path}, {"valid", false}, {"violation", violation}});
+  return error;
+}
+
+base::Result<int> run(const Arguments& arguments) {
+  std::optional<ScheduleFormat> forced;
+  if (arguments.format) {
+    DOVETAIL_TRY(forced, format_to_read(*arguments.format));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  base::Result<LoadedSchedule> loaded = load_valid_schedule(arguments.file, forced, arguments.problem);
+  if (!loaded.ok()) return report_invalid(arguments, std::move(loaded).error());
+
+  Checked checked;
+  checked.loaded = std::move(*loaded);
+  pipeline::LoweredSchedule lowered = pipeline::evaluate(checked.loaded.file.schedule);
+  checked.timeline = timeline::schedule_timeline(checked.problem(), lowered, checked.loaded.path);
+  checked.evaluation = std::move(lowered.evaluation);
+  checked.bounds = fuse::bounds_of(checked.problem());
+  checked.peak_bound = fuse::peak_activation_bound(checked.problem(), checked.evaluation.makespan);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  if (arguments.json) {
+    print_json(to_json(checked, elapsed.count()));
+  } else {
+    print(to_text(checked));
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+void add_check(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = add_command(program, "check", "check a schedule, and show what it costs where",
+                                  "  dovetail check schedule.json\n  dovetail check trace.txt --problem exp5");
+  add_positional(*command, "FILE", arguments->file, "schedule (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input");
+  add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that it is a schedule of (default: as the file says)");
+  add_text_option(*command, "--format", arguments->format, read_formats, "format of FILE (default: told from its content)");
+  add_json_flag(*command, arguments->json);
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace dovetail::cli

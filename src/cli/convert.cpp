@@ -1,0 +1,84 @@
+// dovetail convert: a schedule from one format to another.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/output.h"
+#include "fuse/bounds.h"
+#include "pipeline/evaluate.h"
+
+namespace dovetail::cli {
+namespace {
+
+struct Arguments {
+  std::string input;
+  std::string output;
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+  std::optional<std::string> problem;
+  bool json = false;
+};
+
+/// What the new file says of the schedule is computed anew: a trace has a rounded peak and no bounds.
+void renew_claims(pipeline::Schedule& schedule) {
+  const pipeline::LoweredSchedule lowered = pipeline::evaluate(schedule);
+  pipeline::Claims& claims = schedule.claims;
+  claims.makespan = lowered.evaluation.makespan;
+  claims.peak_activation = lowered.evaluation.peak_activation;
+  claims.bound_makespan = fuse::bounds_of(schedule.problem).makespan;
+  claims.bound_peak_activation = fuse::peak_activation_bound(schedule.problem, lowered.evaluation.makespan);
+  claims.optimal_makespan = claims.makespan == claims.bound_makespan;
+  claims.optimal_peak_activation = claims.peak_activation == claims.bound_peak_activation;
+}
+
+/// What is inferred of a CSV is enough to look at it, but its times are made up: nothing that is kept may have them.
+base::Error needs_problem(const std::string& path) {
+  return {base::Failure::bad_input, path, 0, 0,
+          "a CSV holds an order only, no times; name the problem that it is a schedule of, with --problem PROBLEM"};
+}
+
+base::Result<int> run(const Arguments& arguments) {
+  const bool to_standard_output = is_standard_output(arguments.output);
+  if (arguments.json && to_standard_output) return base::bad_input("--json and '-' as output both want standard output");
+  std::optional<ScheduleFormat> from;
+  if (arguments.from) {
+    DOVETAIL_TRY(from, format_to_read(*arguments.from));
+  }
+  DOVETAIL_TRY(const ScheduleFormat to, format_to_write(arguments.output, arguments.to));
+  DOVETAIL_TRY(LoadedSchedule loaded, load_valid_schedule(arguments.input, from, arguments.problem));
+  if (loaded.format == ScheduleFormat::csv && !arguments.problem) return needs_problem(loaded.path);
+  renew_claims(loaded.file.schedule);
+  DOVETAIL_TRY(const std::vector<std::string> written, write_schedule(loaded.file.schedule, loaded.path, to, arguments.output));
+  if (arguments.json) {
+    print_json({{"format", "dovetail/convert@1"},
+                {"from", name_of(loaded.format)},
+                {"to", name_of(to)},
+                {"notes", loaded.file.notes},
+                {"written", written}});
+  } else if (!to_standard_output) {
+    for (const std::string& path : written) print(fmt::format("written: {} ({})\n", path, name_of(to)));
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+void add_convert(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = add_command(program, "convert", "write a schedule in another format",
+                                  "  dovetail convert schedule.json schedule.chrome.json\n"
+                                  "  dovetail convert actor.csv schedule.svg --problem problem.yaml");
+  add_positional(*command, "IN", arguments->input, "schedule to read (JSON, FlexFusion trace, PyTorch CSV), '-' for standard input");
+  add_positional(*command, "OUT", arguments->output,
+                 "file to write, '-' for standard output; CSV of several pipelines becomes several files");
+  add_text_option(*command, "--from", arguments->from, read_formats, "format of IN (default: told from its content)");
+  add_text_option(*command, "--to", arguments->to, written_formats, "format of OUT (default: by its extension; JSON for '-')");
+  add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that it is a schedule of (default: as the file says)");
+  add_json_flag(*command, arguments->json);
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace dovetail::cli

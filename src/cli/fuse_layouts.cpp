@@ -1,0 +1,170 @@
+// dovetail fuse-layouts: from the parallel layouts of two models on the same devices to a problem.
+#include "pipeline/fuse_layouts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <set>
+
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "pipeline/problem_file.h"
+
+namespace dovetail::cli {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+struct Arguments {
+  Strings models;
+  std::string time_unit = "tick";
+  std::string output = "-";
+  bool json = false;
+};
+
+constexpr const char* model_example = "actor,dp=2,pp=8,tp=8,forward=5,backward=10,activation=1.95,microbatches=32";
+
+/// A model as it is read: costs as texts, since their number depends on pp, which may come later.
+struct ModelText {
+  std::string name;
+  int dp = 0;
+  int pp = 0;
+  int tp = 0;
+  int microbatches = 0;
+  std::string forward;
+  std::string backward;
+  std::string activation;
+};
+
+base::Error wrong_model(const std::string& model, const std::string& what) {
+  return base::bad_input(fmt::format("--model {}: {}; an example: --model {}", model, what, model_example));
+}
+
+base::Status read_count(const std::string& model, const std::string& key, const std::string& value, int& count) {
+  const char* end = value.data() + value.size();
+  const auto parsed = std::from_chars(value.data(), end, count);
+  if (parsed.ec == std::errc() && parsed.ptr == end && count >= 1 && count <= pipeline::largest_device_count) return {};
+  return wrong_model(model, fmt::format("{}={} is no whole number from 1 to {}", key, value, pipeline::largest_device_count));
+}
+
+base::Status read_item(const std::string& key, const std::string& value, ModelText& model) {
+  const std::pair<std::string_view, int*> counts[] = {
+      {"dp", &model.dp}, {"pp", &model.pp}, {"tp", &model.tp}, {"microbatches", &model.microbatches}};
+  for (const auto& [name, count] : counts) {
+    if (key == name) return read_count(model.name, key, value, *count);
+  }
+  const std::pair<std::string_view, std::string*> costs[] = {
+      {"forward", &model.forward}, {"backward", &model.backward}, {"activation", &model.activation}};
+  for (const auto& [name, cost] : costs) {
+    if (key != name) continue;
+    *cost = value;
+    return {};
+  }
+  const std::vector<std::string_view> accepted{"dp", "pp", "tp", "microbatches", "forward", "backward", "activation"};
+  return wrong_model(model.name, fmt::format("there is no '{}' in a layout{}", key, hint_and_list(key, "accepted:", accepted)));
+}
+
+base::Result<ModelText> read_model(const std::string& text) {
+  const Strings items = CLI::detail::split(text, ',');
+  ModelText model;
+  model.name = items.front();
+  if (model.name.empty() || model.name.find('=') != std::string::npos) return wrong_model(text, "it does not start with the model's name");
+  std::set<std::string> seen;
+  for (std::size_t i = 1; i < items.size(); ++i) {
+    const std::size_t equals = items[i].find('=');
+    if (equals == std::string::npos) return wrong_model(model.name, fmt::format("'{}' is no KEY=VALUE", items[i]));
+    const std::string key = items[i].substr(0, equals);
+    if (!seen.insert(key).second) return wrong_model(model.name, fmt::format("'{}' is given twice", key));
+    DOVETAIL_CHECK(read_item(key, items[i].substr(equals + 1), model));
+  }
+  for (const char* needed : {"dp", "pp", "tp", "microbatches", "forward", "backward", "activation"}) {
+    if (!seen.contains(needed)) return wrong_model(model.name, fmt::format("'{}' is missing", needed));
+  }
+  return model;
+}
+
+/// One cost for every stage, or a cost for each, separated by '/'.
+template <class Amount, class Parse>
+base::Result<std::vector<Amount>> read_costs(const ModelText& model, const char* key, const std::string& text, Parse parse) {
+  std::vector<Amount> costs;
+  for (const std::string& item : CLI::detail::split(text, '/')) {
+    base::Result<Amount> cost = parse(item);
+    if (!cost.ok()) return wrong_model(model.name, fmt::format("{} '{}' {}", key, item, cost.error().message));
+    costs.push_back(*cost);
+  }
+  const auto stages = static_cast<std::size_t>(model.pp);
+  if (costs.size() == 1) costs.resize(stages, costs.front());
+  if (costs.size() == stages) return costs;
+  return wrong_model(model.name, fmt::format("{} has {} values for {} stages; accepted: one for all, or one for each ('5/5/6/6')", key,
+                                             costs.size(), stages));
+}
+
+base::Result<pipeline::ModelLayout> read_layout(const std::string& text, base::TimeUnit unit) {
+  DOVETAIL_TRY(const ModelText model, read_model(text));
+  const auto time = [unit](const std::string& item) { return base::parse_time(item, unit, base::FineDigits::round_half_up); };
+  const auto memory = [](const std::string& item) { return base::parse_memory(item); };
+  pipeline::ModelLayout layout{model.name, model.dp, model.pp, model.tp, model.microbatches, {}, {}, {}};
+  DOVETAIL_TRY(layout.forward, read_costs<base::Ticks>(model, "forward", model.forward, time));
+  DOVETAIL_TRY(layout.backward, read_costs<base::Ticks>(model, "backward", model.backward, time));
+  DOVETAIL_TRY(layout.activation, read_costs<base::Memory>(model, "activation", model.activation, memory));
+  return layout;
+}
+
+std::string to_yaml(const pipeline::FusedLayouts& fused) {
+  std::string text;
+  for (const std::string& note : fused.notes) text += "# " + note + "\n";
+  for (const std::string& warning : fused.warnings) text += "# warning: " + warning + "\n";
+  return text + pipeline::problem_to_yaml(fused.problem);
+}
+
+std::string to_json(const pipeline::FusedLayouts& fused) {
+  Json object{{"format", "dovetail/fused-layouts@1"},
+              {"merged_stages", fused.merged_stages},
+              {"copies", Json::array({fused.copies[0], fused.copies[1]})},
+              {"groups", fused.groups},
+              {"notes", fused.notes},
+              {"warnings", fused.warnings}};
+  if (fused.merged_stages > 1) {
+    object["merged_model"] = fused.problem.models[static_cast<std::size_t>(fused.merged_model)].name;
+  }
+  object["problem"] = Json::parse(pipeline::problem_to_json(fused.problem));
+  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+base::Result<int> run(const Arguments& arguments) {
+  const auto unit = base::time_unit_named(arguments.time_unit);
+  if (!unit) return base::bad_input(fmt::format("--time-unit '{}' is unknown; accepted: tick, s, ms, us, ns", arguments.time_unit));
+  if (arguments.models.size() != 2) {
+    return base::bad_input(fmt::format("two models are fused, and {} --model {} given; an example: --model {}", arguments.models.size(),
+                                       arguments.models.size() == 1 ? "is" : "are", model_example));
+  }
+  DOVETAIL_TRY(const pipeline::ModelLayout first, read_layout(arguments.models[0], *unit));
+  DOVETAIL_TRY(const pipeline::ModelLayout second, read_layout(arguments.models[1], *unit));
+  DOVETAIL_TRY(const pipeline::FusedLayouts fused, pipeline::fuse_layouts(first, second, *unit));
+  for (const std::string& warning : fused.warnings) print_warning(warning);
+  DOVETAIL_CHECK(base::write_file(arguments.output, arguments.json ? to_json(fused) : to_yaml(fused)));
+  return exit_done;
+}
+
+}  // namespace
+
+void add_fuse_layouts(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = add_command(program, "fuse-layouts", "make a problem from the parallel layouts of two models on the same devices",
+                                  "  dovetail fuse-layouts -o problem.yaml \\\n"
+                                  "    --model actor,dp=2,pp=8,tp=8,forward=5,backward=10,activation=1.95,microbatches=32 \\\n"
+                                  "    --model critic,dp=4,pp=4,tp=8,forward=3,backward=6,activation=1.1,microbatches=16");
+  add_name_list(*command, "--model", arguments->models, "NAME,KEY=VALUE,...",
+                "a model: dp, pp, tp, microbatches (of a pipeline), forward, backward, activation (of one of its stages; one\n"
+                "number, or one for each stage separated by '/'); give it twice");
+  command->add_option("--time-unit", arguments->time_unit, "unit of forward and backward (default tick)")->option_text("tick|s|ms|us|ns");
+  command->add_option("-o,--output", arguments->output, "write it to FILE; default: standard output")->option_text("FILE");
+  command->add_flag("--json", arguments->json, "write JSON in place of YAML: the problem, and how it came about");
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,25 @@
+#include "cli/interrupt.h"
+
+#include <csignal>
+
+namespace dovetail::cli {
+namespace {
+
+parallel::Cancellation cancellation;
+
+extern "C" void request_stop(int /*signal*/) { cancellation.request(); }
+
+}  // namespace
+
+const parallel::Cancellation& stop_on_interrupt() {
+  struct sigaction action{};
+  action.sa_handler = request_stop;
+  sigemptyset(&action.sa_mask);
+  // The handler is gone after the first signal, so that a second one ends a program that does not stop.
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return cancellation;
+}
+
+}  // namespace dovetail::cli

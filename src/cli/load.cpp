@@ -1,0 +1,138 @@
+#include "cli/load.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "cli/output.h"
+#include "pipeline/flexfusion_trace.h"
+#include "pipeline/instances.h"
+#include "pipeline/problem_file.h"
+#include "pipeline/pytorch_csv.h"
+
+namespace dovetail::cli {
+namespace {
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+base::Error neither_file_nor_instance(const std::string& argument) {
+  std::vector<std::string_view> names;
+  for (const pipeline::Instance& instance : pipeline::instances()) names.push_back(instance.name);
+  return base::bad_input(
+      fmt::format("'{}' is neither a file nor a bundled instance{}", argument, hint_and_list(argument, "the instances are", names)));
+}
+
+base::Error problem_in_place_of_schedule(const std::string& name) {
+  return base::bad_input(fmt::format("'{0}' is a problem, not a schedule; make one with: dovetail schedule {0} -o {0}.json", name));
+}
+
+base::Error no_schedule(const std::string& path) {
+  return {base::Failure::bad_input, path, 1, 1,
+          "this is no schedule; accepted: JSON (it starts with a brace), a FlexFusion trace (with a bracket), a CSV of PyTorch (with an "
+          "action such as 0F0)"};
+}
+
+/// A CSV holds one pipeline; what a schedule of several needs has to be said before the reader refuses it.
+base::Status check_one_pipeline(const pipeline::Problem& problem, const std::string& path) {
+  const auto pipelines = static_cast<std::int64_t>(pipeline::pipelines_of(problem).size());
+  if (pipelines == 1) return {};
+  return base::Error{base::Failure::bad_input, path, 0, 0,
+                     fmt::format("a PyTorch CSV is of one pipeline, and the problem has {}; give a problem with this pipeline only: a copy "
+                                 "of its file (dovetail problem prints it) that keeps one model with one replica",
+                                 pipelines)};
+}
+
+base::Result<pipeline::ScheduleFile> parse_as(ScheduleFormat format, std::string_view content, const std::string& path,
+                                              const pipeline::Problem* problem) {
+  if (format == ScheduleFormat::trace) return pipeline::parse_trace(content, path, problem);
+  if (format != ScheduleFormat::json) {
+    if (problem != nullptr) DOVETAIL_CHECK(check_one_pipeline(*problem, path));
+    return pipeline::parse_pytorch_csv(content, path, problem);
+  }
+  DOVETAIL_TRY(pipeline::ScheduleFile file, pipeline::parse_schedule(content, path));
+  if (problem == nullptr) return file;
+  const pipeline::TimeUnit unit = file.schedule.problem.time_unit;
+  const bool same_kind = (unit == pipeline::TimeUnit::tick) == (problem->time_unit == pipeline::TimeUnit::tick);
+  if (!same_kind) {
+    return base::Error{base::Failure::bad_input, path, 0, 0,
+                       fmt::format("the schedule's time_unit is {} and the problem's is {}: ticks and seconds cannot be compared",
+                                   base::name_of(unit), base::name_of(problem->time_unit))};
+  }
+  file.schedule.problem = *problem;
+  return file;
+}
+
+}  // namespace
+
+base::Result<NamedProblem> load_problem(const std::string& argument) {
+  const bool is_file = argument == "-" || exists(argument);
+  const pipeline::Instance* instance = pipeline::find_instance(argument);
+  if (!is_file) {
+    if (instance == nullptr) return neither_file_nor_instance(argument);
+    return NamedProblem{instance->name, instance->problem};
+  }
+  if (instance != nullptr) print_note(fmt::format("'{}' is a file here; the bundled instance of that name is not used", argument));
+  DOVETAIL_TRY(const std::string content, base::read_file(argument));
+  const std::string path = base::display_path(argument);
+  base::Result<pipeline::Problem> problem = pipeline::parse_problem(content, path);
+  if (problem.ok()) return NamedProblem{path, std::move(*problem)};
+  if (!is_own_schedule(content)) return std::move(problem).error();
+  return base::Error{
+      base::Failure::bad_input, path, 0, 0,
+      fmt::format("this is a schedule, not a problem; dovetail check {} shows it beside the bounds of its problem", argument)};
+}
+
+bool is_instance(const std::string& argument) { return pipeline::find_instance(argument) != nullptr && !exists(argument); }
+
+base::Result<LoadedSchedule> load_schedule(const std::string& path, std::optional<ScheduleFormat> forced,
+                                           const pipeline::Problem* problem) {
+  if (is_instance(path)) return problem_in_place_of_schedule(path);
+  DOVETAIL_TRY(const std::string file_content, base::read_file(path));
+  const std::string_view content = without_byte_order_mark(file_content);
+  LoadedSchedule loaded{base::display_path(path), ScheduleFormat::json, {}};
+  const auto format = forced ? forced : format_of_content(content);
+  if (format) loaded.format = *format;
+  base::Result<pipeline::ScheduleFile> parsed =
+      format ? parse_as(loaded.format, content, loaded.path, problem) : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
+  if (!parsed.ok()) {
+    // Only of what cannot be read: a name in a good schedule may look like anything.
+    const auto other = describe_other_content(content, path);
+    if (other) return base::Error{base::Failure::bad_input, loaded.path, 0, 0, *other};
+    return std::move(parsed).error();
+  }
+  loaded.file = std::move(*parsed);
+  for (const std::string& note : loaded.file.notes) print_note(note);
+  return loaded;
+}
+
+base::Status check_valid(const LoadedSchedule& loaded) {
+  pipeline::Tolerance tolerance;
+  if (loaded.format == ScheduleFormat::trace) tolerance.activation = pipeline::trace_activation_tolerance;
+  const auto violation = pipeline::validate(loaded.file.schedule, tolerance);
+  if (!violation) return loaded.file.activation_mismatch ? base::Status(*loaded.file.activation_mismatch) : base::Status();
+  base::Error error{base::Failure::invalid, loaded.path, 0, 0,
+                    fmt::format("{}: {}", pipeline::name_of(violation->rule), violation->message)};
+  const pipeline::Place place = pipeline::place_of(loaded.file, *violation);
+  error.line = place.line;
+  error.column = place.column;
+  return error;
+}
+
+base::Result<LoadedSchedule> load_valid_schedule(const std::string& path, std::optional<ScheduleFormat> forced,
+                                                 const std::optional<std::string>& problem_name) {
+  if (path == "-" && problem_name == "-") return base::bad_input("the schedule and the problem cannot both be read from standard input");
+  std::optional<pipeline::Problem> problem;
+  if (problem_name) {
+    DOVETAIL_TRY(NamedProblem named, load_problem(*problem_name));
+    problem = std::move(named.problem);
+  }
+  DOVETAIL_TRY(LoadedSchedule loaded, load_schedule(path, forced, problem ? &*problem : nullptr));
+  DOVETAIL_CHECK(check_valid(loaded));
+  return loaded;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,46 @@
+// Reading what a command is given: a problem, or a schedule in any of its formats.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/schedule_format.h"
+#include "pipeline/problem.h"
+#include "pipeline/schedule_file.h"
+#include "pipeline/validate.h"
+
+namespace dovetail::cli {
+
+/// A problem, and what to call it: the instance's name or the file's path.
+struct NamedProblem {
+  std::string name;
+  pipeline::Problem problem;
+};
+
+/// Reads the problem that `argument` names: "-" for standard input, an existing file, or a bundled instance, in this order. A name
+/// that is none of them is an Error that lists the instances.
+base::Result<NamedProblem> load_problem(const std::string& argument);
+
+/// Whether `argument` is the name of a bundled instance and of no file.
+bool is_instance(const std::string& argument);
+
+/// A schedule as it was read; `format` says how.
+struct LoadedSchedule {
+  std::string path;
+  ScheduleFormat format = ScheduleFormat::json;
+  pipeline::ScheduleFile file;
+};
+
+/// Reads the schedule in the file at `path`. Its format is `forced`, else told from its content. With `problem` it becomes a schedule
+/// of that problem. The file's notes go to stderr.
+base::Result<LoadedSchedule> load_schedule(const std::string& path, std::optional<ScheduleFormat> forced, const pipeline::Problem* problem);
+
+/// The first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
+base::Status check_valid(const LoadedSchedule& loaded);
+
+/// The two above and an optional problem by name: what every command that takes a finished schedule does with its arguments.
+base::Result<LoadedSchedule> load_valid_schedule(const std::string& path, std::optional<ScheduleFormat> forced,
+                                                 const std::optional<std::string>& problem_name);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,139 @@
+// dovetail: reads the command line, runs a subcommand, and turns what comes back into an exit code.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/nearest.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/version.h"
+
+namespace dovetail::cli {
+namespace {
+
+int exit_code_of(base::Failure failure) {
+  switch (failure) {
+    case base::Failure::bad_input:
+      return exit_bad_input;
+    case base::Failure::invalid:
+    case base::Failure::io:
+      return exit_invalid;
+    case base::Failure::infeasible:
+      return exit_infeasible;
+    case base::Failure::interrupted:
+      return exit_interrupted;
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+/// An error with a path starts with it, so that editors can jump to the place.
+int report(const base::Error& error) {
+  print_error(fmt::format("{}{}\n", error.path.empty() ? "dovetail: " : "", base::to_text(error)));
+  return exit_code_of(error.failure);
+}
+
+/// The subcommand that the command line got to, or the program.
+const CLI::App& deepest(const CLI::App& program) {
+  const std::vector<CLI::App*> chosen = program.get_subcommands();
+  return chosen.empty() ? program : *chosen.front();
+}
+
+/// What is wrong with the first argument that nobody took: an unknown command, an unknown option, or one argument too many.
+std::string unexpected_argument(const CLI::App& command, const std::string& text) {
+  const std::string argument = text.starts_with("-") ? text.substr(0, text.find('=')) : text;
+  std::vector<std::string> known;
+  if (argument.starts_with("-")) {
+    for (const CLI::Option* option : command.get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  } else if (command.get_parent() == nullptr) {
+    for (const CLI::App* subcommand : command.get_subcommands({})) known.push_back(subcommand->get_name());
+  }
+  const std::vector<std::string_view> candidates(known.begin(), known.end());
+  if (argument.starts_with("-")) return fmt::format("there is no option '{}'{}", argument, base::did_you_mean(argument, candidates));
+  if (known.empty()) return fmt::format("'{}' is one argument too many", argument);
+  return fmt::format("there is no command '{}'{}", argument, hint_and_list(argument, "the commands are", candidates));
+}
+
+/// What the parser says, but for an option without its value, which it puts in terms of its own.
+std::string text_of(const CLI::ParseError& error) {
+  std::string text = error.what();
+  const std::size_t colon = text.find(": ");
+  const bool lacks_value = text.find(" required ") != std::string::npos && text.ends_with(" missing");
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr || colon == std::string::npos || !lacks_value) return text;
+  return text.substr(0, colon) + " needs a value";
+}
+
+int report_parse_error(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App& command = deepest(program);
+  const std::string name = &command == &program ? "dovetail" : "dovetail " + command.get_name();
+  const std::vector<std::string> remaining = program.remaining(true);
+  if (&command == &program && remaining.empty()) {
+    print_error(program.help());
+    return exit_bad_input;
+  }
+  const std::string what = remaining.empty() ? text_of(error) : unexpected_argument(command, remaining.front());
+  print_error(fmt::format("dovetail: {}\nsee {} --help\n", what, name));
+  return exit_bad_input;
+}
+
+void add_commands(CLI::App& program, Action& action) {
+  add_schedule(program, action);
+  add_compare(program, action);
+  add_check(program, action);
+  add_bounds(program, action);
+  add_convert(program, action);
+  add_show(program, action);
+  add_problem(program, action);
+  add_fuse_layouts(program, action);
+  add_instances(program, action);
+  add_completion(program, action);
+}
+
+/// A full disk or a closed pipe shows only when the last bytes leave.
+int flush_output(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  print_error(fmt::format("dovetail: standard output: {}\n", std::strerror(errno)));
+  return code == exit_done ? exit_invalid : code;
+}
+
+int run(int argument_count, char** arguments) {
+  CLI::App program("Schedules for pipelines of several models that train on the same devices.", "dovetail");
+  program.footer(
+      "Example:\n  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 a check failed, or reading or writing did; 2 bad input;\n"
+      "3 nothing fits the memory; 130 interrupted, the best answer was written.");
+  program.set_version_flag("--version", version_text, "print the version and what it was built with");
+  program.require_subcommand(1);
+  program.get_formatter()->column_width(34);
+  Action action;
+  add_commands(program, action);
+  try {
+    program.parse(argument_count, arguments);
+  } catch (const CLI::Success& help_or_version) {
+    return flush_output(program.exit(help_or_version));
+  } catch (const CLI::ParseError& error) {
+    return report_parse_error(program, error);
+  }
+  base::Result<int> result = action();
+  return flush_output(result.ok() ? *result : report(result.error()));
+}
+
+}  // namespace
+}  // namespace dovetail::cli
+
+int main(int argument_count, char** arguments) {
+  try {
+    return dovetail::cli::run(argument_count, arguments);
+  } catch (const std::bad_alloc&) {
+    dovetail::cli::print_error("dovetail: there is not enough memory for this problem\n");
+  } catch (const std::exception& error) {
+    dovetail::cli::print_error(fmt::format("dovetail: {}\n", error.what()));
+  }
+  return dovetail::cli::exit_invalid;
+}

@@ -1,0 +1,62 @@
+// How the program says numbers: exact decimals, to people and in JSON.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace dovetail::cli {
+
+/// JSON with its keys in the order in which they were set.
+using Json = nlohmann::ordered_json;
+
+/// "225 ticks", "1 tick", "2.5 ms".
+std::string time_with_unit(base::Ticks time, base::TimeUnit unit);
+
+/// The exact shortest decimal of thousandths of an internal tick, in `unit`.
+std::string format_thousandths(std::int64_t thousandths, base::TimeUnit unit);
+/// The same for people: rounded half up to three decimals of `unit`.
+std::string format_thousandths_rounded(std::int64_t thousandths, base::TimeUnit unit);
+
+/// "12.3%".
+std::string percent(double share);
+
+/// How far `value` is above `bound`, as a share of the bound; 0 where the bound is 0.
+double gap(base::Ticks value, base::Ticks bound);
+double gap(base::Memory value, base::Memory bound);
+
+/// "gap 3.6%", or "17 times the bound" where it is far off.
+std::string gap_text(double gap);
+
+/// `decimal` as a JSON number: whole ones as integers, others as the nearest double, which prints the same decimal up to 15 digits.
+Json json_number(const std::string& decimal);
+Json json_time(base::Ticks time, base::TimeUnit unit);
+Json json_memory(base::Memory memory);
+/// A derived ratio, rounded to six decimals.
+Json json_ratio(double ratio);
+/// Wall time, rounded to milliseconds.
+Json json_seconds(double seconds);
+/// null where there is no value.
+Json json_memory(const std::optional<base::Memory>& memory);
+
+/// What follows "there is no 'gredy'": "; did you mean 'greedy'? The solvers are gpipe, 1f1b", or where no name is near
+/// "; the solvers are gpipe, 1f1b". `intro` is "the solvers are".
+std::string hint_and_list(std::string_view name, std::string_view intro, const std::vector<std::string_view>& accepted);
+
+/// Prints `object` on stdout, indented.
+void print_json(const Json& object);
+/// Prints `text` on stdout as it is.
+void print(std::string_view text);
+/// Writes `text` to standard error as it is. Where that is closed or full there is nobody to tell, so failures are passed over.
+void print_error(std::string_view text);
+/// Prints "dovetail: note: TEXT" on stderr.
+void print_note(std::string_view text);
+/// Prints "dovetail: warning: TEXT" on stderr.
+void print_warning(std::string_view text);
+
+}  // namespace dovetail::cli

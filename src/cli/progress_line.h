@@ -1,0 +1,48 @@
+// How far a search is, on stderr: one line that is rewritten on a terminal, else a line every few seconds.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+#include "fuse/solver.h"
+
+namespace dovetail::cli {
+
+/// As many of the fields, from the left, as have room together: a line is never cut within a number.
+std::string fit_fields(const std::vector<std::string>& fields, std::size_t room);
+
+class ProgressLine {
+ public:
+  /// `label` names the work ("exp5", "annealing"); `bound` is the proven bound on the makespan.
+  ProgressLine(std::string label, base::Ticks bound, base::TimeUnit unit);
+  /// Takes the line off a terminal.
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  /// Shows the line, where the last one is long enough ago (a tenth of a second on a terminal, five seconds elsewhere).
+  void update(const fuse::Progress& progress);
+  /// Shows a plain text in place of a search's figures, on a terminal only.
+  void update(std::string_view text);
+  /// What the work is called from now on.
+  void set_label(std::string label) { label_ = std::move(label); }
+  /// Speed that the search told last; 0 where it told none.
+  double iterations_per_second() const { return iterations_per_second_; }
+
+ private:
+  void show(std::vector<std::string> fields);
+
+  std::string label_;
+  base::Ticks bound_;
+  base::TimeUnit unit_;
+  bool on_terminal_;
+  bool visible_ = false;
+  double iterations_per_second_ = 0;
+  std::chrono::steady_clock::time_point next_;
+};
+
+}  // namespace dovetail::cli

@@ -1,0 +1,211 @@
+#include "cli/schedule_format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "base/file.h"
+#include "cli/output.h"
+#include "pipeline/evaluate.h"
+#include "pipeline/flexfusion_trace.h"
+#include "pipeline/problem_file.h"
+#include "pipeline/pytorch_csv.h"
+#include "pipeline/schedule_file.h"
+#include "report/chrome_trace.h"
+#include "report/svg.h"
+#include "timeline/schedule_timeline.h"
+
+namespace dovetail::cli {
+namespace {
+
+using pipeline::CsvActions;
+using Paths = std::vector<std::string>;
+
+constexpr std::array formats{ScheduleFormat::json, ScheduleFormat::trace, ScheduleFormat::chrome,
+                             ScheduleFormat::svg,  ScheduleFormat::csv,   ScheduleFormat::csv_comms};
+
+constexpr std::string_view white_space = " \t\r\n";
+/// How much of a file is looked at to tell what it is: all formats say so at their start.
+constexpr std::size_t looked_through = 4096;
+
+/// Longer extensions first: ".chrome.json" is no ".json".
+constexpr std::array<std::pair<std::string_view, ScheduleFormat>, 7> extensions{{{".chrome.json", ScheduleFormat::chrome},
+                                                                                 {".trace.json", ScheduleFormat::chrome},
+                                                                                 {".json", ScheduleFormat::json},
+                                                                                 {".svg", ScheduleFormat::svg},
+                                                                                 {".csv", ScheduleFormat::csv},
+                                                                                 {".txt", ScheduleFormat::trace},
+                                                                                 {".trace", ScheduleFormat::trace}}};
+
+std::optional<ScheduleFormat> format_named(std::string_view name) {
+  for (const ScheduleFormat format : formats) {
+    if (name == name_of(format)) return format;
+  }
+  return std::nullopt;
+}
+
+/// `among` are the names that would be accepted.
+base::Error unknown_format(std::string_view name, const std::vector<std::string_view>& among) {
+  return base::bad_input(fmt::format("'{}' is no format of schedules{}", name, hint_and_list(name, "accepted:", among)));
+}
+
+base::Status check_folder(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return {};
+  return base::Error{base::Failure::io, path, 0, 0, fmt::format("the folder '{}' does not exist", folder.string())};
+}
+
+timeline::Timeline timeline_of(const pipeline::Schedule& schedule, const std::string& title) {
+  return timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), title);
+}
+
+/// Writes one file, and gives the name of where it is.
+base::Result<std::string> write_one(const std::string& path, std::string_view content) {
+  const bool to_standard_output = is_standard_output(path);
+  DOVETAIL_CHECK(base::write_file(to_standard_output ? "-" : path, content));
+  return to_standard_output ? "<stdout>" : path;
+}
+
+base::Result<Paths> one_path(base::Result<std::string> path) {
+  if (!path.ok()) return std::move(path).error();
+  return Paths{std::move(*path)};
+}
+
+/// "out/plan.csv" with "-actor-r0" is "out/plan-actor-r0.csv".
+std::string with_suffix(const std::string& path, const std::string& suffix) {
+  std::filesystem::path changed(path);
+  changed.replace_filename(changed.stem().string() + suffix + changed.extension().string());
+  return changed.string();
+}
+
+base::Result<Paths> write_csv(const pipeline::Schedule& schedule, CsvActions actions, const std::string& path) {
+  DOVETAIL_TRY(const std::vector<pipeline::CsvFile> files, pipeline::schedule_to_pytorch_csv(schedule, actions));
+  std::error_code ignored;
+  const bool has_name = !is_standard_output(path) && !std::filesystem::is_other(path, ignored);
+  if (!has_name && files.size() != 1) {
+    return base::bad_input(
+        fmt::format("CSV holds one pipeline a file, and this schedule has {}; write it to a file, not to '{}'", files.size(), path));
+  }
+  Paths paths;
+  for (const pipeline::CsvFile& file : files) {
+    DOVETAIL_TRY(std::string written, write_one(has_name ? with_suffix(path, file.suffix) : path, file.content));
+    paths.push_back(std::move(written));
+  }
+  return paths;
+}
+
+}  // namespace
+
+std::string_view name_of(ScheduleFormat format) {
+  switch (format) {
+    case ScheduleFormat::json:
+      return "json";
+    case ScheduleFormat::trace:
+      return "trace";
+    case ScheduleFormat::chrome:
+      return "chrome";
+    case ScheduleFormat::svg:
+      return "svg";
+    case ScheduleFormat::csv:
+      return "csv";
+    case ScheduleFormat::csv_comms:
+      return "csv-comms";
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+base::Result<ScheduleFormat> format_to_read(std::string_view name) {
+  const auto format = format_named(name);
+  if (!format) return unknown_format(name, {"json", "trace", "csv"});
+  if (*format == ScheduleFormat::chrome || *format == ScheduleFormat::svg) {
+    return base::bad_input(fmt::format("{} can only be written; accepted for reading: json, trace, csv", name));
+  }
+  // Both kinds of CSV are read alike.
+  return *format == ScheduleFormat::csv_comms ? ScheduleFormat::csv : *format;
+}
+
+base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name) {
+  const bool to_standard_output = is_standard_output(path);
+  if (!to_standard_output) DOVETAIL_CHECK(check_folder(path));
+  if (name) {
+    const auto format = format_named(*name);
+    if (format) return *format;
+    std::vector<std::string_view> names;
+    for (const ScheduleFormat accepted : formats) names.push_back(name_of(accepted));
+    return unknown_format(*name, names);
+  }
+  if (to_standard_output) return ScheduleFormat::json;
+  for (const auto& [extension, format] : extensions) {
+    if (path.size() > extension.size() && path.ends_with(extension)) return format;
+  }
+  return base::bad_input(
+      fmt::format("the extension of '{}' does not tell the format: use .json, .chrome.json, .svg, .csv or .txt, or name it ({})", path,
+                  written_formats));
+}
+
+bool is_standard_output(const std::string& path) { return path == "-" || path == "/dev/stdout"; }
+
+std::optional<std::string> describe_other_content(std::string_view content, const std::string& path) {
+  const std::string_view start = content.substr(0, looked_through);
+  const std::size_t first = start.find_first_not_of(white_space);
+  if (first == std::string_view::npos) return std::nullopt;
+  if (start.find(pipeline::problem_format) < start.find(pipeline::schedule_format)) {
+    return fmt::format("this is a problem, not a schedule; make one with: dovetail schedule {}", path);
+  }
+  const std::size_t second = start.find_first_not_of(white_space, first + 1);
+  const bool is_list_of_objects = start[first] == '[' && second != std::string_view::npos && start[second] == '{';
+  if (is_list_of_objects || (start[first] == '{' && start.find("\"traceEvents\"") != std::string_view::npos)) {
+    return "this is a Chrome trace, which can only be written; accepted for reading: json, trace, csv";
+  }
+  if (start[first] == '<' && start.find("<svg") != std::string_view::npos) {
+    return "this is an SVG picture, which can only be written; accepted for reading: json, trace, csv";
+  }
+  return std::nullopt;
+}
+
+bool is_own_schedule(std::string_view content) {
+  const std::string_view start = content.substr(0, looked_through);
+  return start.find(pipeline::schedule_format) < start.find(pipeline::problem_format);
+}
+
+std::string_view without_byte_order_mark(std::string_view content) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (content.starts_with(mark)) content.remove_prefix(mark.size());
+  return content;
+}
+
+std::optional<ScheduleFormat> format_of_content(std::string_view content) {
+  const std::size_t first = content.find_first_not_of(white_space);
+  if (first == std::string_view::npos) return std::nullopt;
+  const char letter = content[first];
+  if (letter == '{') return ScheduleFormat::json;
+  if (letter == '[') return ScheduleFormat::trace;
+  const bool starts_csv = (letter >= '0' && letter <= '9') || letter == ',' || letter == '(' || letter == '"';
+  return starts_csv ? std::optional(ScheduleFormat::csv) : std::nullopt;
+}
+
+base::Result<Paths> write_schedule(const pipeline::Schedule& schedule, const std::string& title, ScheduleFormat format,
+                                   const std::string& path) {
+  switch (format) {
+    case ScheduleFormat::json:
+      return one_path(write_one(path, pipeline::schedule_to_json(schedule)));
+    case ScheduleFormat::trace: {
+      DOVETAIL_TRY(const std::string trace, pipeline::schedule_to_trace(schedule));
+      return one_path(write_one(path, trace));
+    }
+    case ScheduleFormat::chrome:
+      return one_path(write_one(path, report::render_chrome_trace(timeline_of(schedule, title))));
+    case ScheduleFormat::svg:
+      return one_path(write_one(path, report::render_svg(timeline_of(schedule, title))));
+    case ScheduleFormat::csv:
+      return write_csv(schedule, CsvActions::compute_only, path);
+    case ScheduleFormat::csv_comms:
+      return write_csv(schedule, CsvActions::compute_comms, path);
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,53 @@
+// The formats of schedules: their names, how to tell them, and writing them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "pipeline/schedule.h"
+
+namespace dovetail::cli {
+
+enum class ScheduleFormat { json, trace, chrome, svg, csv, csv_comms };
+
+/// "json", "trace", "chrome", "svg", "csv", "csv-comms".
+std::string_view name_of(ScheduleFormat format);
+
+/// What --format accepts for writing ("json|trace|...") and for reading.
+inline constexpr const char* written_formats = "json|trace|chrome|svg|csv|csv-comms";
+inline constexpr const char* read_formats = "json|trace|csv";
+
+/// Whether `path` is standard output: "-", or /dev/stdout, which is treated alike.
+bool is_standard_output(const std::string& path);
+
+/// The format of that name for reading, or an Error that lists those that can be read.
+base::Result<ScheduleFormat> format_to_read(std::string_view name);
+
+/// The format to write `path` in: `name` where it is given, else by the path's extension (.chrome.json or .trace.json, .json, .svg,
+/// .csv, .txt or .trace). An Error names what is accepted; also where the folder of `path` does not exist, so that a long search
+/// is not lost to a slip of the fingers.
+base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);
+
+/// What `content`, which is no schedule that can be read, is instead, and what to do with it: a problem, a Chrome trace, a picture.
+/// `path` is how the user called it. Nothing where it looks like none of them.
+std::optional<std::string> describe_other_content(std::string_view content, const std::string& path);
+
+/// Whether `content` is a schedule of our own, by its format.
+bool is_own_schedule(std::string_view content);
+
+/// `content` without a UTF-8 byte order mark.
+std::string_view without_byte_order_mark(std::string_view content);
+
+/// The format that `content`, without a byte order mark, looks like: JSON starts with a brace, a trace with a bracket, a CSV with a digit,
+/// a comma (an empty cell) or a parenthesis.
+std::optional<ScheduleFormat> format_of_content(std::string_view content);
+
+/// Writes the schedule, called `title` in pictures, and gives the paths written: one, or a CSV for each pipeline.
+/// REQUIRES: no validate(schedule).
+base::Result<std::vector<std::string>> write_schedule(const pipeline::Schedule& schedule, const std::string& title, ScheduleFormat format,
+                                                      const std::string& path);
+
+}  // namespace dovetail::cli

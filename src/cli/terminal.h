@@ -1,0 +1,20 @@
+// What stdout and stderr are connected to.
+#pragma once
+
+namespace dovetail::cli {
+
+enum class ColorChoice { automatic, always, never };
+
+/// Columns of the terminal: COLUMNS where it is set, the size of the terminal where stdout is one, else 80.
+int terminal_columns();
+
+/// Whether stdout gets ANSI colours: `automatic` is yes on a terminal (not a dumb one) unless NO_COLOR is set and not empty.
+bool use_color(ColorChoice choice);
+
+/// Whether stderr is a terminal that a line can be rewritten on.
+bool stderr_is_terminal();
+
+/// Columns of the terminal that stderr is, 80 where it is none.
+int stderr_columns();
+
+}  // namespace dovetail::cli

@@ -1,0 +1,143 @@
+// The program as a whole: help, version, and what it says of a command line that it does not understand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/run_program.h"
+
+namespace dovetail::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class EveryCommand : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryCommand, HasAnExampleInItsHelp) {
+  const ProgramResult result = run_program({GetParam(), "--help"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("Usage: dovetail "), HasSubstr("Example:\n  "), HasSubstr(std::string("dovetail ") + GetParam())));
+  EXPECT_THAT(result.err, IsEmpty());
+}
+
+TEST_P(EveryCommand, IsInTheHelpOfTheProgram) {
+  EXPECT_THAT(run_program({"--help"}).out, HasSubstr(std::string("\n  ") + GetParam() + " "));
+}
+
+TEST_P(EveryCommand, RefusesAnUnknownOption) {
+  const ProgramResult result = run_program({GetParam(), "--hepl"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err,
+            "dovetail: there is no option '--hepl'; did you mean '--help'?\nsee dovetail " + std::string(GetParam()) + " --help\n");
+  EXPECT_THAT(result.out, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, EveryCommand,
+                         testing::Values("schedule", "compare", "check", "bounds", "convert", "show", "problem", "fuse-layouts",
+                                         "instances", "completion"));
+
+TEST(Program, SaysWhatItWasBuiltWith) {
+  const ProgramResult result = run_program({"--version"});
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* part : {"dovetail ", "compiler: ", "build type: ", "fmt: ", "yaml-cpp: ", "nlohmann-json: ", "MPI: ", "libtorch: "}) {
+    EXPECT_THAT(result.out, HasSubstr(part));
+  }
+}
+
+TEST(Program, WithoutACommandPrintsItsHelpAndFails) {
+  const ProgramResult result = run_program({});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(result.err, HasSubstr("Usage: dovetail"));
+}
+
+TEST(Program, NamesTheNearestCommand) {
+  const ProgramResult result = run_program({"shcedule", "exp5"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("dovetail: there is no command 'shcedule'; did you mean 'schedule'? The commands are schedule, compare, "),
+                    HasSubstr("\nsee dovetail --help\n")));
+}
+
+TEST(Program, RefusesOneArgumentTooMany) {
+  const ProgramResult result = run_program({"bounds", "exp5", "exp6"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "dovetail: 'exp6' is one argument too many\nsee dovetail bounds --help\n");
+}
+
+TEST(Program, NamesTheMissingArgument) {
+  const ProgramResult result = run_program({"bounds"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "dovetail: PROBLEM is required\nsee dovetail bounds --help\n");
+}
+
+TEST(Program, KeepsItsExitCodeWhereNobodyListens) {
+  for (const char* nowhere : {"2>/dev/full", "2>&-"}) {
+    const std::string command = std::string("exec '" DOVETAIL_BINARY "' schedule nope ") + nowhere;
+    EXPECT_EQ(run_other({"sh", "-c", command}).exit_code, 2) << nowhere;
+  }
+}
+
+TEST(Program, FailsWhereStandardOutputIsFull) {
+  const ProgramResult result = run_other({"sh", "-c", "exec '" DOVETAIL_BINARY "' instances >/dev/full"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.err, "dovetail: standard output: No space left on device\n");
+}
+
+TEST(ProblemArgument, NamesTheNearestInstance) {
+  const ProgramResult result = run_program({"bounds", "exp55"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err,
+              HasSubstr("dovetail: 'exp55' is neither a file nor a bundled instance; did you mean 'exp5'? The instances are exp0, exp1, "));
+}
+
+TEST(ProblemArgument, MayBeStandardInput) {
+  const ProgramResult result = run_program({"bounds", "-"}, {.input = small_problem});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("<stdin>: no schedule is shorter than 9 ticks\n"));
+}
+
+TEST(ProblemArgument, HasItsPlaceAtTheStartOfAnError) {
+  const TemporaryFolder folder;
+  std::string content = small_problem;
+  content.replace(content.find("forward: 1"), 10, "forward: x");
+  const std::string path = folder.write("wrong.yaml", content);
+  const ProgramResult result = run_program({"bounds", path});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, testing::StartsWith(path + ":8:14: "));
+  EXPECT_THAT(result.out, IsEmpty());
+}
+
+TEST(ProblemArgument, AFileWinsOverAnInstanceOfItsName) {
+  const TemporaryFolder folder;
+  folder.write("exp5", small_problem);
+  const ProgramResult result = run_other({"sh", "-c", "cd \"$1\" && exec '" DOVETAIL_BINARY "' bounds exp5", "sh", folder.file("")});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("no schedule is shorter than 9 ticks"));
+  EXPECT_EQ(result.err, "dovetail: note: 'exp5' is a file here; the bundled instance of that name is not used\n");
+}
+
+TEST(ProblemArgument, AFolderCannotBeRead) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_program({"bounds", folder.file("")});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, Not(IsEmpty()));
+}
+
+TEST(Program, NamesTheOptionWithoutItsValue) {
+  const ProgramResult result = run_program({"schedule", "exp5", "--solver"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "dovetail: --solver needs a value\nsee dovetail schedule --help\n");
+}
+
+TEST(ProblemArgument, AScheduleIsNoProblem) {
+  const std::string schedule = run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
+  const ProgramResult result = run_program({"bounds", "-"}, {.input = schedule});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "<stdin>: this is a schedule, not a problem; dovetail check - shows it beside the bounds of its problem\n");
+}
+
+}  // namespace
+}  // namespace dovetail::cli

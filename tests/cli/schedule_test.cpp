@@ -1,0 +1,242 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/run_program.h"
+
+namespace dovetail::cli {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(Schedule, SaysMakespanAndPeakBesideTheirBounds) {
+  const ProgramResult result = run_program({"schedule", "exp5", "--solver", "greedy"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, AllOf(HasSubstr("exp5: 8 devices, 2 models, 2 pipelines, 256 ops\nsolver: greedy\n"),
+                                testing::ContainsRegex("makespan +225 ticks +bound 225 +optimal\n"),
+                                testing::ContainsRegex("peak activation +23.6 +bound [0-9.]+ +gap [0-9.]+%\n"),
+                                testing::ContainsRegex("bubbles +25.3%\n")));
+  EXPECT_THAT(result.err, IsEmpty());
+}
+
+TEST(Schedule, JsonIsOneObjectWithExactNumbers) {
+  const ProgramResult result = run_program({"schedule", "exp5", "--solver", "greedy", "--json"});
+  ASSERT_EQ(result.exit_code, 0);
+  const json object = json::parse(result.out);
+  EXPECT_EQ(object["format"], "dovetail/schedule-report@1");
+  EXPECT_EQ(object["problem"], "exp5");
+  EXPECT_EQ(object["solver"], json({{"name", "greedy"}}));
+  EXPECT_EQ(object["makespan"], 225);
+  EXPECT_EQ(object["peak_activation"], 23.6);
+  EXPECT_EQ(object["bounds"]["makespan"], 225);
+  EXPECT_EQ(object["optimal"], json({{"makespan", true}, {"peak_activation", false}}));
+  EXPECT_EQ(object["fits"], true);
+  EXPECT_EQ(object["written"], json::array());
+  EXPECT_TRUE(object["timing"]["seconds"].is_number());
+  EXPECT_THAT(result.out, HasSubstr("\"peak_activation\": 23.6,"));
+}
+
+TEST(Schedule, ReadsAProblemFromStandardInputAndWritesToStandardOutput) {
+  const ProgramResult result = run_program({"schedule", "-", "--solver", "greedy", "-o", "-"}, {.input = small_problem});
+  ASSERT_EQ(result.exit_code, 0);
+  const json schedule = json::parse(result.out);
+  EXPECT_EQ(schedule["format"], "dovetail/schedule@1");
+  EXPECT_EQ(schedule["makespan"], 9);
+  EXPECT_THAT(result.err, HasSubstr("makespan"));
+}
+
+struct Written {
+  const char* name;
+  const char* start;
+};
+class ScheduleFiles : public testing::TestWithParam<Written> {};
+
+TEST_P(ScheduleFiles, AreWrittenInTheFormatOfTheirExtension) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file(GetParam().name);
+  const ProgramResult result = run_program({"schedule", "-", "--solver", "greedy", "-o", path}, {.input = small_problem});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("written: " + path + "\n"));
+  EXPECT_THAT(content_of(path), StartsWith(GetParam().start));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, ScheduleFiles,
+                         testing::Values(Written{"s.json", "{\"format\": \"dovetail/schedule@1\""}, Written{"s.chrome.json", "{"},
+                                         Written{"s.trace.json", "{"}, Written{"s.svg", "<svg"}, Written{"s.csv", "0F0,"},
+                                         Written{"s.txt", "[0, 0, 0, 0, 1, 1.5"}));
+
+TEST(Schedule, FormatIsAskedForByName) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("picture.xml");
+  EXPECT_EQ(run_program({"schedule", "-", "--solver", "greedy", "-o", path, "--format", "svg"}, {.input = small_problem}).exit_code, 0);
+  EXPECT_THAT(content_of(path), HasSubstr("<svg"));
+}
+
+TEST(Schedule, RefusesWhatItCannotWriteBeforeItWorks) {
+  const ProgramResult extension = run_program({"schedule", "exp5", "-o", "plan.pdf"});
+  EXPECT_EQ(extension.exit_code, 2);
+  EXPECT_EQ(extension.err,
+            "dovetail: the extension of 'plan.pdf' does not tell the format: use .json, .chrome.json, .svg, .csv or .txt, or name it "
+            "(json|trace|chrome|svg|csv|csv-comms)\n");
+  const ProgramResult format = run_program({"schedule", "exp5", "-o", "x", "--format", "cvs"});
+  EXPECT_EQ(format.exit_code, 2);
+  EXPECT_EQ(format.err,
+            "dovetail: 'cvs' is no format of schedules; did you mean 'csv'? Accepted: json, trace, chrome, svg, csv, csv-comms\n");
+  const ProgramResult folder = run_program({"schedule", "exp5", "-o", "no-such-folder/plan.json"});
+  EXPECT_EQ(folder.exit_code, 1);
+  EXPECT_EQ(folder.err, "no-such-folder/plan.json: the folder 'no-such-folder' does not exist\n");
+  const ProgramResult both = run_program({"schedule", "exp5", "-o", "-", "--json"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_EQ(both.err, "dovetail: --json and -o - both want standard output; write the schedule to a file\n");
+  const ProgramResult alone = run_program({"schedule", "exp5", "--format", "svg"});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_EQ(alone.err, "dovetail: --format is the format of -o FILE, which is missing\n");
+}
+
+TEST(Schedule, NamesTheSolversWhereOneIsUnknown) {
+  const ProgramResult result = run_program({"schedule", "exp5", "--solver", "gredy"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, StartsWith("dovetail: there is no solver 'gredy'; did you mean 'greedy'? The solvers are gpipe, 1f1b, "));
+}
+
+TEST(Schedule, SaysWhyASolverIsNotApplicable) {
+  const ProgramResult result = run_program({"schedule", "exp5", "--solver", "zb-h1", "--json"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, StartsWith("dovetail: solver 'zb-h1' is not applicable to this problem: "));
+  EXPECT_THAT(result.out, IsEmpty());
+}
+
+struct WrongValue {
+  const char* option;
+  const char* value;
+  const char* message;
+};
+class WrongValues : public testing::TestWithParam<WrongValue> {};
+
+TEST_P(WrongValues, AreRefusedWithWhatIsAccepted) {
+  const ProgramResult result = run_program({"schedule", "exp5", std::string(GetParam().option) + "=" + GetParam().value});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, std::string("dovetail: ") + GetParam().option + ": " + GetParam().message + "\nsee dovetail schedule --help\n");
+  EXPECT_THAT(result.out, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Options, WrongValues,
+    testing::Values(WrongValue{"--chains", "0", "'0' is no whole number from 1 to 4096"},
+                    WrongValue{"--chains", "two", "'two' is no whole number from 1 to 4096"},
+                    WrongValue{"--iterations", "1e6", "'1e6' is no whole number from 1 to 1000000000000"},
+                    WrongValue{"--threads", "-1", "'-1' is no whole number from 1 to 1024"},
+                    WrongValue{"--seed", "-3", "'-3' is no whole number from 0 to 18446744073709551615"},
+                    WrongValue{"--time-limit", "soon",
+                               "'soon' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)"},
+                    WrongValue{"--time-limit", "0",
+                               "'0' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)"},
+                    WrongValue{"--memory-cap", "much", "'much' is not a number; accepted: a number from 0 to 1000000000000"},
+                    WrongValue{"--memory-cap", "-1", "'-1' is negative; accepted: a number from 0 to 1000000000000"}));
+
+TEST(Schedule, WithoutRoomIsInfeasibleAndWritesNothing) {
+  const TemporaryFolder folder;
+  const ProgramResult result =
+      run_program({"schedule", "exp5", "--solver", "greedy", "--memory-cap", "20", "-o", folder.file("s.json"), "--json"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(folder.size(), 0U);
+  EXPECT_THAT(result.err, AllOf(StartsWith("dovetail: no schedule that greedy found fits the memory; the one with the least excess:\n"),
+                                testing::ContainsRegex("device +held +capacity +excess\n"), testing::ContainsRegex("3 +23.6 +20 +3.6\n")));
+  const json object = json::parse(result.out);
+  EXPECT_EQ(object["fits"], false);
+  EXPECT_EQ(object["excess"][1], json({{"device", 3}, {"held", 23.6}, {"capacity", 20}, {"excess", 3.6}}));
+}
+
+TEST(Schedule, ShowsTheRoomOnEveryDeviceWhereItIsLimited) {
+  const ProgramResult result = run_program({"schedule", "exp5", "--solver", "1f1b", "--memory-cap", "20"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, AllOf(testing::ContainsRegex("device +resident +peak activation +held +capacity +free\n"),
+                                testing::ContainsRegex("\n +0 +0 +15.6 +15.6 +20 +4.4\n")));
+}
+
+TEST(Schedule, SaysThatAnAnswerIsOfAnotherLayout) {
+  EXPECT_THAT(run_program({"schedule", "exp5", "--solver", "1f1b+"}).out, HasSubstr("\nanother layout: "));
+}
+
+TEST(Schedule, IsTheSameToTheByteWhateverTheThreads) {
+  const TemporaryFolder folder;
+  for (const char* threads : {"1", "3"}) {
+    const ProgramResult result = run_program({"schedule", "exp2", "--solver", "annealing", "--iterations", "2000", "--threads", threads,
+                                              "-o", folder.file(std::string(threads) + ".json")});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+  EXPECT_THAT(content_of(folder.file("1.json")), Not(IsEmpty()));
+  EXPECT_EQ(content_of(folder.file("1.json")), content_of(folder.file("3.json")));
+}
+
+TEST(Schedule, InterruptedWritesTheBestSoFar) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("s.json");
+  const ProgramResult result =
+      run_program({"schedule", "exp9", "--solver", "annealing", "--iterations", "1000000000", "-o", path, "--json"},
+                  {.interrupt_after = std::chrono::milliseconds(400)});
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_EQ(json::parse(result.out)["stopped_by"], "interrupt");
+  EXPECT_EQ(json::parse(content_of(path))["stopped_by"], "interrupt");
+  EXPECT_EQ(run_program({"check", path}).exit_code, 0);
+}
+
+TEST(Schedule, NamesStandardOutputWhereItWroteThere) {
+  const ProgramResult result =
+      run_program({"schedule", "-", "--solver", "greedy", "-o", "-", "--format", "json"}, {.input = small_problem});
+  EXPECT_THAT(result.err, AllOf(HasSubstr("written: <stdout>\n"), Not(HasSubstr("<stdin>\nwritten"))));
+}
+
+TEST(Schedule, WritesToPipesByTheirPath) {
+  const ProgramResult stdout_pipe =
+      run_other({"bash", "-c", "'" DOVETAIL_BINARY "' schedule exp5 --solver greedy --format json -o /dev/stdout 2>/dev/null | cat"});
+  EXPECT_EQ(json::parse(stdout_pipe.out)["makespan"], 225) << stdout_pipe.err;
+  const ProgramResult numbered =
+      run_other({"bash", "-c", "'" DOVETAIL_BINARY "' schedule exp5 --solver greedy --format json -o /dev/fd/3 3>&1 >/dev/null | cat"});
+  EXPECT_EQ(json::parse(numbered.out)["makespan"], 225) << numbered.err;
+}
+
+TEST(Schedule, CountsTheRowsOfASplitBackward) {
+  const std::string split = std::string(small_problem) + "    weight_gradient: 1\n";
+  EXPECT_THAT(run_program({"schedule", "-", "--solver", "zb-h1"}, {.input = split}).out,
+              HasSubstr("<stdin>: 2 devices, 1 model, 1 pipeline, 12 ops\n"));
+  EXPECT_THAT(run_program({"schedule", "-", "--solver", "1f1b"}, {.input = split}).out, HasSubstr(", 8 ops\n"));
+}
+
+TEST(Schedule, WhereOneMicrobatchDoesNotFitNothingIsSearched) {
+  const ProgramResult result = run_program({"schedule", "scale256", "--memory-cap", "1.5", "--json"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, AllOf(StartsWith("dovetail: no schedule fits the memory: one micro-batch alone holds more than there is:\n"),
+                                testing::ContainsRegex("\n +0 +1.64 +1.5 +0.14\n")));
+  const json object = json::parse(result.out);
+  EXPECT_EQ(object["impossible"], true);
+  EXPECT_EQ(object["excess"].size(), 256U);
+}
+
+TEST(Schedule, NamesTheSolverThatWasAskedForWhereNothingFits) {
+  const ProgramResult result = run_program({"schedule", "exp5", "--memory-cap", "1.96", "--iterations", "10"});
+  // One micro-batch at a time needs 1.95.
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string two = std::string(small_problem) +
+                          "  - name: critic\n    microbatches: 1\n    devices: [1, 0]\n    forward: 1\n"
+                          "    backward: 2\n    activation: 1.5\n";
+  const ProgramResult fits = run_program({"schedule", "-", "--solver", "gpipe", "--memory-cap", "2"}, {.input = two});
+  EXPECT_EQ(fits.exit_code, 3);
+  EXPECT_THAT(fits.err, StartsWith("dovetail: no schedule that gpipe found fits the memory"));
+}
+
+TEST(Schedule, SaysWhyNoSearchApplies) {
+  std::string delayed = std::string(small_problem) + "    transfer: 1\n";
+  delayed += "  - name: critic\n    microbatches: 5\n    devices: [1, 0]\n    forward: 3\n    backward: 5\n    activation: 1\n";
+  EXPECT_THAT(run_program({"schedule", "-"}, {.input = delayed}).out, HasSubstr("\nno search applies: model actor has transfer delays\n"));
+  EXPECT_THAT(run_program({"schedule", "-", "--solver", "gpipe"}, {.input = delayed}).out, Not(HasSubstr("no search")));
+}
+
+}  // namespace
+}  // namespace dovetail::cli

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The shape of src/: which folder includes which, no include cycles, self-contained headers, short functions and files.
+
+usage: layers_test.py SOURCE_DIR COMPILER
+"""
+
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+# A folder includes only itself and folders before it (docs/architecture.md).
+LAYERS = ["base", "parallel", "pipeline", "timeline", "fuse", "llm", "cluster", "workflow", "plan", "realloc", "cost", "simulate",
+          "place", "report", "cli"]
+LEAVES = ["runtime"]  # may include every layer but cli; nothing includes them
+MOST_FUNCTION_LINES = 60
+MOST_FILE_LINES = 500
+
+SOURCE = Path(".")
+COMPILER = "c++"
+
+
+def without_comments_and_strings(text):
+    """The code with comments and the contents of literals blanked, line for line."""
+    pattern = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z])\'(?:\\.|[^\'\\\n])+\'')
+
+    def blank(match):
+        found = match.group(0)
+        kept = '""' if found[0] in "R\"'" else ""
+        return kept + "\n" * found.count("\n")
+
+    return pattern.sub(blank, text)
+
+
+def functions_of(code):
+    """(name, first line, number of lines) of every function with a body: a brace that opens after a parameter list, outside functions."""
+    functions = []
+    enclosing = []  # of each open brace: "scope" (namespace, type), "function" with its start, or "other"
+    header_start = 0
+    line = 1
+    for position, character in enumerate(code):
+        if character == "\n":
+            line += 1
+        elif character == ";" and code.count("(", header_start, position) == code.count(")", header_start, position):
+            header_start = position + 1
+        elif character == "{":
+            header = re.sub(r"^\s*#.*$", "", code[header_start:position], flags=re.M).strip()
+            first = line - code[header_start:position].lstrip().count("\n")
+            if any(kind != "scope" for kind, _, _ in enclosing):
+                enclosing.append(("other", header, first))
+            elif re.match(r"(inline |export )*(namespace|extern)\b", header) or \
+                    re.match(r"(template\s*<.*>\s*)?(struct|class|union|enum)\b[^()]*$", header, re.S):
+                enclosing.append(("scope", header, first))
+            elif code[position - 1].isspace() and ")" in header and header.count("(") == header.count(")") and not header.endswith("="):
+                enclosing.append(("function", header, first))
+            else:
+                enclosing.append(("other", header, first))
+            if enclosing[-1][0] != "other":
+                header_start = position + 1
+        elif character == "}":
+            kind, header, first = enclosing.pop()
+            if kind == "function":
+                functions.append((header.split("(")[0].split()[-1], first, line - first + 1))
+            if kind != "other":
+                header_start = position + 1
+    return functions
+
+
+class SourceTree(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = SOURCE / "src"
+        cls.text = {path.relative_to(cls.root).as_posix(): path.read_text(encoding="utf-8")
+                    for path in sorted(cls.root.rglob("*")) if path.suffix in (".h", ".cpp")}
+        cls.code = {name: without_comments_and_strings(text) for name, text in cls.text.items()}
+        cls.includes = {name: re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M) for name, text in cls.text.items()}
+        assert cls.text, f"no sources in {cls.root}"
+
+    def assert_none(self, faults):
+        self.assertFalse(faults, "\n" + "\n".join(faults))
+
+    def test_every_folder_is_a_known_layer(self):
+        self.assert_none([name for name in self.text if name.split("/")[0] not in LAYERS + LEAVES or name.count("/") != 1])
+
+    def test_includes_are_rooted_and_exist(self):
+        self.assert_none([f"{name}: \"{include}\"" for name, includes in self.includes.items() for include in includes
+                          if include not in self.text])
+
+    def test_includes_run_along_the_layers(self):
+        faults = []
+        for name, includes in self.includes.items():
+            own = name.split("/")[0]
+            for include in includes:
+                other = include.split("/")[0]
+                if own == other:
+                    continue
+                allowed = LAYERS[:LAYERS.index("cli")] if own in LEAVES else LAYERS[:LAYERS.index(own)]
+                if other not in allowed:
+                    faults.append(f"{name} includes {include}")
+        self.assert_none(faults)
+
+    def test_no_include_cycle(self):
+        done, path = set(), []
+
+        def visit(name):
+            if name in path:
+                return [" -> ".join(path[path.index(name):] + [name])]
+            if name in done:
+                return []
+            path.append(name)
+            faults = [fault for include in self.includes.get(name, []) for fault in visit(include)]
+            path.pop()
+            done.add(name)
+            return faults
+
+        self.assert_none([fault for name in self.text for fault in visit(name)])
+
+    def test_headers_are_self_contained(self):
+        """A source includes its own header first, so it proves the header complete; a header without source is compiled alone."""
+        faults = []
+        alone = []
+        for name in self.text:
+            if not name.endswith(".h"):
+                continue
+            source = name[:-2] + ".cpp"
+            if source not in self.text:
+                alone.append(name)
+            elif self.includes[source][:1] != [name]:
+                faults.append(f"{source} does not include {name} first")
+        commands = {name: [COMPILER, "-std=c++20", f"-I{self.root}", "-fsyntax-only", "-x", "c++", str(self.root / name)] for name in alone}
+        for name, command in commands.items():
+            result = subprocess.run(command, capture_output=True, text=True, check=False)
+            if result.returncode != 0:
+                faults.append(f"{name} does not compile alone:\n{result.stderr}")
+        self.assert_none(faults)
+
+    def test_headers_are_guarded_and_open_no_namespace(self):
+        self.assert_none([name for name, text in self.text.items() if name.endswith(".h") and
+                          ("#pragma once" not in text or re.search(r"\busing\s+namespace\b", self.code[name]))])
+
+    def test_every_file_is_in_its_folders_namespace(self):
+        self.assert_none([name for name, code in self.code.items()
+                          if not name.endswith("/main.cpp") and f"namespace dovetail::{name.split('/')[0]}" not in code])
+
+    def test_files_are_short(self):
+        self.assert_none([f"{name}: {len(text.splitlines())} lines, at most {MOST_FILE_LINES}" for name, text in self.text.items()
+                          if len(text.splitlines()) > MOST_FILE_LINES])
+
+    def test_functions_are_short(self):
+        found = {name: functions_of(code) for name, code in self.code.items()}
+        self.assertGreater(sum(len(functions) for functions in found.values()), len(self.text), "the counting of functions is broken")
+        self.assert_none([f"{name}:{line}: {function} has {lines} lines, at most {MOST_FUNCTION_LINES}"
+                          for name, functions in found.items() for function, line, lines in functions if lines > MOST_FUNCTION_LINES])
+
+
+class FunctionCounting(unittest.TestCase):
+    def test_finds_functions_and_their_lengths(self):
+        code = without_comments_and_strings(
+            'namespace a {\n'
+            'struct S {\n  explicit S(int a) : a_{a} {}\n  int x = f({1});\n  int get() const { return x; }  // {\n};\n'
+            'constexpr int table[] = {1, 2};\n'
+            'template <class T>\nint long_one(T t,\n             int u) {\n  if (t) {\n    g("}");\n  }\n  return u;\n}\n'
+            "}  // namespace a\n")
+        self.assertEqual(functions_of(code), [("S", 3, 1), ("get", 5, 1), ("long_one", 8, 8)])
+
+
+if __name__ == "__main__":
+    SOURCE, COMPILER = Path(sys.argv.pop(1)), sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""Every example, and all JSON that the program writes, satisfies the JSON Schema of its format; damaged ones do not.
+
+usage: schema_test.py SOURCE_DIR DOVETAIL
+"""
+
+import copy
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import jsonschema
+
+SOURCE = Path(".")
+DOVETAIL = "dovetail"
+INSTANCES = ["exp2", "exp11"]
+
+
+def dovetail(*arguments, code=0, stdin=None):
+    result = subprocess.run([DOVETAIL, *arguments], input=stdin, capture_output=True, text=True, check=False, timeout=120)
+    assert result.returncode == code, f"dovetail {' '.join(arguments)} gave {result.returncode}:\n{result.stderr}"
+    return result.stdout
+
+
+def validator_of(name):
+    schema = json.loads((SOURCE / "schemas" / name).read_text(encoding="utf-8"))
+    checker = jsonschema.validators.validator_for(schema)
+    checker.check_schema(schema)
+    # Schemas refer to each other by file name.
+    place = (SOURCE / "schemas" / name).resolve().as_uri()
+    return checker(schema, resolver=jsonschema.RefResolver(place, schema))
+
+
+def changed(document, *steps):
+    """A copy of the document with the value at a path replaced, or removed: (key, ..., value) or (key, ..., REMOVED)."""
+    result = copy.deepcopy(document)
+    for *path, last, value in steps:
+        place = result
+        for key in path:
+            place = place[key]
+        if value is REMOVED:
+            del place[last]
+        else:
+            place[last] = value
+    return result
+
+
+REMOVED = object()
+# Keys of reports that are there only where they have something to say.
+OPTIONAL = {"stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published"}
+
+
+def damages_everywhere(value, *path):
+    """Every object with a key more and with a key less, every value with another of the wrong type; of a list in its first item."""
+    if path:
+        yield (*path, {"colour": "red"} if not isinstance(value, dict) else "red")
+    if isinstance(value, list) and value:
+        yield from damages_everywhere(value[0], *path, 0)
+    if isinstance(value, dict):
+        yield (*path, "colour", "red")
+        for key, part in value.items():
+            if key not in OPTIONAL and path[-2:] != ("timing", "seconds"):
+                yield (*path, key, REMOVED)
+            yield from damages_everywhere(part, *path, key)
+
+
+class Schemas(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.problems = validator_of("pipeline-problem@1.json")
+        cls.schedules = validator_of("schedule@1.json")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def problem_json(self, problem):
+        path = Path(self.folder.name) / "problem.json"
+        dovetail("problem", problem, "-o", str(path))
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def schedule_json(self, problem):
+        path = Path(self.folder.name) / "schedule.json"
+        dovetail("schedule", problem, "--solver", "list", "-o", str(path))
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def test_examples_and_instances_are_problems(self):
+        examples = sorted(str(path) for path in (SOURCE / "examples").glob("*.yaml"))
+        self.assertGreater(len(examples), 8)
+        for problem in examples + INSTANCES:
+            with self.subTest(problem=problem):
+                self.problems.validate(self.problem_json(problem))
+
+    def test_schedules_are_schedules(self):
+        for name in ["two-models.yaml", "split-backward.yaml", "minibatches.yaml", "capacity.yaml"]:
+            with self.subTest(example=name):
+                self.schedules.validate(self.schedule_json(str(SOURCE / "examples" / name)))
+
+    def test_a_searched_schedule_is_a_schedule(self):
+        path = Path(self.folder.name) / "searched.json"
+        dovetail("schedule", str(SOURCE / "examples" / "two-models.yaml"), "--iterations", "200", "-o", str(path))
+        self.schedules.validate(json.loads(path.read_text(encoding="utf-8")))
+
+    def test_damaged_problems_are_refused(self):
+        problem = self.problem_json(str(SOURCE / "examples" / "split-backward.yaml"))
+        self.assert_all_refused(self.problems, problem, [
+            ("format", "dovetail/pipeline-problem@2"), ("format", REMOVED), ("time_unit", "hour"), ("devices", 0), ("devices", "4"),
+            ("models", []), ("models", REMOVED), ("colour", "red"), ("memory", {"capacity": -1}),
+            ("models", 0, "name", 7), ("models", 0, "microbatches", 0), ("models", 0, "forward", REMOVED), ("models", 0, "forward", "fast"),
+            ("models", 0, "devices", []), ("models", 0, "fwd", 2), ("models", 0, "transfer", {"sideways": 1}),
+            ("models", 0, "replicas", [[0, 1, 2, 3]])])  # beside `devices`
+
+    def test_damaged_schedules_are_refused(self):
+        schedule = self.schedule_json(str(SOURCE / "examples" / "two-models.yaml"))
+        self.assert_all_refused(self.schedules, schedule, [
+            ("format", "dovetail/schedule@0"), ("problem", REMOVED), ("problem", "exp5"), ("problem", "models", REMOVED),
+            ("columns", REMOVED), ("columns", ["op"]), ("devices", REMOVED), ("devices", 0, {}), ("makespan", "long"), ("author", "me"),
+            ("optimal", {"makespan": 1}), ("stopped_by", "boredom")])
+
+    def assert_all_refused(self, validator, document, damages):
+        validator.validate(document)
+        for damage in damages:
+            with self.subTest(damage=damage):
+                self.assertFalse(validator.is_valid(changed(document, damage)))
+
+
+class Reports(unittest.TestCase):
+    """What the commands print with --json."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.examples = [str(path) for path in sorted((SOURCE / "examples").glob("*.yaml"))]
+        cls.validators = {}
+        # Devices without ops, activations of 0 and a name that is not plain ASCII.
+        cls.idle_device = cls.path("idle.yaml")
+        Path(cls.idle_device).write_text(
+            "format: dovetail/pipeline-problem@1\ntime_unit: us\ndevices: 3\nmodels:\n"
+            "  - {name: modèle, microbatches: 2, devices: [0, 2], forward: 0.5, backward: 1.25, activation: 0}\n", encoding="utf-8")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return str(Path(cls.folder.name) / name)
+
+    def example(self, name):
+        return str(SOURCE / "examples" / f"{name}.yaml")
+
+    def validator(self, name):
+        if name not in self.validators:
+            self.validators[name] = validator_of(f"{name}@1.json")
+        return self.validators[name]
+
+    def answer(self, name, *arguments, code=0, stdin=None):
+        """What the command prints with --json: one object that satisfies the schema of that name."""
+        document = json.loads(dovetail(*arguments, "--json", code=code, stdin=stdin))
+        with self.subTest(arguments=arguments):
+            self.assertEqual(document["format"], f"dovetail/{name}@1")
+            self.validator(name).validate(document)
+        return document
+
+    def schedule(self, problem):
+        path = self.path("schedule.json")
+        dovetail("schedule", problem, "--solver", "list", "-o", path)
+        return path
+
+    def assert_refused(self, name, document, *damages):
+        """Refused: each of the damages, and those that can be made of any document."""
+        parts = {key: part for key, part in document.items() if not isinstance(part, dict) or "format" not in part}  # the schema of another
+        for damage in (*damages, *damages_everywhere(parts), ("format", f"dovetail/{name}@2")):
+            with self.subTest(name=name, damage=damage):
+                self.assertFalse(self.validator(name).is_valid(changed(document, damage)))
+
+    def test_every_format_of_the_program_has_a_schema(self):
+        sources = [path.read_text(encoding="utf-8") for path in sorted((SOURCE / "src").rglob("*.*")) if path.suffix in (".cpp", ".h")]
+        formats = {name for text in sources for name in re.findall(r'"dovetail/([a-z-]+@[0-9]+)"', text)}
+        schemas = {path.name.removesuffix(".json") for path in (SOURCE / "schemas").glob("*.json")}
+        self.assertGreater(len(formats), 8)
+        self.assertEqual(formats, schemas)
+
+    def test_schedule(self):
+        for problem in self.examples + INSTANCES + [self.idle_device]:
+            self.answer("schedule-report", "schedule", problem, "--solver", "list")
+        two_models = self.example("two-models")
+        searched = self.answer("schedule-report", "schedule", two_models, "--iterations", "50", "-o", self.path("two.csv"))
+        self.assertEqual(len(searched["written"]), 2)
+        self.answer("schedule-report", "schedule", self.example("three-models"), "--iterations", "50", "--chains", "1", "-o",
+                    self.path("three.svg"))
+        self.answer("schedule-report", "schedule", two_models, "--solver", "annealing", "--time-limit", "50ms")
+        self.answer("schedule-report", "schedule", self.example("v-shape"), "--solver", "zb-v")
+        self.answer("schedule-report", "schedule", self.idle_device, "--iterations", "50")  # stopped by the bound
+        other = self.answer("schedule-report", "schedule", "exp2", "--solver", "1f1b+")
+        self.assertIn("other_layout", other)
+        self.assert_refused("schedule-report", other)
+        infeasible = self.answer("schedule-report", "schedule", "exp2", "--solver", "greedy", "--memory-cap", "3", code=3)
+        self.assert_refused("schedule-report", searched, ("makespan", "372"), ("makespan", None), ("bounds", "makespan", None),
+                            ("fits", False), ("excess", infeasible["excess"]), ("solver", "chains", REMOVED), ("solver", "auto"),
+                            ("stopped_by", "boredom"), ("time_unit", "hour"), ("bubbles", 1.5), ("peak_activation_by_device", []),
+                            ("timing", {}), ("timing", "minutes", 1), ("written", "two.csv"), ("optimal", "makespan", 1))
+        self.assert_refused("schedule-report", infeasible, ("excess", []), ("excess", 0, "held", REMOVED), ("excess", 0, "excess", 0),
+                            ("fits", True), ("written", ["plan.json"]))
+
+    def test_compare(self):
+        for problem in self.examples + INSTANCES + [self.idle_device]:
+            self.answer("compare", "compare", problem, "--all", "--iterations", "50", "--draws", "20")
+        dovetail("compare", self.example("v-shape"), "--solver", "chimera", "--json", code=2)
+        unfit = self.answer("compare", "compare", "exp2", "--solver", "greedy", "--solver", "chimera", "--memory-cap", "3",
+                            "--draws", "1")
+        self.assert_refused("compare", unfit, ("baseline", {}), ("baseline", "1f1b"), ("draws", 0), ("draws", 1.5), ("interrupted", None),
+                            ("bounds", "makespan", REMOVED), ("timing", "seconds", "greedy", "1"), ("rows", {}),
+                            ("rows", 0, "made_by", {}), ("rows", 0, "excess", REMOVED), ("rows", 0, "fits", True),
+                            ("rows", 0, "varied", []), ("rows", 0, "varied", 0, "by", 0.2), ("rows", 0, "varied", 1, "median", REMOVED),
+                            ("rows", 0, "speed_up", "-"), ("rows", 0, "gap", -0.1), ("not_applicable", 0, "why", REMOVED))
+
+    def test_check(self):
+        for problem in self.examples + [self.idle_device]:
+            self.answer("check", "check", self.schedule(problem))
+        data = SOURCE / "tests" / "data"
+        trace = self.answer("check", "check", str(data / "flexfusion" / "trace_exp2.txt"))
+        self.assertGreater(len(trace["notes"]), 0)
+        self.answer("check", "check", str(data / "pytorch" / "interleaved_2rank_4stage_8mb.csv"))
+        self.assert_refused("check", trace, ("valid", False), ("valid", 1), ("violation", {"message": "none"}), ("notes", [1]),
+                            ("devices", 0, "idle", "drain", REMOVED), ("devices", 0, "idle", "lunch", 1), ("devices", 0, "busy", "1"),
+                            ("devices", []), ("idle", 0, "cause", "lunch"), ("idle", 0, "end", 0), ("idle", 0, "awaits", 3))
+
+    def test_check_of_invalid_schedules(self):
+        schedule = json.loads(Path(self.schedule(self.example("two-models"))).read_text(encoding="utf-8"))
+        start, end = schedule["columns"].index("start"), schedule["columns"].index("end")
+        early = [("devices", 0, 1, start, 0), ("devices", 0, 1, end, schedule["devices"][0][1][end] - schedule["devices"][0][1][start])]
+        damages = {"place": early, "claim": [("makespan", 1)], "op missing": [("devices", 0, 0, REMOVED)],
+                   "capacity": [("problem", "memory", {"capacity": 2})]}
+        answers = {}
+        for name, steps in damages.items():
+            answers[name] = self.answer("check", "check", "-", code=1, stdin=json.dumps(changed(schedule, *steps)))
+            self.assertFalse(answers[name]["valid"])
+        self.answer("check", "check", "-", code=1, stdin="0F0,0F1,0B0\n")  # B1 is missing
+        self.answer("check", "check", "-", code=1, stdin="0F0,0B1,0F1,0B0\n")  # waits for itself
+        self.assertIn("line", answers["claim"]["violation"])
+        self.assert_refused("check", answers["place"], ("valid", True), ("violation", {}), ("violation", "line", 0),
+                            ("violation", "line", "3"), ("violation", "line", REMOVED), ("makespan", 1), ("timing", {"seconds": 1}))
+
+    def test_bounds(self):
+        for problem in self.examples + INSTANCES + [self.idle_device]:
+            bounds = self.answer("bounds", "bounds", problem)
+        self.assert_refused("bounds", bounds, ("makespan", "6"), ("time_unit", "hour"), ("arguments", "path", REMOVED),
+                            ("arguments", "luck", {}), ("arguments", "one_machine", "by_device", REMOVED),
+                            ("arguments", "work", "by_device", [1]), ("arguments", "work", "sets_the_bound", 1), ("timing", {}))
+
+    def test_convert(self):
+        for example in ["two-models", "v-shape"]:
+            path = self.schedule(self.example(example))
+            for name in ["a.json", "a.svg", "a.trace.json", "a.csv"]:
+                self.answer("convert", "convert", path, self.path(name))
+        data = SOURCE / "tests" / "data"
+        self.answer("convert", "convert", str(data / "flexfusion" / "trace_exp2.txt"), self.path("b"), "--to", "csv-comms")
+        plain = ["convert", self.path("a.csv"), self.path("c.txt"), "--to", "json", "--problem", self.example("v-shape")]
+        self.answer("convert", *plain, "--from", "csv-comms")
+        converted = self.answer("convert", *plain)
+        self.assert_refused("convert", converted, ("from", "svg"), ("to", "png"), ("written", []), ("written", "c.txt"), ("notes", None))
+
+    def test_instances(self):
+        instances = self.answer("instances", "instances")
+        self.assert_refused("instances", instances, ("instances", []), ("instances", 0, "name", REMOVED), ("instances", 0, "ops", 0),
+                            ("instances", 0, "devices", 8.5), ("instances", 0, "published", None),
+                            ("instances", 0, "published", "greedy", "makespan", REMOVED),
+                            ("instances", 0, "published", "peak_activation_optimized", REMOVED))
+
+    def test_fuse_layouts(self):
+        costs = "forward=2,backward=4.5,activation=1"
+        actor = f"actor,dp=2,pp=8,tp=8,microbatches=32,{costs}"
+        fused = self.answer("fused-layouts", "fuse-layouts", "--time-unit", "ms", "--model", actor,
+                            "--model", f"critic,dp=4,pp=8,tp=4,microbatches=15,{costs}")
+        self.assertGreater(len(fused["warnings"]), 0)
+        alike = self.answer("fused-layouts", "fuse-layouts", "--time-unit", "us", "--model", actor,
+                            "--model", f"critic,dp=2,pp=8,tp=8,microbatches=32,{costs}")
+        self.assertNotIn("merged_model", alike)
+        self.assert_refused("fused-layouts", fused, ("merged_stages", 1), ("merged_stages", 0), ("copies", [1]), ("groups", 0),
+                            ("notes", "none"), ("problem", REMOVED), ("problem", "models", REMOVED), ("problem", "exp5"))
+        self.assert_refused("fused-layouts", alike, ("merged_stages", 2), ("merged_model", "critic"))
+
+    def test_problem(self):
+        for problem in self.examples + INSTANCES + [self.idle_device]:
+            self.answer("pipeline-problem", "problem", problem)
+        self.answer("pipeline-problem", "problem", "--from", str(SOURCE / "examples" / "timings.csv"), "--microbatches", "actor=4",
+                    "--microbatches", "critic=4")
+
+
+if __name__ == "__main__":
+    SOURCE, DOVETAIL = Path(sys.argv.pop(1)), sys.argv.pop(1)
+    unittest.main()
