@@ -1,9 +1,9 @@
 // dovetail problem: a problem file, from measured times or from one that is there already.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 
+#include "base/csv.h"
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -39,18 +39,13 @@ base::Result<Assignment> parse_assignment(const std::string& option, const std::
   return Assignment{text.substr(0, equals), text.substr(equals + 1)};
 }
 
-std::optional<int> parse_index(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
-}
-
 base::Status add_microbatches(const std::string& text, pipeline::TimingsOptions& options) {
   constexpr const char* option = "--microbatches";
   constexpr const char* example = "actor=64";
   DOVETAIL_TRY(const Assignment assignment, parse_assignment(option, text, example));
-  const auto count = parse_index(assignment.value);
+  const auto count = base::parse_index(assignment.value);
+  if (base::is_too_large_index(assignment.value))
+    return base::bad_input(fmt::format("{} '{}' is too large; accepted: at most 2147483647", option, text));
   if (!count || *count == 0)
     return base::bad_input(fmt::format("{} '{}' has no positive whole number; accepted: {}", option, text, example));
   if (!options.microbatches.emplace(assignment.name, *count).second) {
@@ -65,7 +60,7 @@ base::Status add_devices(const std::string& text, pipeline::TimingsOptions& opti
   DOVETAIL_TRY(const Assignment assignment, parse_assignment(option, text, example));
   std::vector<base::DeviceId> devices;
   for (const std::string& item : CLI::detail::split(assignment.value, ',')) {
-    const auto device = parse_index(item);
+    const auto device = base::parse_index(item);
     if (!device) return base::bad_input(fmt::format("{} '{}': '{}' is no device number; accepted: {}", option, text, item, example));
     devices.emplace_back(*device);
   }

@@ -14,11 +14,8 @@ namespace {
 std::optional<std::string> find_obstacle(const Schedule& schedule) {
   for (const Model& model : schedule.problem.models) {
     if (model.has_steps()) return fmt::format("model {} has optimizer steps", model.name);
-    for (std::vector<DeviceId> devices : model.replicas) {
-      std::sort(devices.begin(), devices.end());
-      if (std::adjacent_find(devices.begin(), devices.end()) != devices.end())
-        return fmt::format("model {} has several stages on one device", model.name);
-    }
+    for (const auto& replica : model.replicas)
+      if (!on_distinct_devices(replica)) return fmt::format("model {} has several stages on one device", model.name);
   }
   for (std::size_t device = 0; device < schedule.devices.size(); ++device) {
     if (schedule.devices[device].empty()) return fmt::format("device {} has no ops", device);

@@ -100,5 +100,11 @@ INSTANTIATE_TEST_SUITE_P(
                     WrongArguments{{"--from", "-", "--map", "actor=0,x"},
                                    "--map 'actor=0,x': 'x' is no device number; accepted: actor=0,1,2,3 (the device of each stage)"}));
 
+TEST(Problem, SaysThatANumberIsTooLarge) {
+  const ProgramResult result = run_program({"problem", "--from", "timings.csv", "--microbatches", "actor=99999999999999"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, testing::HasSubstr("--microbatches 'actor=99999999999999' is too large; accepted: at most 2147483647"));
+}
+
 }  // namespace
 }  // namespace dovetail::cli
