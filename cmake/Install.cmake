@@ -1,10 +1,13 @@
-# What `cmake --install` puts where: the program and its completions, the libraries with their headers, the CMake package.
+# What `cmake --install` puts where: the program and its completions, the module for MPI, the libraries with their headers, the CMake package.
 set(dovetail_libraries base parallel pipeline timeline fuse report)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
 
 install(TARGETS dovetail RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 list(TRANSFORM dovetail_libraries PREPEND dovetail_ OUTPUT_VARIABLE library_targets)
 install(TARGETS ${library_targets} dovetail_all EXPORT dovetail_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET dovetail_mpi)
+  install(TARGETS dovetail_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/dovetail)
+endif()
 foreach(folder IN LISTS dovetail_libraries)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dovetail FILES_MATCHING PATTERN "*.h")
 endforeach()

@@ -52,6 +52,17 @@ double ln_of_mantissa(double m) {
 
 }  // namespace
 
+double negative_log(double x) {
+  // x = m * 2^exponent with m in [0.7, 1.42].
+  int exponent = static_cast<int>((std::bit_cast<std::uint64_t>(x) >> 52) & 0x7FF) - 1023;
+  double m = std::bit_cast<double>((std::bit_cast<std::uint64_t>(x) & 0xFFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL);
+  if (m > 1.41) {
+    m /= 2.0;
+    ++exponent;
+  }
+  return -exponent * ln_2 - ln_of_mantissa(m);
+}
+
 Random::Random(std::uint64_t seed, std::uint64_t stream) {
   // SplitMix64 from a state in which seed and stream have both been scattered, so that neighbours share nothing.
   std::uint64_t state = scatter(scatter(seed) + stream);
@@ -86,15 +97,9 @@ std::uint32_t Random::below(std::uint32_t bound) {
 double Random::unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
 double Random::negative_log_unit() {
-  // The uniform is n * 2^-53 with n odd, so neither 0 nor 1; n = m * 2^exponent with m in [0.7, 1.42].
+  // The uniform is n * 2^-53 with n odd, so neither 0 nor 1.
   const std::uint64_t n = ((next() >> 12) << 1) | 1;
-  int exponent = static_cast<int>(std::bit_width(n)) - 1;
-  double m = static_cast<double>(n) / static_cast<double>(std::uint64_t{1} << exponent);
-  if (m > 1.41) {
-    m /= 2.0;
-    ++exponent;
-  }
-  return (53 - exponent) * ln_2 - ln_of_mantissa(m);
+  return negative_log(static_cast<double>(n) * 0x1p-53);
 }
 
 }  // namespace dovetail::base

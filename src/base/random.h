@@ -13,6 +13,9 @@ constexpr std::uint64_t scatter(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+/// -ln(x) for x in [2^-1022, 1], within 1e-12 of the true value: from a table and IEEE +, -, *, / only.
+double negative_log(double x);
+
 /// xoshiro256** (Blackman, Vigna 2018), one independent stream for every (seed, stream).
 class Random {
  public:
@@ -24,7 +27,6 @@ class Random {
   /// Uniform in [0, 1), 53 bits.
   double unit();
   /// -ln of a uniform in (0, 1): the threshold of a Metropolis step ("accept when the loss is below T times this").
-  /// From a table and IEEE +, -, *, / only, within 1e-12 of the true value.
   double negative_log_unit();
 
  private:

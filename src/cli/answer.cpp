@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <variant>
+#include <utility>
 
-#include "pipeline/validate.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -14,34 +12,42 @@ namespace dovetail::cli {
 
 base::Result<Solved> solve(const fuse::Solver& solver, const pipeline::Problem& problem, const fuse::Bounds& bounds,
                            const fuse::SolveOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  fuse::Answer answer = solver.solve(problem, options);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  if (const auto* refusal = std::get_if<fuse::NotApplicable>(&answer)) {
-    return base::bad_input(fmt::format("solver '{}' is not applicable to this problem: {}", solver.name, refusal->why));
-  }
-  Solved solved{std::move(std::get<fuse::Solution>(answer)), bounds, {}, {}, elapsed.count()};
-  if (solved.solution.other_layout) solved.bounds = fuse::bounds_of(solved.solution.problem);
-  solved.schedule = fuse::to_schedule(solved.solution, solved.bounds);
-  solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, options.memory_cap);
-  // A schedule that does not fit is never written; every other one has to break no rule.
-  if (solved.excess.empty()) DOVETAIL_ASSERT(!pipeline::validate(solved.schedule).has_value());
-  return solved;
+  DOVETAIL_TRY(Solved solved, fuse::run_solver(solver, problem, bounds, options));
+  if (options.start == nullptr || solved.solution.other_layout || !fuse::is_better(*options.start, solved.solution, options)) return solved;
+  // Not every search looks at its start. The record stays that of the search: it is what repeats the run.
+  fuse::Solution start = *options.start;
+  start.solver = solved.solution.solver;
+  start.stopped_by = solved.solution.stopped_by;
+  start.lost_process = solved.solution.lost_process;
+  Solved kept = fuse::assess(std::move(start), bounds, options.memory_cap);
+  kept.seconds = solved.seconds;
+  return kept;
 }
 
-std::optional<std::string> why_no_search_applies(const pipeline::Problem& problem) {
-  std::optional<std::string> first;
-  fuse::SolveOptions shortest;
-  shortest.chains = 1;
-  shortest.iterations = 1;
-  for (const fuse::Solver& solver : fuse::solvers()) {
-    if (!solver.searches || !solver.in_compare) continue;
-    const fuse::Answer answer = solver.solve(problem, shortest);
-    const auto* refusal = std::get_if<fuse::NotApplicable>(&answer);
-    if (refusal == nullptr) return std::nullopt;
-    if (!first) first = refusal->why;
+std::vector<base::Memory> smallest_capacities(const pipeline::Problem& problem) {
+  std::vector<base::Memory> capacities(static_cast<std::size_t>(problem.devices));
+  // With no capacity at all every device is in excess by all that it cannot do without.
+  for (const pipeline::CapacityExcess& device : fuse::find_impossible(problem, base::Memory(0)))
+    capacities[device.device.index()] = device.peak;
+  return capacities;
+}
+
+std::string smallest_capacity_text(const pipeline::Problem& problem) {
+  constexpr std::string_view intro = "the smallest capacity with which a schedule fits, however long it takes";
+  const std::vector<base::Memory> capacities = smallest_capacities(problem);
+  const auto [least, most] = std::minmax_element(capacities.begin(), capacities.end());
+  if (*least == *most) return fmt::format("{}: {} on every device\n", intro, base::format_memory(*most));
+  // Neighbours that need the same share a row.
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t first = 0; first < capacities.size();) {
+    std::size_t last = first;
+    while (last + 1 < capacities.size() && capacities[last + 1] == capacities[first]) ++last;
+    rows.push_back(
+        {last == first ? fmt::format("{}", first) : fmt::format("{} to {}", first, last), base::format_memory(capacities[first])});
+    first = last + 1;
   }
-  return first;
+  return fmt::format("{}: {} on the device that needs the most\n", intro, base::format_memory(*most)) +
+         report::render_table({{"device"}, {"smallest capacity"}}, rows);
 }
 
 std::string describe(const pipeline::SolverRecord& solver) {

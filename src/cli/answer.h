@@ -8,25 +8,22 @@
 #include "base/result.h"
 #include "cli/output.h"
 #include "fuse/bounds.h"
+#include "fuse/solve.h"
 #include "fuse/solver.h"
 
 namespace dovetail::cli {
 
-/// A solution with the bounds of the problem that it solves (the one asked for, or a derived one) and its schedule, validated.
-struct Solved {
-  fuse::Solution solution;
-  fuse::Bounds bounds;
-  pipeline::Schedule schedule;
-  std::vector<pipeline::CapacityExcess> excess;  ///< of the devices that do not fit
-  double seconds = 0;                            ///< wall time of the solver
-};
+using fuse::Solved;
 
-/// Runs `solver` on `problem`, whose bounds are `bounds`; a solver that is not applicable is an Error (bad_input) that says why.
+/// Runs `solver` on `problem`, whose bounds are `bounds`. The answer is never worse than `options.start`. A solver that is not applicable
+/// is an Error (bad_input) that says why.
 base::Result<Solved> solve(const fuse::Solver& solver, const pipeline::Problem& problem, const fuse::Bounds& bounds,
                            const fuse::SolveOptions& options);
 
-/// Why no search can be run on `problem`: the reason of the first of those that "auto" runs. Nothing where one applies.
-std::optional<std::string> why_no_search_applies(const pipeline::Problem& problem);
+/// The least capacity of each device with which a schedule of any length fits: what is resident, and one micro-batch of one pipeline.
+std::vector<base::Memory> smallest_capacities(const pipeline::Problem& problem);
+/// The same in words, a line or a table.
+std::string smallest_capacity_text(const pipeline::Problem& problem);
 
 /// What is said where no schedule at all fits (fuse::find_impossible); a table follows.
 inline constexpr const char* impossible_message = "no schedule fits the memory: one micro-batch alone holds more than there is";

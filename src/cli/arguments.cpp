@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <utility>
@@ -57,13 +58,8 @@ void add_search_options(CLI::App& command, SearchArguments& arguments) {
                         most_chains, arguments.chains);
   add_whole_number<std::int64_t>(command, "--iterations", "iterations of each chain (default: chosen from the problem's size)", 1,
                                  most_iterations, arguments.iterations);
-  add_parsed(command, "--time-limit", "TIME", "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations",
-             [&arguments](const std::string& text) -> std::string {
-               auto seconds = parse_seconds(text);
-               if (!seconds) return seconds.error().message;
-               arguments.time_limit_seconds = *seconds;
-               return {};
-             });
+  add_seconds_option(command, "--time-limit", "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations",
+                     arguments.time_limit_seconds);
   add_whole_number<int>(command, "--threads", "threads (default: all processors); never changes the answer", 1, most_threads,
                         arguments.threads);
   add_whole_number<std::uint64_t>(command, "--seed", fmt::format("seed of the random numbers (default {})", arguments.seed), 0,
@@ -77,6 +73,25 @@ void add_search_options(CLI::App& command, SearchArguments& arguments) {
              });
 }
 
+void add_objective_options(CLI::App& command, SearchArguments& arguments, bool offer_pareto) {
+  const std::string front = offer_pareto ? "; pareto: the whole front between the two" : "";
+  add_parsed(command, "--objective", offer_pareto ? "makespan|memory|pareto" : "makespan|memory",
+             "what comes first (default makespan: the least makespan, then the least peak at it; memory: the least peak, then the "
+             "least makespan" +
+                 front + ")",
+             [&arguments, offer_pareto](const std::string& text) -> std::string {
+               const bool known = text == "makespan" || text == "memory" || (offer_pareto && text == "pareto");
+               if (!known) return fmt::format("'{}' is not {}", text, offer_pareto ? "makespan, memory or pareto" : "makespan or memory");
+               arguments.objective = text == "memory" ? fuse::Objective::memory : fuse::Objective::makespan;
+               arguments.pareto = text == "pareto";
+               return {};
+             });
+  add_whole_number<int>(command, "--robust",
+                        "weigh the makespan when durations vary: in place of the makespan counts (100 - N)% of it and N% of its 95th "
+                        "percentile when every op lasts 5% less to 5% more (default 0)",
+                        0, 100, arguments.robustness_percent);
+}
+
 fuse::SolveOptions to_solve_options(const SearchArguments& arguments) {
   fuse::SolveOptions options;
   options.seed = arguments.seed;
@@ -85,6 +100,8 @@ fuse::SolveOptions to_solve_options(const SearchArguments& arguments) {
   options.time_limit_seconds = arguments.time_limit_seconds;
   options.threads = arguments.threads > 0 ? arguments.threads : parallel::default_thread_count();
   options.memory_cap = arguments.memory_cap;
+  options.objective = arguments.objective;
+  options.robustness_percent = arguments.robustness_percent;
   return options;
 }
 
@@ -120,6 +137,19 @@ void add_json_flag(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "print one JSON object on standard output in place of text");
 }
 
+void add_choice_option(CLI::App& command, const std::string& name, std::string& value, const std::string& choices,
+                       const std::string& description) {
+  add_parsed(command, name, choices, description, [&value, choices](const std::string& text) -> std::string {
+    const std::vector<std::string> accepted = CLI::detail::split(choices, '|');
+    if (std::find(accepted.begin(), accepted.end(), text) == accepted.end()) {
+      const std::vector<std::string> but_last(accepted.begin(), accepted.end() - 1);
+      return fmt::format("'{}' is not {} or {}", text, fmt::join(but_last, ", "), accepted.back());
+    }
+    value = text;
+    return {};
+  });
+}
+
 void add_color_option(CLI::App& command, ColorChoice& choice) {
   add_parsed(command, "--color", "always|never|auto", "colours (auto: on a terminal, unless NO_COLOR is set)",
              [&choice](const std::string& text) -> std::string {
@@ -146,6 +176,15 @@ CLI::Option* add_name_list(CLI::App& command, const std::string& names, std::vec
 
 void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most, const std::string& description) {
   add_whole_number<int>(command, name, description, least, most, value);
+}
+
+void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description, std::optional<double>& seconds) {
+  add_parsed(command, name, "TIME", description, [&seconds](const std::string& text) -> std::string {
+    auto parsed = parse_seconds(text);
+    if (!parsed) return parsed.error().message;
+    seconds = *parsed;
+    return {};
+  });
 }
 
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& description, const std::string& example) {

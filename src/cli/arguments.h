@@ -25,10 +25,16 @@ struct SearchArguments {
   int threads = 0;  ///< 0: as many as the machine has
   std::uint64_t seed = fuse::SolveOptions{}.seed;
   std::optional<base::Memory> memory_cap;
+  fuse::Objective objective = fuse::SolveOptions{}.objective;
+  bool pareto = false;  ///< the whole front between the two objectives
+  int robustness_percent = fuse::SolveOptions{}.robustness_percent;
 };
 
 /// Adds --chains, --iterations, --time-limit, --threads, --seed and --memory-cap.
 void add_search_options(CLI::App& command, SearchArguments& arguments);
+
+/// Adds --objective, with `pareto` as a choice where it is offered, and --robust.
+void add_objective_options(CLI::App& command, SearchArguments& arguments, bool offer_pareto);
 
 /// The options for a solver, without cancellation and progress.
 fuse::SolveOptions to_solve_options(const SearchArguments& arguments);
@@ -48,6 +54,10 @@ base::Result<double> parse_seconds(std::string_view text);
 /// Adds --json.
 void add_json_flag(CLI::App& command, bool& json);
 
+/// Adds an option that takes one of `choices` ("always|never|auto"); `value` is left alone where it is not given.
+void add_choice_option(CLI::App& command, const std::string& name, std::string& value, const std::string& choices,
+                       const std::string& description);
+
 /// Adds --color always|never|auto.
 void add_color_option(CLI::App& command, ColorChoice& choice);
 
@@ -64,6 +74,9 @@ CLI::Option* add_name_list(CLI::App& command, const std::string& names, std::vec
 
 /// Adds an option that takes a whole number in [least, most].
 void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most, const std::string& description);
+
+/// Adds an option that takes a time (parse_seconds).
+void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description, std::optional<double>& seconds);
 
 /// Adds a subcommand whose --help ends with `example`.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& description, const std::string& example);

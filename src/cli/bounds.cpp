@@ -6,9 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/load.h"
 #include "cli/output.h"
 #include "report/table.h"
@@ -18,7 +23,26 @@ namespace {
 
 struct Arguments {
   std::string problem;
+  std::optional<std::string> deadline;
+  std::optional<std::string> memory_cap;
+  int work = 20;
   bool json = false;
+};
+
+/// What is asked, in the problem's units.
+struct Question {
+  std::optional<base::Ticks> deadline;
+  std::optional<base::Memory> memory_cap;
+  fuse::BoundOptions options;
+};
+
+/// What is proven.
+struct Proven {
+  fuse::Bounds bounds;
+  base::Ticks makespan;                              ///< of a schedule that fits
+  base::Memory peak_at_makespan;                     ///< of one of that makespan
+  std::optional<base::Memory> peak_at_deadline;      ///< absent where none is asked for, or no schedule ends by then
+  std::vector<pipeline::CapacityExcess> impossible;  ///< devices on which no schedule fits
 };
 
 struct Argument {
@@ -28,12 +52,14 @@ struct Argument {
   const std::vector<base::Ticks>* by_device;
 };
 
-std::vector<Argument> arguments_of(const fuse::Bounds& bounds) {
+std::vector<Argument> arguments_of(const Proven& proven) {
+  const fuse::Bounds& bounds = proven.bounds;
   return {
       {"path", "path: the longest chain of ops that wait for each other", bounds.path, nullptr},
       {"work", "work: of the busiest device", bounds.work, nullptr},
       {"head_work_tail", "head + work + tail: over devices and subsets of models", bounds.head_work_tail, &bounds.head_work_tail_by_device},
-      {"one_machine", "one machine: Jackson's preemptive schedule of a device", bounds.one_machine, &bounds.one_machine_by_device}};
+      {"one_machine", "one machine: Jackson's preemptive schedule of a device", bounds.one_machine, &bounds.one_machine_by_device},
+      {"sequences", "sequences: every order of a device, with what the others leave", proven.makespan, nullptr}};
 }
 
 /// The devices on which the largest value is met.
@@ -54,33 +80,54 @@ std::string short_list(const std::vector<std::size_t>& devices) {
   return text;
 }
 
-std::string to_text(const NamedProblem& named, const fuse::Bounds& bounds, base::Memory peak_at_bound) {
+bool is_limited(const NamedProblem& named, const Question& question) { return named.problem.capacity || question.memory_cap; }
+
+/// What the peak comes to, and by when there is no schedule.
+std::string in_words(const NamedProblem& named, const Question& question, const Proven& proven) {
+  const base::TimeUnit unit = named.problem.time_unit;
+  std::string text = fmt::format("\n{}: no schedule{} is shorter than {}\n", named.name, is_limited(named, question) ? " that fits" : "",
+                                 time_with_unit(proven.makespan, unit));
+  for (const pipeline::CapacityExcess& excess : proven.impossible)
+    text += fmt::format("no schedule fits: device {} holds at least {}, its capacity is {}\n", excess.device.value,
+                        base::format_memory(excess.peak), base::format_memory(excess.capacity));
+  text += fmt::format("peak activation: at least {} for any schedule, at least {} for one of that makespan\n",
+                      base::format_memory(proven.bounds.peak_activation), base::format_memory(proven.peak_at_makespan));
+  if (!question.deadline) return text;
+  const std::string deadline = time_with_unit(*question.deadline, unit);
+  if (!proven.peak_at_deadline) return text + fmt::format("no schedule ends by {}\n", deadline);
+  return text + fmt::format("peak activation: at least {} for a schedule that ends by {}\n", base::format_memory(*proven.peak_at_deadline),
+                            deadline);
+}
+
+std::string to_text(const NamedProblem& named, const Question& question, const Proven& proven) {
   const base::TimeUnit unit = named.problem.time_unit;
   std::vector<std::vector<std::string>> rows;
-  for (const Argument& argument : arguments_of(bounds)) {
+  for (const Argument& argument : arguments_of(proven)) {
     rows.push_back({argument.name, base::format_time(argument.bound, unit),
                     argument.by_device == nullptr ? "" : short_list(tightest_devices(*argument.by_device)),
-                    argument.bound == bounds.makespan ? "sets the bound" : ""});
+                    argument.bound == proven.makespan ? "sets the bound" : ""});
   }
   const std::vector<report::Column> columns{
       {"argument", report::Align::left}, {"makespan"}, {"largest on device", report::Align::left}, {"", report::Align::left}};
-  return report::render_table(columns, rows) +
-         fmt::format("\n{}: no schedule is shorter than {}\n", named.name, time_with_unit(bounds.makespan, unit)) +
-         fmt::format("peak activation: at least {} for any schedule, at least {} for one of that makespan\n",
-                     base::format_memory(bounds.peak_activation), base::format_memory(peak_at_bound));
+  return report::render_table(columns, rows) + in_words(named, question, proven);
 }
 
-Json to_json(const NamedProblem& named, const fuse::Bounds& bounds, base::Memory peak_at_bound, double seconds) {
+Json to_json(const NamedProblem& named, const Question& question, const Proven& proven, double seconds) {
   const base::TimeUnit unit = named.problem.time_unit;
   Json object{{"format", "dovetail/bounds@1"},
               {"problem", named.name},
               {"time_unit", base::name_of(unit)},
-              {"makespan", json_time(bounds.makespan, unit)},
-              {"peak_activation", json_memory(bounds.peak_activation)},
-              {"peak_activation_at_makespan", json_memory(peak_at_bound)},
-              {"arguments", Json::object()}};
-  for (const Argument& argument : arguments_of(bounds)) {
-    Json entry{{"makespan", json_time(argument.bound, unit)}, {"sets_the_bound", argument.bound == bounds.makespan}};
+              {"makespan", json_time(proven.makespan, unit)},
+              {"fits", proven.impossible.empty()},
+              {"peak_activation", json_memory(proven.bounds.peak_activation)},
+              {"peak_activation_at_makespan", json_memory(proven.peak_at_makespan)}};
+  if (question.deadline) {
+    object["deadline"] = json_time(*question.deadline, unit);
+    object["peak_activation_at_deadline"] = json_memory(proven.peak_at_deadline);
+  }
+  object["arguments"] = Json::object();
+  for (const Argument& argument : arguments_of(proven)) {
+    Json entry{{"makespan", json_time(argument.bound, unit)}, {"sets_the_bound", argument.bound == proven.makespan}};
     if (argument.by_device != nullptr) {
       entry["by_device"] = Json::array();
       for (const base::Ticks bound : *argument.by_device) entry["by_device"].push_back(json_time(bound, unit));
@@ -91,18 +138,51 @@ Json to_json(const NamedProblem& named, const fuse::Bounds& bounds, base::Memory
   return object;
 }
 
+base::Result<Question> question_of(const Arguments& arguments, base::TimeUnit unit) {
+  Question question;
+  if (arguments.deadline) {
+    const auto deadline = base::parse_time(*arguments.deadline, unit, base::FineDigits::refuse);
+    if (!deadline) return base::bad_input(fmt::format("--deadline '{}' {}", *arguments.deadline, deadline.error().message));
+    question.deadline = *deadline;
+  }
+  if (arguments.memory_cap) {
+    const auto cap = base::parse_memory(*arguments.memory_cap);
+    if (!cap) return base::bad_input(fmt::format("--memory-cap '{}' {}", *arguments.memory_cap, cap.error().message));
+    question.memory_cap = *cap;
+  }
+  question.options.cancellation = &stop_on_interrupt();
+  return question;
+}
+
+Proven prove(const pipeline::Problem& problem, const Question& question) {
+  Proven proven;
+  proven.bounds = fuse::bounds_of(problem);
+  proven.makespan = fuse::makespan_bound(problem, question.memory_cap, question.options);
+  proven.impossible = fuse::find_impossible(problem, question.memory_cap);
+  const auto peak_at = [&](base::Ticks deadline) -> std::optional<base::Memory> {
+    if (deadline < proven.bounds.makespan) return std::nullopt;
+    const base::Memory peak = fuse::peak_activation_bound(problem, deadline, question.options);
+    if (peak == base::Memory::max()) return std::nullopt;
+    return peak;
+  };
+  proven.peak_at_makespan = peak_at(proven.makespan).value_or(proven.bounds.peak_activation);
+  if (question.deadline) proven.peak_at_deadline = peak_at(*question.deadline);
+  return proven;
+}
+
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const NamedProblem named, load_problem(arguments.problem));
+  DOVETAIL_TRY(Question question, question_of(arguments, named.problem.time_unit));
+  question.options.work = std::int64_t{1'000'000} * arguments.work;
   const auto begin = std::chrono::steady_clock::now();
-  const fuse::Bounds bounds = fuse::bounds_of(named.problem);
-  const base::Memory peak_at_bound = fuse::peak_activation_bound(named.problem, bounds.makespan);
+  const Proven proven = prove(named.problem, question);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   if (arguments.json) {
-    print_json(to_json(named, bounds, peak_at_bound, elapsed.count()));
+    print_json(to_json(named, question, proven, elapsed.count()));
   } else {
-    print(to_text(named, bounds, peak_at_bound));
+    print(to_text(named, question, proven));
   }
-  return exit_done;
+  return question.options.cancellation->requested() ? exit_interrupted : exit_done;
 }
 
 }  // namespace
@@ -111,6 +191,11 @@ void add_bounds(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = add_command(program, "bounds", "prove what no schedule of a problem can beat", "  dovetail bounds exp5");
   add_positional(*command, "PROBLEM", arguments->problem, "problem file, '-' for standard input, or a bundled instance");
+  add_text_option(*command, "--deadline", arguments->deadline, "TIME", "also the least peak activation of a schedule that ends by then");
+  add_text_option(*command, "--memory-cap", arguments->memory_cap, "AMOUNT",
+                  "most that a device may hold, with what is resident, in the unit of activation");
+  add_count_option(*command, "--work", arguments->work, 0, 1'000'000,
+                   "millions of device states that each proof may look at (default 20: about a second; 0: sums only)");
   add_json_flag(*command, arguments->json);
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }

@@ -17,6 +17,7 @@ using Action = std::function<base::Result<int>()>;
 void add_schedule(CLI::App& program, Action& action);
 void add_compare(CLI::App& program, Action& action);
 void add_check(CLI::App& program, Action& action);
+void add_diff(CLI::App& program, Action& action);
 void add_bounds(CLI::App& program, Action& action);
 void add_convert(CLI::App& program, Action& action);
 void add_show(CLI::App& program, Action& action);

@@ -261,6 +261,7 @@ void add_compare(CLI::App& program, Action& action) {
   add_positional(*command, "PROBLEM", arguments->problem, "problem file, '-' for standard input, or a bundled instance");
   add_name_list(*command, "--solver", arguments->solvers, "SOLVER", "run this one only; may be repeated");
   command->add_flag("--all", arguments->all, "run every solver, those too that are not shown otherwise")->excludes("--solver");
+  add_objective_options(*command, arguments->search, false);
   add_search_options(*command, arguments->search);
   add_count_option(*command, "--draws", arguments->draws, 1, 1'000'000,
                    fmt::format("draws of varied durations (default {})", arguments->draws));

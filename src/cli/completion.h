@@ -14,7 +14,7 @@ struct Completion {
   bool files = false;
 };
 
-/// Goes by the kind that --help shows: SOLVER, PROBLEM, FILE, IN, OUT, or choices joined by '|'.
+/// Goes by the kind that --help shows: SOLVER, PROBLEM, FILE, A, B, IN, OUT, or choices joined by '|'.
 Completion completion_of(std::string_view kind);
 
 /// An option of a command that is shown in --help.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "base/file.h"
 #include "cli/output.h"
@@ -10,6 +11,7 @@
 #include "pipeline/instances.h"
 #include "pipeline/problem_file.h"
 #include "pipeline/pytorch_csv.h"
+#include "pipeline/schedule_diff.h"
 
 namespace dovetail::cli {
 namespace {
@@ -66,6 +68,41 @@ base::Result<pipeline::ScheduleFile> parse_as(ScheduleFormat format, std::string
   return file;
 }
 
+/// A schedule's own problem has to be the one that is asked for; the other formats hold none, and are read as schedules of it.
+base::Result<pipeline::ScheduleFile> parse_of(const NamedProblem& named, ScheduleFormat format, std::string_view content,
+                                              const std::string& path) {
+  if (format != ScheduleFormat::json) return parse_as(format, content, path, &named.problem);
+  DOVETAIL_TRY(pipeline::ScheduleFile file, pipeline::parse_schedule(content, path));
+  if (const auto difference = pipeline::find_difference(file.schedule.problem, named.problem, path, named.name)) {
+    return base::Error{base::Failure::bad_input, path, 0, 0,
+                       fmt::format("this is a schedule of another problem than {}: {}", named.name, *difference)};
+  }
+  file.schedule.problem = named.problem;
+  return file;
+}
+
+/// Reads the schedule in the file at `path` by `parse`, which is given its format, its content and the path for messages.
+template <class Parse>
+base::Result<LoadedSchedule> load_parsed(const std::string& path, std::optional<ScheduleFormat> forced, const Parse& parse) {
+  if (is_instance(path)) return problem_in_place_of_schedule(path);
+  DOVETAIL_TRY(const std::string file_content, base::read_file(path));
+  const std::string_view content = without_byte_order_mark(file_content);
+  LoadedSchedule loaded{base::display_path(path), ScheduleFormat::json, {}};
+  const auto format = forced ? forced : format_of_content(content);
+  if (format) loaded.format = *format;
+  base::Result<pipeline::ScheduleFile> parsed =
+      format ? parse(loaded.format, content, loaded.path) : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
+  if (!parsed.ok()) {
+    // Only of what cannot be read: a name in a good schedule may look like anything.
+    const auto other = describe_other_content(content, path);
+    if (other) return base::Error{base::Failure::bad_input, loaded.path, 0, 0, *other};
+    return std::move(parsed).error();
+  }
+  loaded.file = std::move(*parsed);
+  for (const std::string& note : loaded.file.notes) print_note(note);
+  return loaded;
+}
+
 }  // namespace
 
 base::Result<NamedProblem> load_problem(const std::string& argument) {
@@ -90,25 +127,22 @@ bool is_instance(const std::string& argument) { return pipeline::find_instance(a
 
 base::Result<LoadedSchedule> load_schedule(const std::string& path, std::optional<ScheduleFormat> forced,
                                            const pipeline::Problem* problem) {
-  if (is_instance(path)) return problem_in_place_of_schedule(path);
-  DOVETAIL_TRY(const std::string file_content, base::read_file(path));
-  const std::string_view content = without_byte_order_mark(file_content);
-  LoadedSchedule loaded{base::display_path(path), ScheduleFormat::json, {}};
-  const auto format = forced ? forced : format_of_content(content);
-  if (format) loaded.format = *format;
-  base::Result<pipeline::ScheduleFile> parsed =
-      format ? parse_as(loaded.format, content, loaded.path, problem) : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
-  if (!parsed.ok()) {
-    // Only of what cannot be read: a name in a good schedule may look like anything.
-    const auto other = describe_other_content(content, path);
-    if (other) return base::Error{base::Failure::bad_input, loaded.path, 0, 0, *other};
-    return std::move(parsed).error();
-  }
-  loaded.file = std::move(*parsed);
-  for (const std::string& note : loaded.file.notes) print_note(note);
-  return loaded;
+  const auto parse = [problem](ScheduleFormat format, std::string_view content, const std::string& shown) {
+    return parse_as(format, content, shown, problem);
+  };
+  return load_parsed(path, forced, parse);
 }
 
+base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const std::string& path, std::optional<ScheduleFormat> forced) {
+  const auto parse = [&named](ScheduleFormat format, std::string_view content, const std::string& shown) {
+    return parse_of(named, format, content, shown);
+  };
+  DOVETAIL_TRY(LoadedSchedule loaded, load_parsed(path, forced, parse));
+  auto capacity = std::exchange(loaded.file.schedule.problem.capacity, std::nullopt);
+  DOVETAIL_CHECK(check_valid(loaded));
+  loaded.file.schedule.problem.capacity = std::move(capacity);
+  return loaded;
+}
 base::Status check_valid(const LoadedSchedule& loaded) {
   pipeline::Tolerance tolerance;
   if (loaded.format == ScheduleFormat::trace) tolerance.activation = pipeline::trace_activation_tolerance;

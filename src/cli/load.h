@@ -36,6 +36,10 @@ struct LoadedSchedule {
 /// of that problem. The file's notes go to stderr.
 base::Result<LoadedSchedule> load_schedule(const std::string& path, std::optional<ScheduleFormat> forced, const pipeline::Problem* problem);
 
+/// Reads a schedule that has to be one of `named`'s problem, and validates it, but for the capacity: a schedule to start from or to
+/// compare may need more. One of another problem is an Error that says what differs.
+base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const std::string& path, std::optional<ScheduleFormat> forced);
+
 /// The first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
 base::Status check_valid(const LoadedSchedule& loaded);
 

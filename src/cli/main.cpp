@@ -87,6 +87,7 @@ void add_commands(CLI::App& program, Action& action) {
   add_schedule(program, action);
   add_compare(program, action);
   add_check(program, action);
+  add_diff(program, action);
   add_bounds(program, action);
   add_convert(program, action);
   add_show(program, action);

@@ -15,6 +15,12 @@ double share_above(std::int64_t value, std::int64_t bound) {
   return bound == 0 ? 0.0 : static_cast<double>(value - bound) / static_cast<double>(bound);
 }
 
+bool silent = false;
+
+void write(std::string_view text, std::FILE* file) {
+  if (!silent) std::fwrite(text.data(), 1, text.size(), file);
+}
+
 double rounded(double value, double steps_per_one) { return std::round(value * steps_per_one) / steps_per_one; }
 
 }  // namespace
@@ -73,9 +79,10 @@ std::string hint_and_list(std::string_view name, std::string_view intro, const s
   return hint + " " + list;
 }
 
+void print_nothing() { silent = true; }
 void print_json(const Json& object) { print(object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"); }
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-void print_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+void print(std::string_view text) { write(text, stdout); }
+void print_error(std::string_view text) { write(text, stderr); }
 
 void print_note(std::string_view text) { print_error(fmt::format("dovetail: note: {}\n", text)); }
 void print_warning(std::string_view text) { print_error(fmt::format("dovetail: warning: {}\n", text)); }

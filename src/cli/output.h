@@ -48,6 +48,8 @@ Json json_memory(const std::optional<base::Memory>& memory);
 /// "; the solvers are gpipe, 1f1b". `intro` is "the solvers are".
 std::string hint_and_list(std::string_view name, std::string_view intro, const std::vector<std::string_view>& accepted);
 
+/// From now on nothing that follows prints anything: another process speaks for this one.
+void print_nothing();
 /// Prints `object` on stdout, indented.
 void print_json(const Json& object);
 /// Prints `text` on stdout as it is.

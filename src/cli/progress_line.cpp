@@ -29,11 +29,13 @@ std::string time_left(double seconds) {
 }
 
 /// The figures, each with what stands before it.
-std::vector<std::string> figures(const fuse::Progress& progress, base::Ticks bound, base::TimeUnit unit) {
+std::vector<std::string> figures(const fuse::Progress& progress, base::Ticks bound, std::optional<base::Memory> peak_bound,
+                                 base::TimeUnit unit) {
   std::vector<std::string> fields{
       fmt::format("{}: makespan {}", progress.phase, base::format_time(progress.makespan, unit)),
       fmt::format(" (bound {}, gap {})", base::format_time(bound, unit), percent(gap(progress.makespan, bound))),
       ", peak " + base::format_memory(progress.peak_activation)};
+  if (peak_bound) fields.push_back(fmt::format(" (bound {})", base::format_memory(*peak_bound)));
   if (progress.iterations_planned > 0) {
     const double share = static_cast<double>(progress.iterations) / static_cast<double>(progress.iterations_planned);
     fields.push_back(fmt::format(", {} done", percent(share)));
@@ -71,7 +73,20 @@ void ProgressLine::update(const fuse::Progress& progress) {
   iterations_per_second_ = progress.iterations_per_second;
   if (Clock::now() < next_) return;
   next_ = Clock::now() + (on_terminal_ ? terminal_interval : plain_interval);
-  show(figures(progress, bound_, unit_));
+  show(figures(progress, bound_, peak_bound(progress.makespan), unit_));
+}
+
+void ProgressLine::show_peak_bound(const pipeline::Problem& problem) {
+  // The bound of a larger problem takes a noticeable part of the search's own time.
+  constexpr std::int64_t most_ops = 100'000;
+  if (pipeline::count_ops(problem) <= most_ops) problem_ = &problem;
+}
+
+std::optional<base::Memory> ProgressLine::peak_bound(base::Ticks makespan) {
+  if (problem_ == nullptr) return std::nullopt;
+  if (!peak_bound_ || makespan != peak_bound_makespan_) peak_bound_ = fuse::peak_activation_bound(*problem_, makespan, {.work = 0});
+  peak_bound_makespan_ = makespan;
+  return peak_bound_;
 }
 
 void ProgressLine::update(std::string_view text) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ class ProgressLine {
   void update(const fuse::Progress& progress);
   /// Shows a plain text in place of a search's figures, on a terminal only.
   void update(std::string_view text);
+  /// Shows beside the peak what no schedule of `problem` that is as long can go below. `problem` must outlive the line; where it is so
+  /// large that the bound takes long, the peak stands alone.
+  void show_peak_bound(const pipeline::Problem& problem);
   /// What the work is called from now on.
   void set_label(std::string label) { label_ = std::move(label); }
   /// Speed that the search told last; 0 where it told none.
@@ -35,9 +39,13 @@ class ProgressLine {
 
  private:
   void show(std::vector<std::string> fields);
+  std::optional<base::Memory> peak_bound(base::Ticks makespan);
 
   std::string label_;
   base::Ticks bound_;
+  const pipeline::Problem* problem_ = nullptr;  // whose peak bound is shown
+  base::Ticks peak_bound_makespan_;             // that peak_bound_ is of
+  std::optional<base::Memory> peak_bound_;
   base::TimeUnit unit_;
   bool on_terminal_;
   bool visible_ = false;

@@ -152,6 +152,9 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
   const std::string_view start = content.substr(0, looked_through);
   const std::size_t first = start.find_first_not_of(white_space);
   if (first == std::string_view::npos) return std::nullopt;
+  if (start.find("\"dovetail/pareto@1\"") != std::string_view::npos) {
+    return "this is a front with several schedules; write one with: dovetail schedule PROBLEM --objective pareto --pick N -o FILE";
+  }
   if (start.find(pipeline::problem_format) < start.find(pipeline::schedule_format)) {
     return fmt::format("this is a problem, not a schedule; make one with: dovetail schedule {}", path);
   }

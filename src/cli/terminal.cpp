@@ -42,6 +42,8 @@ bool use_color(ColorChoice choice) {
   return is_capable_terminal(STDOUT_FILENO) && environment("NO_COLOR").empty();
 }
 
+bool stdout_is_terminal() { return is_capable_terminal(STDOUT_FILENO); }
+
 bool stderr_is_terminal() { return is_capable_terminal(STDERR_FILENO); }
 
 int stderr_columns() { return columns_of(STDERR_FILENO); }

@@ -11,6 +11,9 @@ int terminal_columns();
 /// Whether stdout gets ANSI colours: `automatic` is yes on a terminal (not a dumb one) unless NO_COLOR is set and not empty.
 bool use_color(ColorChoice choice);
 
+/// Whether stdout is a terminal that charts can be drawn on.
+bool stdout_is_terminal();
+
 /// Whether stderr is a terminal that a line can be rewritten on.
 bool stderr_is_terminal();
 

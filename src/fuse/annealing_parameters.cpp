@@ -3,29 +3,11 @@
 #include <string_view>
 
 #include "fuse/annealing.h"
+#include "fuse/cooling.h"
 #include "pipeline/instances.h"
 
 namespace dovetail::fuse {
 namespace {
-
-/// ratio^(1/n) for a ratio in (0, 1): by bisection on x^n, in multiplications only, so that every machine gets the same.
-double root_of(double ratio, std::int64_t n) {
-  const auto power = [n](double base) {
-    double result = 1;
-    for (std::int64_t exponent = n; exponent > 0; exponent /= 2) {
-      if (exponent % 2 == 1) result *= base;
-      base *= base;
-    }
-    return result;
-  };
-  double low = 0;
-  double high = 1;
-  for (int step = 0; step < 80; ++step) {
-    const double middle = low + (high - low) / 2;
-    (power(middle) < ratio ? low : high) = middle;
-  }
-  return high;
-}
 
 /// A cooling from `start` until it falls below `stop`, as FlexFusion's configurations say it.
 AnnealingPass pass_between(double start, double stop, double cooling, AnnealingMove move, int runs) {

@@ -1,10 +1,12 @@
 // Proven limits: no schedule of a problem is faster, or needs less memory.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "parallel/cancellation.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/op_graph.h"
 #include "pipeline/problem.h"
@@ -34,9 +36,23 @@ base::Memory peak_activation_bound(const pipeline::Problem& problem);
 /// does not say that there is a schedule that fits.
 std::vector<pipeline::CapacityExcess> find_impossible(const pipeline::Problem& problem, std::optional<base::Memory> cap);
 
-/// A lower bound on the peak activation of any schedule of `problem` whose makespan is at most `deadline`: what must be in flight at
-/// some moment because the forwards that have to have started outnumber the backwards that can have ended. At least
-/// Bounds::peak_activation. REQUIRES: deadline >= bounds_of(problem).makespan, or nothing is claimed.
-base::Memory peak_activation_bound(const pipeline::Problem& problem, base::Ticks deadline);
+/// What a proof may cost. The work, not the time, is limited: the same bound is proven on every machine.
+struct BoundOptions {
+  /// States of devices to look at, some 30 million a second. 0: sums only. Absent: 2000 for each op, at most 20 million.
+  std::optional<std::int64_t> work = {};
+  const parallel::Cancellation* cancellation = nullptr;  ///< ends the proof early; what was proven until then holds
+  std::optional<base::Memory> known_peak = {};           ///< of a schedule that keeps the deadline: more is not tried
+  std::optional<base::Ticks> known_makespan = {};        ///< of a schedule that fits: more is not tried
+};
+
+/// A lower bound on the peak activation of any schedule of `problem` whose makespan is at most `deadline`, whatever the problem's
+/// capacity. At least Bounds::peak_activation; Memory::max() where it is proven that no schedule ends by then. Where all of the work
+/// was needed, a later deadline or another limit of work may happen to give a larger bound: each of them holds.
+base::Memory peak_activation_bound(const pipeline::Problem& problem, base::Ticks deadline, const BoundOptions& options = {});
+
+/// A lower bound on the makespan of any schedule of `problem` that fits: that holds, with what is resident, at most the problem's
+/// capacity and `cap` (the smaller) on each device. At least bounds_of(problem).makespan, and no more than that where no schedule
+/// fits (find_impossible).
+base::Ticks makespan_bound(const pipeline::Problem& problem, std::optional<base::Memory> cap, const BoundOptions& options = {});
 
 }  // namespace dovetail::fuse

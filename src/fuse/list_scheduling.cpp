@@ -119,7 +119,7 @@ Answer solve_list(const Problem& problem, const SolveOptions& options) {
       if (!sequences) continue;
       Answer answer = construction_answer("list", problem, lowering, pipeline::Order{std::move(*sequences), {}});
       auto* solution = std::get_if<Solution>(&answer);
-      if (solution && (!best || is_better(*solution, *best, options.memory_cap))) best = std::move(*solution);
+      if (solution && (!best || is_better(*solution, *best, options))) best = std::move(*solution);
     }
   if (!best) return NotApplicable{"none of its rules leads to an end"};
   return std::move(*best);

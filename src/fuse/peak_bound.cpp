@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "fuse/activation_levels.h"
 #include "fuse/bounds.h"
 #include "fuse/position_bounds.h"
+#include "fuse/refutation.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -75,15 +78,91 @@ class DeviceSweep {
   std::vector<Event> events_;
 };
 
-}  // namespace
-
-Memory peak_activation_bound(const pipeline::Problem& problem, Ticks deadline) {
+/// What has to be in flight at some moment because the forwards that must have started outnumber the backwards that can have ended.
+Memory in_flight_bound(const pipeline::Problem& problem, Ticks deadline) {
   const std::vector<StageBounds> stages = position_bounds(problem);
   std::vector<DeviceSweep> devices(static_cast<std::size_t>(problem.devices));
   for (const StageBounds& stage : stages) devices[stage.device.index()].add(stage, problem.models[stage.model.index()], deadline);
-  Memory largest = peak_activation_bound(problem);
+  Memory largest;
   for (DeviceSweep& device : devices) largest = std::max(largest, std::move(device).run());
   return largest;
+}
+
+/// Raises a proven least peak by refuting less, level by level of what devices can hold.
+class PeakSearch {
+ public:
+  PeakSearch(const pipeline::Problem& problem, Ticks deadline, Memory least, const BoundOptions& options)
+      : deadline_(deadline),
+        known_(options.known_peak),
+        devices_(static_cast<std::size_t>(problem.devices)),
+        levels_(problem),
+        refutation_(problem),
+        budget_{options.work.value_or(default_work(problem)), options.cancellation} {
+    raise_to(least);
+  }
+
+  Memory run() && {
+    search(ProofDepth::windows);
+    if (refutation_.network().size() > most_ops_to_sequence) return least_;
+    search(ProofDepth::sequences);
+    while (!is_settled() && refutes(least_, ProofDepth::cases)) raise_above(least_);
+    return least_;
+  }
+
+ private:
+  bool is_settled() const { return budget_.spent() || least_ == Memory::max() || (known_ && least_ >= *known_); }
+
+  bool refutes(Memory cap, ProofDepth depth) { return refutation_.refutes(deadline_, std::vector<Memory>(devices_, cap), depth, budget_); }
+
+  void raise_to(Memory amount) { least_ = levels_.at_or_above(amount).value_or(Memory::max()); }
+  void raise_above(Memory refuted) { raise_to(refuted + Memory(1)); }
+
+  /// Whether a device can hold some amount above the least peak, and at most `cap`.
+  bool is_level_between(Memory cap) const {
+    const auto next = levels_.at_or_above(least_ + Memory(1));
+    return next && *next <= cap;
+  }
+
+  /// Steps grow, up to what all activations of a device may add up to.
+  Memory next_step(Memory step) const { return std::min(step * 2 + Memory(least_.count() / 64 + 1), Memory(pipeline::largest_sum)); }
+
+  /// Finds the least cap that `depth` does not refute. What fits into a cap fits into a larger one, so bisection does, after steps that
+  /// grow: low caps have the fewest states, and those far too low are refuted at once.
+  void search(ProofDepth depth) {
+    std::optional<Memory> open = known_;
+    for (Memory step; !is_settled() && (!open || least_ + step < *open); step = next_step(step)) {
+      const Memory cap = least_ + step;
+      if (refutes(cap, depth)) {
+        raise_above(cap);
+        continue;
+      }
+      open = cap;
+      break;
+    }
+    while (!is_settled() && is_level_between(*open)) {
+      const Memory cap = least_ + Memory((*open - least_).count() / 2);
+      if (refutes(cap, depth))
+        raise_above(cap);
+      else
+        open = cap;
+    }
+  }
+
+  Ticks deadline_;
+  std::optional<Memory> known_;
+  std::size_t devices_;
+  ActivationLevels levels_;
+  Refutation refutation_;
+  ProofBudget budget_;
+  Memory least_;
+};
+
+}  // namespace
+
+Memory peak_activation_bound(const pipeline::Problem& problem, Ticks deadline, const BoundOptions& options) {
+  const Memory least = std::max(peak_activation_bound(problem), in_flight_bound(problem, deadline));
+  if (pipeline::count_ops(problem) > most_ops_to_refute || options.work == 0) return least;
+  return PeakSearch(problem, deadline, least, options).run();
 }
 
 }  // namespace dovetail::fuse

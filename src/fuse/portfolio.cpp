@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "fuse/constructions.h"
+#include "fuse/exact.h"
+#include "fuse/search.h"
+#include "fuse/stop_request.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -12,54 +16,126 @@ namespace {
 using pipeline::Problem;
 using pipeline::StoppedBy;
 
-bool is_cancelled(const SolveOptions& options) { return options.cancellation && options.cancellation->requested(); }
+/// More ops than these are left to the constructions and the pattern: a walk over so many would not come far.
+constexpr std::int64_t most_ops_to_search = 200'000;
+/// Constructions of so many ops take less than a second.
+constexpr std::int64_t most_ops_without_clock = 20'000;
+/// Problems of so many ops are often proven in a second; larger ones hardly ever.
+constexpr std::int64_t most_ops_to_prove = 48;
 
-/// Takes `answer` where it is a better schedule of the problem itself.
-void improve(std::optional<Solution>& best, Answer answer, const SolveOptions& options) {
-  auto* solution = std::get_if<Solution>(&answer);
-  if (!solution || solution->other_layout) return;
-  if (!best || is_better(*solution, *best, options.memory_cap)) best = std::move(*solution);
-}
+class Portfolio {
+ public:
+  Portfolio(const Problem& problem, const SolveOptions& options)
+      : problem_(problem), options_(options), stop_(options), bounds_(bounds_of(problem)) {}
 
-bool bounds_met(const Solution& best, const Bounds& bounds, const SolveOptions& options) {
-  return best.evaluation.makespan == bounds.makespan &&
-         best.evaluation.peak_activation == peak_activation_bound(best.problem, best.evaluation.makespan) &&
-         pipeline::find_excess(best.problem, best.evaluation, options.memory_cap).empty();
-}
+  Solution run() {
+    if (options_.start) {
+      improve(*options_.start);
+      starts_.push_back(*options_.start);
+    }
+    try_solver(solve_one_at_a_time);
+    DOVETAIL_ASSERT(best_.has_value());  // it applies to everything
+    for (const Solver& solver : solvers())
+      if (!solver.searches && solver.in_compare && !stop_.ask()) try_solver(solver.solve);
+    if (!stop_.ask() && !is_met()) prove();
+    if (!stop_.ask() && !is_met() && !starts_.empty()) search();
+    if (stop_.asked()) best_->stopped_by = StoppedBy::interrupt;
+    if (stop_.lost()) best_->lost_process = stop_.lost();
+    raise_makespan_bound();
+    return std::move(*best_);
+  }
 
-/// What the searches may still use of the time that was allowed when `begin` was now.
-SolveOptions with_time_left(const SolveOptions& options, std::chrono::steady_clock::time_point begin) {
-  SolveOptions rest = options;
-  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (options.time_limit_seconds) rest.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - spent);
-  return rest;
-}
+ private:
+  /// Takes `solution` where it is better.
+  void improve(Solution solution) {
+    if (best_ && !is_better(solution, *best_, options_)) return;
+    best_ = std::move(solution);
+    if (options_.on_better) options_.on_better(*best_);
+  }
+
+  void try_solver(Answer (*solve)(const Problem&, const SolveOptions&)) {
+    SolveOptions options = options_;
+    // A pattern that looks at the time is one that the recorded iterations do not repeat; only large problems pay that.
+    if (pipeline::count_ops(problem_) <= most_ops_without_clock) options.time_limit_seconds.reset();
+    Answer answer = NotApplicable{};
+    // The first is too quick to be interrupted, and there has to be one.
+    if (!stop_.completes([&] { answer = solve(problem_, options); }) && best_) return;
+    auto* solution = std::get_if<Solution>(&answer);
+    if (!solution || solution->other_layout) return;
+    improve(*solution);
+    if (static_cast<std::int64_t>(solution->graph.size()) <= most_ops_to_search) starts_.push_back(std::move(*solution));
+  }
+
+  /// Whether no schedule can be better, so that there is nothing to search for.
+  bool is_met() const {
+    if (is_proven_) return true;
+    if (options_.robustness_percent > 0 || !pipeline::find_excess(problem_, best_->evaluation, options_.memory_cap).empty()) return false;
+    const base::Ticks makespan = best_->evaluation.makespan;
+    const base::Memory peak = best_->evaluation.peak_activation;
+    if (options_.objective == Objective::memory && !options_.deadline)
+      return makespan == bounds_.makespan && peak == bounds_.peak_activation;
+    const base::Ticks goal = std::max(bounds_.makespan, options_.deadline.value_or(base::Ticks(0)));
+    return makespan <= goal && peak == peak_activation_bound(problem_, makespan, {.work = 0});
+  }
+
+  /// Small problems: the exact search, for as long as it is quick.
+  void prove() {
+    if (options_.robustness_percent > 0 || pipeline::count_ops(problem_) > most_ops_to_prove) return;
+    SolveOptions options = options_;
+    options.start = &*best_;
+    options.on_progress = nullptr;
+    ExactResult result;
+    if (!stop_.completes([&] { result = solve_exactly(problem_, options, {.nodes = 1'000'000}); }) || !result.solution) return;
+    best_ = std::move(*result.solution);
+    starts_.push_back(*best_);
+    is_proven_ = result.makespan_proven && result.peak_proven;
+    // Other objectives prove less than that no schedule at all is shorter.
+    if (options_.objective != Objective::makespan || options_.deadline) return;
+    best_->proven_makespan = result.makespan_bound;
+    best_->proven_peak = result.peak_bound;
+  }
+
+  /// Where the makespan is above the simple bounds: what else can be proven of schedules that fit.
+  void raise_makespan_bound() {
+    if (is_proven_ || stop_.asked() || best_->evaluation.makespan == bounds_.makespan) return;
+    if (options_.objective != Objective::makespan || options_.deadline || pipeline::count_ops(problem_) > most_ops_to_search) return;
+    BoundOptions proof;
+    proof.known_makespan = best_->evaluation.makespan;
+    proof.cancellation = options_.cancellation;
+    const base::Ticks bound = makespan_bound(problem_, options_.memory_cap, proof);
+    best_->proven_makespan = std::max(bound, best_->proven_makespan.value_or(bound));
+  }
+
+  void search() {
+    SolveOptions options = options_;
+    options.on_better = [this](const Solution& solution) { improve(solution); };
+    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    if (options.time_limit_seconds) options.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - spent);
+    Solution found = search_from(problem_, std::move(starts_), options);
+    // What is answered depends on the search, whoever found the best: its record lets the run be repeated.
+    pipeline::SolverRecord record = found.solver;
+    record.name = "auto";
+    const auto stopped_by = found.stopped_by;
+    const auto lost_process = found.lost_process;
+    const bool weighed = options_.robustness_percent > 0;
+    if (weighed || !is_better(*best_, found, options_)) best_ = std::move(found);
+    best_->solver = std::move(record);
+    best_->stopped_by = is_met() ? StoppedBy::bound : stopped_by;
+    best_->lost_process = lost_process;
+  }
+
+  const Problem& problem_;
+  const SolveOptions& options_;
+  StopRequest stop_;
+  const Bounds bounds_;
+  std::optional<Solution> best_;
+  std::vector<Solution> starts_;  // what a search may start from; none for problems that are too large for it
+  bool is_proven_ = false;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace
 
-Answer solve_auto(const Problem& problem, const SolveOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  std::optional<Solution> best;
-  improve(best, solve_one_at_a_time(problem, options), options);
-  DOVETAIL_ASSERT(best.has_value());  // it applies to everything
-  for (const Solver& solver : solvers())
-    if (!solver.searches && solver.in_compare && !is_cancelled(options)) improve(best, solver.solve(problem, options), options);
-  const Bounds bounds = bounds_of(problem);
-  for (const Solver& solver : solvers()) {
-    if (!solver.searches || !solver.in_compare) continue;
-    if (is_cancelled(options) || bounds_met(*best, bounds, options)) break;
-    Answer answer = solver.solve(problem, with_time_left(options, begin));
-    const auto* found = std::get_if<Solution>(&answer);
-    if (!found) continue;
-    // What is answered depends on the search, whoever found the best: its record lets the run be repeated.
-    const pipeline::SolverRecord record = found->solver;
-    const auto stopped_by = found->stopped_by;
-    improve(best, std::move(answer), options);
-    best->solver = record;
-    best->solver.name = "auto";
-    best->stopped_by = bounds_met(*best, bounds, options) ? StoppedBy::bound : stopped_by;
-  }
-  return std::move(*best);
-}
+Answer solve_auto(const Problem& problem, const SolveOptions& options) { return Portfolio(problem, options).run(); }
 
 }  // namespace dovetail::fuse

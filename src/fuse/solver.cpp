@@ -5,12 +5,16 @@
 
 #include "fuse/annealing.h"
 #include "fuse/constructions.h"
+#include "fuse/exact.h"
+#include "fuse/pattern.h"
 #include "fuse/portfolio.h"
+#include "fuse/search.h"
 
 namespace dovetail::fuse {
 namespace {
 
 using base::Memory;
+using base::Ticks;
 
 constexpr Solver registry[] = {
     {.name = "gpipe", .summary = "all forwards, then all backwards; models one after the other", .solve = solve_gpipe},
@@ -25,6 +29,7 @@ constexpr Solver registry[] = {
     {.name = "fused-1f1b", .summary = "1f1b of all models at once, without waiting", .solve = solve_fused_1f1b},
     {.name = "greedy", .summary = "the greedy of RLHFuse: earliest start first, the first model before the others", .solve = solve_greedy},
     {.name = "list", .summary = "list scheduling, the best of a grid of priorities and in-flight caps", .solve = solve_list},
+    {.name = "pattern", .summary = "a warm-up, a pattern that repeats, a drain: for many micro-batches", .solve = solve_pattern},
     {.name = "annealing",
      .summary = "the simulated annealing of RLHFuse, its cooling fitted to the iterations",
      .searches = true,
@@ -34,7 +39,22 @@ constexpr Solver registry[] = {
      .in_compare = false,
      .searches = true,
      .solve = solve_annealing_published},
-    {.name = "auto", .summary = "the best of all that apply", .in_compare = false, .searches = true, .solve = solve_auto},
+    {.name = "exact",
+     .summary = "the proven optimum of small problems, by branch and bound",
+     .in_compare = false,
+     .searches = true,
+     .solve = solve_exact},
+    {.name = "search",
+     .summary = "walks among schedules: least makespan, then least peak at it",
+     .searches = true,
+     .is_shared = true,
+     .solve = solve_search},
+    {.name = "auto",
+     .summary = "the best of all that apply",
+     .in_compare = false,
+     .searches = true,
+     .is_shared = true,
+     .solve = solve_auto},
 };
 
 /// The sum over devices of what does not fit, or the most that can be held.
@@ -56,20 +76,27 @@ const Solver* find_solver(std::string_view name) {
   return found == std::end(registry) ? nullptr : found;
 }
 
-bool is_better(const Solution& a, const Solution& b, std::optional<Memory> cap) {
-  const auto key = [cap](const Solution& solution) {
-    return std::tuple(total_excess(solution, cap), solution.evaluation.makespan, solution.evaluation.peak_activation);
+bool is_better(const Solution& a, const Solution& b, const SolveOptions& options) {
+  const auto key = [&options](const Solution& solution) {
+    const Memory excess = total_excess(solution, options.memory_cap);
+    const auto [makespan, peak] = std::pair(solution.evaluation.makespan, solution.evaluation.peak_activation);
+    if (options.objective == Objective::memory && !options.deadline) return std::tuple(excess, peak.count(), makespan.count(), makespan);
+    return std::tuple(excess, std::max(makespan, options.deadline.value_or(Ticks(0))).count(), peak.count(), makespan);
   };
   return key(a) < key(b);
 }
 
 pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds) {
   pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
-  const Memory peak_bound = peak_activation_bound(solution.problem, solution.evaluation.makespan);
+  BoundOptions proof;
+  proof.known_peak = solution.evaluation.peak_activation;
+  const Memory peak_bound =
+      std::max(peak_activation_bound(solution.problem, solution.evaluation.makespan, proof), solution.proven_peak.value_or(Memory(0)));
+  const Ticks makespan_bound = std::max(bounds.makespan, solution.proven_makespan.value_or(Ticks(0)));
   pipeline::Claims& claims = schedule.claims;
-  claims.bound_makespan = bounds.makespan;
+  claims.bound_makespan = makespan_bound;
   claims.bound_peak_activation = peak_bound;
-  claims.optimal_makespan = solution.evaluation.makespan == bounds.makespan;
+  claims.optimal_makespan = solution.evaluation.makespan == makespan_bound;
   claims.optimal_peak_activation = solution.evaluation.peak_activation == peak_bound;
   claims.solver = solution.solver;
   claims.stopped_by = solution.stopped_by;

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "fuse/bounds.h"
 #include "parallel/cancellation.h"
+#include "parallel/exchange.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/schedule.h"
 
@@ -28,8 +29,20 @@ struct Progress {
   double seconds_left = 0;              ///< at this speed
 };
 
+struct Solution;
+
+/// What makes one schedule better than another, among those that fit.
+enum class Objective {
+  makespan,  ///< the least makespan, then the least peak activation at it
+  memory,    ///< the least peak activation, then the least makespan at it
+};
+
 /// How to search. Constructions use only memory_cap and cancellation.
 struct SolveOptions {
+  Objective objective = Objective::makespan;
+  std::optional<base::Ticks> deadline;  ///< schedules that end by then count as equally long: the least peak at a deadline
+  int robustness_percent = 0;           ///< 0: makespan alone; w: (100 - w)% makespan, w% its 95th percentile under 5% variation
+  const Solution* start = nullptr;      ///< a schedule of the same problem to start from (any BackwardForm)
   std::uint64_t seed = 1;
   int chains = 4;
   std::optional<std::int64_t> iterations;    ///< per chain; absent: chosen from the problem's size
@@ -37,7 +50,9 @@ struct SolveOptions {
   int threads = 1;                           ///< never changes the answer
   std::optional<base::Memory> memory_cap;    ///< per device, beside the problem's capacity: the smaller holds
   const parallel::Cancellation* cancellation = nullptr;
+  const parallel::Exchange* exchange = nullptr;      ///< the processes that share out the chains; absent: this one alone
   std::function<void(const Progress&)> on_progress;  ///< called from the calling thread, between rounds
+  std::function<void(const Solution&)> on_better;    ///< the best so far, each time it got better; likewise
 };
 
 /// A valid schedule of `problem`, as an order of the ops of `graph` and the earliest times that it gives.
@@ -48,7 +63,10 @@ struct Solution {
   pipeline::Order order;
   pipeline::Evaluation evaluation;
   pipeline::SolverRecord solver;
-  std::optional<pipeline::StoppedBy> stopped_by;  ///< absent for constructions
+  std::optional<pipeline::StoppedBy> stopped_by = std::nullopt;  ///< absent for constructions
+  std::optional<base::Ticks> proven_makespan = std::nullopt;     ///< a lower bound that the solver itself proved
+  std::optional<base::Memory> proven_peak = std::nullopt;        ///< likewise on the peak activation, at this makespan
+  std::optional<base::Error> lost_process = std::nullopt;        ///< of the exchange: the search ended early because of it
 };
 
 /// Why a solver has no schedule for a problem.
@@ -65,6 +83,7 @@ struct Solver {
   bool in_compare = true;    ///< whether `compare` runs it unasked
   bool is_baseline = false;  ///< the one that speed-ups are counted against
   bool searches = false;     ///< whether it uses seed, chains, iterations and time limit
+  bool is_shared = false;    ///< whether several processes share its chains out (SolveOptions::exchange)
   Answer (*solve)(const pipeline::Problem& problem, const SolveOptions& options) = nullptr;
 };
 
@@ -73,8 +92,9 @@ std::span<const Solver> solvers();
 /// The solver of that name, if there is one.
 const Solver* find_solver(std::string_view name);
 
-/// Whether `a` is better than `b`: fits where b does not (or has the lesser excess), then makespan, then peak activation.
-bool is_better(const Solution& a, const Solution& b, std::optional<base::Memory> cap);
+/// Whether `a` is better than `b` by the objective: fits where b does not (or has the lesser excess); then keeps the deadline, where
+/// there is one; then makespan and peak activation, or peak activation and makespan.
+bool is_better(const Solution& a, const Solution& b, const SolveOptions& options);
 
 /// The schedule of a solution with all that its file says: times, bounds, what is proven optimal, who made it.
 pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds);

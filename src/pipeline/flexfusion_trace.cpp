@@ -43,11 +43,11 @@ std::string name_inferred(Problem& problem) {
   return "the problem was inferred from the trace: " + models;
 }
 
-/// The first cell whose printed activation is not what the ops before it and itself hold.
+/// The first op in time, device by device, whose printed activation is not what the ops before it and itself hold.
 std::optional<Error> find_activation_mismatch(const Trace& trace, const Schedule& schedule, const std::string& path) {
   for (std::size_t device = 0; device < trace.devices.size(); ++device) {
     Memory held;
-    for (std::size_t row = 0; row < trace.devices[device].size(); ++row) {
+    for (const std::size_t row : rows_by_start(trace.devices[device])) {
       const TraceCell& cell = trace.devices[device][row];
       const OpLabel& label = schedule.devices[device][row].label;
       const Memory activation = schedule.problem.models[label.model.index()].activation[label.stage.index()];

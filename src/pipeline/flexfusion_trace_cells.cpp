@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -206,6 +207,14 @@ class TraceParser {
 };
 
 }  // namespace
+
+std::vector<std::size_t> rows_by_start(const std::vector<TraceCell>& cells) {
+  std::vector<std::size_t> rows(cells.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  std::sort(rows.begin(), rows.end(),
+            [&cells](std::size_t a, std::size_t b) { return std::pair(cells[a].start, a) < std::pair(cells[b].start, b); });
+  return rows;
+}
 
 Result<Trace> parse_trace_cells(std::string_view content, const std::string& path, std::optional<TimeUnit> unit) {
   return TraceParser(content, path, unit).run();

@@ -35,6 +35,10 @@ struct Trace {
   Place peak_activation_place;
 };
 
+/// The rows of a device in order of start; of equal starts the first in the file first. What an op leaves held is a matter of time, not
+/// of where its cell stands.
+std::vector<std::size_t> rows_by_start(const std::vector<TraceCell>& cells);
+
 /// Reads the text; times are decimals of `unit`, or ticks where no problem says which.
 base::Result<Trace> parse_trace_cells(std::string_view content, const std::string& path, std::optional<TimeUnit> unit);
 

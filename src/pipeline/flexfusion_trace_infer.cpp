@@ -65,7 +65,8 @@ class ProblemInference {
     find_durations();
     for (std::size_t device = 0; device < trace_.devices.size(); ++device) {
       Memory held;
-      for (const TraceCell& cell : trace_.devices[device]) {
+      for (const std::size_t row : rows_by_start(trace_.devices[device])) {
+        const TraceCell& cell = trace_.devices[device][row];
         DOVETAIL_CHECK(add_cell(cell, DeviceId(device), cell.held - held));
         held = cell.held;
       }

@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "pipeline/instances_general.h"
+
 namespace dovetail::pipeline {
 namespace {
 
@@ -113,7 +115,8 @@ std::string summarize(const ModelFacts& large, const ModelFacts& small) {
 }
 
 Instance make_instance(std::string name, const ModelFacts& large, const ModelFacts& small, std::optional<PublishedResult> published) {
-  return {std::move(name), summarize(large, small), make_problem(large, small), std::move(published)};
+  const InstanceGroup group = published ? InstanceGroup::published : InstanceGroup::scale;
+  return {std::move(name), summarize(large, small), make_problem(large, small), std::move(published), group};
 }
 
 /// Two models in opposite directions over many devices, to measure how solvers scale.
@@ -129,10 +132,23 @@ std::vector<Instance> make_instances() {
     made.push_back(make_instance(facts.name, facts.large, facts.small, make_published(facts.published)));
   made.push_back(make_scale_instance(64));
   made.push_back(make_scale_instance(256));
+  for (Instance& instance : make_general_instances()) made.push_back(std::move(instance));
   return made;
 }
 
 }  // namespace
+
+std::string_view name_of(InstanceGroup group) {
+  constexpr std::array<std::string_view, instance_groups.size()> names{"published", "scale",          "three-models", "uneven-stages",
+                                                                       "transfer",  "split-backward", "minibatches",  "capacity"};
+  return names[static_cast<std::size_t>(group)];
+}
+
+std::optional<InstanceGroup> instance_group_named(std::string_view name) {
+  const auto found =
+      std::find_if(instance_groups.begin(), instance_groups.end(), [name](InstanceGroup group) { return name_of(group) == name; });
+  return found == instance_groups.end() ? std::nullopt : std::optional(*found);
+}
 
 const std::vector<Instance>& instances() {
   static const std::vector<Instance> all = make_instances();

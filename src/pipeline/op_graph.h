@@ -36,6 +36,8 @@ struct Precedence {
   OpId before;
   OpId after;
   Ticks lag;
+
+  friend bool operator==(const Precedence&, const Precedence&) = default;
 };
 
 /// A directed acyclic graph of ops. Immutable once built; arrays are indexed by OpId.

@@ -75,7 +75,36 @@ void add_amounts(std::int64_t& sum, const std::vector<Amount>& amounts, std::int
     if (sum <= largest_sum) sum = add_within(largest_sum, sum, amount.count(), times);
 }
 
+/// One value stands for all `size` of them; none, where that may be, for zeros.
+template <class Amount>
+void fill(std::vector<Amount>& amounts, std::size_t size, bool may_be_empty) {
+  if (amounts.size() == 1 || (amounts.empty() && may_be_empty)) amounts.assign(size, amounts.empty() ? Amount() : amounts.front());
+}
+
+void fill_defaults(Model& model) {
+  const std::size_t stages = model.replicas.empty() ? 0 : model.replicas.front().size();
+  if (stages == 0) return;
+  for (auto* times : {&model.forward, &model.backward, &model.weight_gradient}) fill(*times, stages, false);
+  fill(model.activation, stages, true);
+  for (auto* times : {&model.transfer_forward, &model.transfer_backward}) fill(*times, stages - 1, true);
+  fill(model.step, stages, true);
+  if (model.split() && model.weight_activation.empty()) model.weight_activation = model.activation;
+  fill(model.weight_activation, stages, false);
+}
+
 }  // namespace
+
+std::vector<DeviceId> device_list(const std::vector<int>& numbers) {
+  std::vector<DeviceId> devices;
+  for (const int number : numbers) devices.emplace_back(number);
+  return devices;
+}
+
+Problem with_defaults(Problem problem) {
+  if (problem.resident.empty() && problem.devices > 0) problem.resident.resize(static_cast<std::size_t>(problem.devices));
+  for (Model& model : problem.models) fill_defaults(model);
+  return problem;
+}
 
 bool Model::has_steps() const {
   return minibatches > 1 || std::any_of(step.begin(), step.end(), [](Ticks time) { return time.count() > 0; });

@@ -61,6 +61,15 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
+/// The devices of those numbers, for Model::replicas.
+std::vector<DeviceId> device_list(const std::vector<int>& numbers);
+
+/// `problem` with what it leaves out, as a file may, for problems that are built by a program. With the stages of the first replica: a
+/// list per stage (or per boundary) with one value has that value for each; an empty one of activation, transfer, step or resident is
+/// 0 for each; an empty weight_activation is all of the activation where the backward is split. Other lists stay as they are, the wrong
+/// ones for find_fault to see.
+Problem with_defaults(Problem problem);
+
 /// Limits of what a file may ask for; a larger one is refused with a message.
 inline constexpr int largest_device_count = 65'536;
 inline constexpr std::int64_t largest_op_count = 1 << 24;

@@ -15,6 +15,8 @@ namespace dovetail::pipeline {
 struct Order {
   std::vector<std::vector<OpId>> devices;  ///< [device] ops in the order in which they run
   std::vector<Precedence> barriers;        ///< between models that a serial solver runs one after the other
+
+  friend bool operator==(const Order&, const Order&) = default;
 };
 
 /// One op with its times.

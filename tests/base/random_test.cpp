@@ -117,5 +117,47 @@ TEST(Random, NegativeLogUnitIsTheLogarithm) {
   EXPECT_NEAR(sum / draws, 1.0, 6 / std::sqrt(draws));
 }
 
+TEST(NegativeLog, IsTheLogarithmOverAllSizes) {
+  Random random(6, 0);
+  for (int exponent = 0; exponent >= -1022; --exponent)
+    for (int draw = 0; draw < 20; ++draw) {
+      const double x = std::ldexp(0.5 + random.unit() / 2, exponent > -1022 ? exponent : -1021);
+      ASSERT_NEAR(negative_log(x), -std::log(x), 1e-12) << x;
+    }
+}
+
+TEST(NegativeLog, IsTheLogarithmWhereItsPiecesMeet) {
+  for (int centre = 64; centre <= 128; ++centre)
+    for (const double offset : {-0.5, 0.0, 0.5}) {
+      const double middle = (centre + offset) / 128;
+      for (const double x : {std::nextafter(middle, 0.0), middle, std::nextafter(middle, 1.0)}) {
+        EXPECT_TRUE(x > 1 || std::abs(negative_log(x) + std::log(x)) <= 1e-12) << x;
+      }
+    }
+  // Where the mantissa is halved.
+  for (const double x : {std::nextafter(0.705, 0.0), 0.705, std::nextafter(0.705, 1.0), std::nextafter(0.3525, 1.0)})
+    EXPECT_NEAR(negative_log(x), -std::log(x), 1e-12) << x;
+}
+
+TEST(NegativeLog, OfTheEndsOfItsRange) {
+  EXPECT_EQ(negative_log(1), 0);
+  EXPECT_GT(negative_log(std::nextafter(1.0, 0.0)), 0);
+  EXPECT_NEAR(negative_log(std::nextafter(1.0, 0.0)), 0x1p-53, 1e-20);
+  EXPECT_NEAR(negative_log(0x1p-1022), 1022 * std::log(2), 1e-12);
+  EXPECT_NEAR(negative_log(0.5), std::log(2), 1e-15);
+}
+
+TEST(NegativeLog, NeverRises) {
+  // Neighbours far closer than the pieces that it is made of, except for what rounding may swap.
+  double last = negative_log(0x1p-10);
+  for (int i = 1; i < 100'000; ++i) {
+    const double x = 0x1p-10 + i * 0x1p-17;
+    if (x > 1) break;
+    const double value = negative_log(x);
+    ASSERT_LT(value, last) << x;
+    last = value;
+  }
+}
+
 }  // namespace
 }  // namespace dovetail::base

@@ -39,6 +39,8 @@ TEST(BashCompletion, CompletesSolversInstancesAndFormats) {
   EXPECT_EQ(complete("dovetail check x --problem exp1"), "exp1\nexp10\nexp11\n");
   EXPECT_EQ(complete("dovetail convert a b --to csv"), "csv\ncsv-comms\n");
   EXPECT_EQ(complete("dovetail show a --color al"), "always\n");
+  EXPECT_EQ(complete("dovetail schedule exp5 --objective p"), "pareto\n");
+  EXPECT_EQ(complete("dovetail compare exp5 --objective m"), "makespan\nmemory\n");
 }
 
 TEST(BashCompletion, CompletesFiles) {
@@ -46,6 +48,8 @@ TEST(BashCompletion, CompletesFiles) {
   const std::string path = folder.write("one.json", "");
   EXPECT_EQ(complete("dovetail check " + folder.file("on")), path + "\n");
   EXPECT_EQ(complete("dovetail schedule exp5 --json " + folder.file("on")), path + "\n");
+  EXPECT_EQ(complete("dovetail schedule exp5 --from " + folder.file("on")), path + "\n");
+  EXPECT_EQ(complete("dovetail diff " + folder.file("on")), path + "\n");
 }
 
 TEST(ZshCompletion, NamesCommandsOptionsSolversAndInstances) {
@@ -74,10 +78,14 @@ TEST(Instances, AreListedWithTheirPublishedResults) {
   const ProgramResult text = run_program({"instances"});
   EXPECT_EQ(text.exit_code, 0);
   EXPECT_THAT(text.out, testing::ContainsRegex("\nexp9 [^\n]* 16 +4096 +606 +613 +651 +711 +38.72\n"));
-  EXPECT_THAT(text.out, testing::ContainsRegex("\nscale64 [^\n]* 64 +65536 +- "));
+  EXPECT_THAT(text.out, testing::ContainsRegex("\nscale64 [^\n]* 64 +65536\n"));
+  EXPECT_THAT(text.out, testing::ContainsRegex("\nuneven stages:\n"));
+  EXPECT_THAT(text.out, testing::ContainsRegex("\nthree-models-2 [^\n]* 8 +3 +448\n"));
   const nlohmann::json object = nlohmann::json::parse(run_program({"instances", "--json"}).out);
   EXPECT_EQ(object["format"], "dovetail/instances@1");
-  EXPECT_EQ(object["instances"].size(), 14U);
+  EXPECT_EQ(object["instances"].size(), 44U);
+  EXPECT_EQ(object["instances"][0]["group"], "published");
+  EXPECT_EQ(object["instances"][43]["group"], "capacity");
   EXPECT_EQ(object["instances"][9]["published"]["makespan"], 613);
   EXPECT_FALSE(object["instances"][12].contains("published"));
 }

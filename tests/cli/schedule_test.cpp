@@ -231,12 +231,5 @@ TEST(Schedule, NamesTheSolverThatWasAskedForWhereNothingFits) {
   EXPECT_THAT(fits.err, StartsWith("dovetail: no schedule that gpipe found fits the memory"));
 }
 
-TEST(Schedule, SaysWhyNoSearchApplies) {
-  std::string delayed = std::string(small_problem) + "    transfer: 1\n";
-  delayed += "  - name: critic\n    microbatches: 5\n    devices: [1, 0]\n    forward: 3\n    backward: 5\n    activation: 1\n";
-  EXPECT_THAT(run_program({"schedule", "-"}, {.input = delayed}).out, HasSubstr("\nno search applies: model actor has transfer delays\n"));
-  EXPECT_THAT(run_program({"schedule", "-", "--solver", "gpipe"}, {.input = delayed}).out, Not(HasSubstr("no search")));
-}
-
 }  // namespace
 }  // namespace dovetail::cli

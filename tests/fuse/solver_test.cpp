@@ -71,7 +71,7 @@ RC_GTEST_PROP(Solvers, AutoIsNeverWorseThanAnyOther, ()) {
   for (const Solver& solver : solvers()) {
     const Answer other = solver.in_compare ? solver.solve(problem, brief()) : Answer(NotApplicable{""});
     const auto* solution = std::get_if<Solution>(&other);
-    if (solution && !solution->other_layout) RC_ASSERT(!is_better(*solution, best, std::nullopt));
+    if (solution && !solution->other_layout) RC_ASSERT(!is_better(*solution, best, SolveOptions{}));
   }
 }
 

@@ -1,30 +1,56 @@
-# Installs the build in a folder of its own, then builds and runs a program that finds it there with find_package(dovetail).
-# Needs: BUILD_DIR, CONSUMER_DIR, WORK_DIR, COMPILER, FLAGS, BUILD_TYPE
+# Installs the build in a folder of its own, then builds and runs two programs that find it there with find_package(dovetail): a small
+# one, and the example for embedders.
+# Needs: BUILD_DIR, CONSUMER_DIR, EXAMPLE_DIR, WORK_DIR, COMPILER, FLAGS, BUILD_TYPE, MPI_MODULE (a path in the prefix, or empty)
 file(REMOVE_RECURSE ${WORK_DIR})
 set(prefix ${WORK_DIR}/prefix)
+# The leak checker would report what Open MPI keeps.
+set(ENV{ASAN_OPTIONS} "detect_leaks=0")
 
 function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
   if(NOT result EQUAL 0)
     list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}\nfailed (${result}):\n${output}")
+    message(FATAL_ERROR "${command}\nfailed (${result}):\n${output}${errors}")
   endif()
   set(output "${output}" PARENT_SCOPE)
+  set(errors "${errors}" PARENT_SCOPE)
+endfunction()
+
+function(build source folder)
+  run(${CMAKE_COMMAND} -S ${source} -B ${folder} -G Ninja -DCMAKE_PREFIX_PATH=${prefix}
+    -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS} -DCMAKE_BUILD_TYPE=${BUILD_TYPE})
+  run(${CMAKE_COMMAND} --build ${folder})
 endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
-foreach(file bin/dovetail include/dovetail/fuse/solver.h share/bash-completion/completions/dovetail share/zsh/site-functions/_dovetail)
+foreach(file bin/dovetail include/dovetail/fuse/solve.h share/bash-completion/completions/dovetail share/zsh/site-functions/_dovetail
+    ${MPI_MODULE})
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "--install left out ${file}")
   endif()
 endforeach()
 run(${prefix}/bin/dovetail --version)
+if(MPI_MODULE AND NOT output MATCHES "MPI: +yes: loaded when asked for, from ${prefix}/${MPI_MODULE}")
+  message(FATAL_ERROR "the installed program does not find its module for MPI:\n${output}")
+endif()
 
-run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G Ninja -DCMAKE_PREFIX_PATH=${prefix}
-  -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS} -DCMAKE_BUILD_TYPE=${BUILD_TYPE})
-run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
-run(${WORK_DIR}/build/consumer)
+build(${CONSUMER_DIR} ${WORK_DIR}/consumer)
+if(MPI_MODULE)
+  get_filename_component(module_folder ${prefix}/${MPI_MODULE} DIRECTORY)
+  set(ENV{DOVETAIL_MODULE_PATH} ${module_folder})
+endif()
+run(${WORK_DIR}/consumer/consumer)
 if(NOT output MATCHES "makespan [0-9]+, bound [0-9]+")
   message(FATAL_ERROR "the consumer printed: ${output}")
 endif()
+if(MPI_MODULE AND NOT output MATCHES "MPI: rank 0 of 1")
+  message(FATAL_ERROR "the consumer did not use the installed module for MPI: ${output}")
+endif()
+
+build(${EXAMPLE_DIR} ${WORK_DIR}/embed)
+run(${WORK_DIR}/embed/embed 1 ${WORK_DIR}/schedule.json)
+if(NOT errors MATCHES "best so far: [0-9.]+ ms, [0-9.]+ GiB" OR NOT output MATCHES "rank 3:( (actor|critic):[0-3][FB][0-7])+\n")
+  message(FATAL_ERROR "the example printed: ${output}${errors}")
+endif()
+run(${prefix}/bin/dovetail check ${WORK_DIR}/schedule.json)
 message(STATUS "${output}")

@@ -30,6 +30,8 @@ class Examples(unittest.TestCase):
     def test_every_problem_goes_all_the_way(self):
         examples = sorted((SOURCE / "examples").glob("*.yaml"))
         self.assertGreater(len(examples), 8)
+        examples += [SOURCE / "examples" / "general" / f"{group}-{number}.yaml" for group, number in
+                     [("three-models", 3), ("transfer", 4), ("split-backward", 2), ("minibatches", 5)]]
         for example in examples:
             with self.subTest(example=example.name):
                 self.go_all_the_way(example)

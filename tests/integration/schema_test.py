@@ -51,7 +51,7 @@ def changed(document, *steps):
 
 REMOVED = object()
 # Keys of reports that are there only where they have something to say.
-OPTIONAL = {"stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published"}
+OPTIONAL = {"robust", "varied", "stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published"}
 
 
 def damages_everywhere(value, *path):
@@ -207,6 +207,49 @@ class Reports(unittest.TestCase):
                             ("timing", {}), ("timing", "minutes", 1), ("written", "two.csv"), ("optimal", "makespan", 1))
         self.assert_refused("schedule-report", infeasible, ("excess", []), ("excess", 0, "held", REMOVED), ("excess", 0, "excess", 0),
                             ("fits", True), ("written", ["plan.json"]))
+
+    def test_schedule_by_a_deadline(self):
+        met = self.answer("schedule-report", "schedule", "exp2", "--deadline", "500", "--robust", "20", "--iterations", "50")
+        self.assert_refused("schedule-report", met, ("deadline", REMOVED), ("meets_deadline", REMOVED), ("robust", 0), ("robust", 101),
+                            ("objective", "pareto"), ("varied", "by", 0.1), ("smallest_capacity", [2]))
+        missed = self.answer("schedule-report", "schedule", "exp2", "--deadline", "230", "--solver", "1f1b", code=3)
+        self.assert_refused("schedule-report", missed, ("written", ["plan.json"]))
+        late = self.answer("schedule-report", "schedule", "exp2", "--deadline", "9", code=3)
+        self.assert_refused("schedule-report", late, ("impossible", False), ("meets_deadline", True))
+        both = self.answer("schedule-report", "schedule", "exp2", "--deadline", "9", "--memory-cap", "1", code=3)
+        self.assert_refused("schedule-report", both, ("smallest_capacity", []))
+
+    def test_pareto(self):
+        front = ["--objective", "pareto", "--iterations", "50"]
+        for problem in self.examples + INSTANCES + [self.idle_device]:
+            report = self.answer("pareto-report", "schedule", problem, *front, "-o", self.path("front.json"))
+            written = json.loads(Path(self.path("front.json")).read_text(encoding="utf-8"))
+            with self.subTest(problem=problem):
+                self.validator("pareto").validate(written)
+                self.assertEqual(len(report["front"]), len(written["front"]))
+        report = self.answer("pareto-report", "schedule", "exp2", *front, "-o", self.path("front.json"))
+        written = json.loads(Path(self.path("front.json")).read_text(encoding="utf-8"))
+        damages = [("front", []), ("front", 0, "bounds", "makespan", REMOVED), ("front", 0, "optimal", "makespan", 1), ("bounds", {}),
+                   ("peak_bound", []), ("constructions", 0, "fits", "yes"), ("stopped_by", "boredom"), ("time_unit", "hour")]
+        self.assert_refused("pareto-report", report, *damages)
+        for damage in [*damages, ("front", 0, "schedule", REMOVED), ("front", 0, "schedule", {}), ("front", 0, "schedule", "devices", {}),
+                       ("format", "dovetail/pareto@2"), ("colour", "red")]:
+            with self.subTest(damage=damage):
+                self.assertFalse(self.validator("pareto").is_valid(changed(written, damage)))
+
+    def test_diff(self):
+        for problem in self.examples + [self.idle_device]:
+            other = self.path("other.json")
+            dovetail("schedule", problem, "--solver", "one-at-a-time", "-o", other)
+            difference = self.answer("diff", "diff", self.schedule(problem), other)
+        equal = self.answer("diff", "diff", other, other)
+        self.assertTrue(equal["equal"])
+        dovetail("schedule", self.example("two-models"), "--solver", "gpipe", "-o", other)
+        difference = self.answer("diff", "diff", self.schedule(self.example("two-models")), other)
+        self.assertFalse(difference["equal"])
+        self.assert_refused("diff", difference, ("equal", True), ("parting", None), ("parting", "a", "op", "X"), ("moves", 0, "a", REMOVED),
+                            ("devices", []), ("devices", 0, "a", "idle", "lunch", 1), ("change", "makespan", "-3"), ("a", "file", ""))
+        self.assert_refused("diff", equal, ("parting", {"device": 0, "a": None, "b": None}), ("same_order", False))
 
     def test_compare(self):
         for problem in self.examples + INSTANCES + [self.idle_device]:

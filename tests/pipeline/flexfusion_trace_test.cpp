@@ -43,6 +43,12 @@ std::string read_trace(const PublishedTrace& trace) {
   return content.ok() ? *content : "";
 }
 
+/// One model of one stage and one micro-batch that holds 1.5.
+const Problem& one_stage_problem() {
+  static const Problem problem = parse_trace("[0, 0, 0, 0, 2, 1.5], [0, 0, 1, 2, 3, 0]\n", "trace", nullptr)->schedule.problem;
+  return problem;
+}
+
 TEST(FlexFusionTrace, AllPublishedOnesHold) {
   ASSERT_EQ(published_traces().size(), 17U);
   for (const PublishedTrace& trace : published_traces()) {
@@ -396,6 +402,36 @@ TEST(FlexFusionTrace, RoundTrip) {
     EXPECT_FALSE(again->activation_mismatch);
     EXPECT_FALSE(validate(again->schedule)) << "written exactly, without a float's drift";
   }
+}
+
+TEST(FlexFusionTrace, TheCellsOfALineMayStandInAnyOrder) {
+  const std::string ordered = "[0, 0, 0, 0, 2, 1.5], [0, 1, 0, 2, 4, 3], [0, 0, 1, 4, 5, 1.5], [0, 1, 1, 5, 6, 0]\n";
+  const std::string shuffled = "[0, 1, 1, 5, 6, 0], [0, 1, 0, 2, 4, 3], [0, 0, 0, 0, 2, 1.5], [0, 0, 1, 4, 5, 1.5]\n";
+  const auto expected = parse_trace(ordered, "ordered", nullptr);
+  const auto file = parse_trace(shuffled, "shuffled", nullptr);
+  ASSERT_TRUE(expected.ok() && file.ok());
+  EXPECT_EQ(file->schedule.problem, expected->schedule.problem);
+  EXPECT_FALSE(file->activation_mismatch);
+  EXPECT_FALSE(validate(file->schedule, tolerance));
+  EXPECT_EQ(file->places[0][0].column, 1);
+  EXPECT_EQ(file->schedule.devices[0][0].start, Ticks(5));
+
+  const auto written = schedule_to_trace(file->schedule);
+  ASSERT_TRUE(written.ok());
+  const auto again = parse_trace(*written, "written", nullptr);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->schedule.devices, expected->schedule.devices);
+}
+
+TEST(FlexFusionTrace, TheActivationOfCellsOutOfOrderIsJudgedByTheirTimes) {
+  const auto by_place = parse_trace("[0, 0, 1, 2, 3, 1.5], [0, 0, 0, 0, 2, 0]\n", "by-place", &one_stage_problem());
+  ASSERT_TRUE(by_place.ok());
+  ASSERT_TRUE(by_place->activation_mismatch);
+  EXPECT_EQ(to_text(*by_place->activation_mismatch),
+            "by-place:1:23: false activation: the file says 0 after F0 of model0 stage 0; it is 1.5");
+  const auto by_time = parse_trace("[0, 0, 1, 2, 3, 0], [0, 0, 0, 0, 2, 1.5]\n", "by-time", &one_stage_problem());
+  ASSERT_TRUE(by_time.ok());
+  EXPECT_FALSE(by_time->activation_mismatch);
 }
 
 TEST(FlexFusionTrace, WritesTheSummary) {

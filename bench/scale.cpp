@@ -1,0 +1,158 @@
+// Two models over 64 and 256 stages: how far each solver ends above the bound, its peak, its time and its largest resident memory. Each
+// runs in a process of its own. Met: the search within 3% of the bound on scale64; within 5%, in 60 s and 4 GiB, on scale256.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "report/table.h"
+#include "tables.h"
+
+namespace {
+
+using namespace dovetail;
+
+struct Options {
+  double seconds = 60;
+  int threads = 2;
+  std::vector<std::string> names;
+};
+
+/// What a child process tells of its run: plain, to go through a pipe.
+struct Figures {
+  bool made = false;
+  std::int64_t makespan = 0;
+  std::int64_t bound = 0;  ///< of the search's run; print_table gives it to the others
+  std::int64_t peak_activation = 0;
+  double seconds = 0;
+  double solver_gibibytes = 0;
+  double all_gibibytes = 0;  ///< with bounds and validation
+};
+
+double resident_gibibytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / (1024.0 * 1024.0);
+}
+
+Figures run_here(const std::string& solver, const pipeline::Problem& problem, const fuse::SolveOptions& options) {
+  Figures figures;
+  const auto look = [&] { figures.solver_gibibytes = resident_gibibytes(); };
+  const auto made = solver == "auto" ? bench::run_search(problem, options, look) : bench::run(solver, problem, options, look);
+  if (!made) return figures;
+  figures.made = true;
+  figures.makespan = made->solution.evaluation.makespan.count();
+  figures.bound = made->claims.bound_makespan.value_or(base::Ticks(0)).count();
+  figures.peak_activation = made->solution.evaluation.peak_activation.count();
+  figures.seconds = made->seconds;
+  figures.all_gibibytes = resident_gibibytes();
+  return figures;
+}
+
+/// run_here in a child, so that each run's memory is its own; nothing where the child died.
+std::optional<Figures> run_apart(const std::string& solver, const pipeline::Problem& problem, const fuse::SolveOptions& options) {
+  int ends[2];
+  if (pipe(ends) != 0) return std::nullopt;
+  const pid_t child = fork();
+  if (child < 0) return std::nullopt;
+  if (child == 0) {
+    const Figures figures = run_here(solver, problem, options);
+    const bool written = write(ends[1], &figures, sizeof figures) == static_cast<ssize_t>(sizeof figures);
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  Figures figures;
+  const bool told = read(ends[0], &figures, sizeof figures) == static_cast<ssize_t>(sizeof figures);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return told ? std::optional(figures) : std::nullopt;
+}
+
+double gap_of(const Figures& figures) { return static_cast<double>(figures.makespan) / static_cast<double>(figures.bound) - 1; }
+
+bool is_met(const pipeline::Instance& instance, const Figures& figures) {
+  if (instance.problem.devices < 256) return gap_of(figures) <= 0.03 && figures.seconds <= 60;
+  return gap_of(figures) <= 0.05 && figures.seconds <= 60 && figures.solver_gibibytes <= 4;
+}
+
+std::vector<std::string> row_of(const pipeline::Instance& instance, const std::string& solver, const std::optional<Figures>& figures,
+                                const std::optional<Figures>& search) {
+  std::vector<std::string> row{instance.name, solver};
+  if (!figures || !figures->made) {
+    row.push_back(figures ? "not applicable" : "failed");
+    row.insert(row.end(), 8, "-");
+    return row;
+  }
+  const bool judged = solver == "auto";
+  const base::TimeUnit unit = instance.problem.time_unit;
+  row.push_back(base::format_time(base::Ticks(figures->bound), unit));
+  row.push_back(base::format_time(base::Ticks(figures->makespan), unit));
+  row.push_back(fmt::format("{:.2f}%", 100 * gap_of(*figures)));
+  row.push_back(base::format_memory(base::Memory(figures->peak_activation)));
+  row.push_back(bench::seconds_text(figures->seconds));
+  row.push_back(fmt::format("{:.2f}", figures->solver_gibibytes));
+  row.push_back(fmt::format("{:.2f}", figures->all_gibibytes));
+  row.push_back(
+      search && search->made ? fmt::format("{:.3f}", static_cast<double>(figures->makespan) / static_cast<double>(search->makespan)) : "-");
+  row.push_back(judged ? bench::yes_or_no(is_met(instance, *figures)) : "");
+  return row;
+}
+
+int print_table(const std::vector<const pipeline::Instance*>& instances, const Options& options) {
+  std::vector<std::vector<std::string>> rows;
+  int met = 0;
+  for (const pipeline::Instance* instance : instances) {
+    fuse::SolveOptions solve;
+    solve.threads = options.threads;
+    solve.time_limit_seconds = options.seconds;
+    std::optional<Figures> search;
+    for (const std::string solver : {"auto", "annealing", "list", "fused-1f1b"}) {
+      auto figures = run_apart(solver, instance->problem, solve);
+      if (solver == "auto") {
+        search = figures;
+        met += figures && figures->made && is_met(*instance, *figures) ? 1 : 0;
+        if (search) solve.time_limit_seconds = std::max(1.0, search->seconds);
+      }
+      if (search && figures) figures->bound = search->bound;
+      rows.push_back(row_of(*instance, solver, figures, search));
+      bench::note(fmt::format("{} {}: {} in {} s", instance->name, solver, rows.back()[3], rows.back()[6]));
+    }
+  }
+  fmt::print(
+      "{} threads, at most {:g} s for the search, annealing in the same time; GiB: the largest resident memory of the solver,\n"
+      "then with bounds and validation of the schedule:\n{}\n",
+      options.threads, options.seconds,
+      report::render_table({{"instance", report::Align::left},
+                            {"solver", report::Align::left},
+                            {"bound"},
+                            {"makespan"},
+                            {"gap"},
+                            {"peak"},
+                            {"seconds"},
+                            {"GiB"},
+                            {"in all"},
+                            {"ratio"},
+                            {"met"}},
+                           rows));
+  return bench::print_met(met, static_cast<int>(instances.size()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App program("Many stages and micro-batches: the search beside annealing and constructions, each in a process of its own.");
+  program.add_option("--seconds", options.seconds, "time limit of each search (default 60)")->check(CLI::Range(0.001, 86400.0));
+  program.add_option("--threads", options.threads, "threads of each search (default 2)")->check(CLI::Range(1, 1024));
+  program.add_option("instances", options.names, "bundled instances (default: scale64 scale256)");
+  CLI11_PARSE(program, argc, argv);
+  if (options.names.empty()) options.names = {"scale64", "scale256"};
+  const auto instances = bench::find_instances(options.names);
+  if (!instances) return 2;
+  bench::print_heading(argc, argv);
+  return print_table(*instances, options);
+}

@@ -1,0 +1,11 @@
+# Writes OUTPUT, a C++ source that holds the files of FOLDER: run with cmake -DFOLDER=... -DOUTPUT=... -P.
+file(GLOB files ${FOLDER}/*.yaml)
+set(source "// Made from the files of examples/general when the library is built.\n#include \"pipeline/instances_general.h\"\n\nnamespace dovetail::pipeline {\n\n")
+string(APPEND source "std::span<const ExampleFile> general_example_files() {\n  static constexpr ExampleFile files[] = {\n")
+foreach(path IN LISTS files)
+  get_filename_component(name ${path} NAME_WE)
+  file(READ ${path} content)
+  string(APPEND source "      {\"${name}\", R\"yaml(${content})yaml\"},\n")
+endforeach()
+string(APPEND source "  };\n  return files;\n}\n\n}  // namespace dovetail::pipeline\n")
+file(WRITE ${OUTPUT} "${source}")

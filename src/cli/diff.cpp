@@ -1,0 +1,382 @@
+// dovetail diff: two schedules of one problem, and which of them gains where.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/output.h"
+#include "pipeline/evaluate.h"
+#include "pipeline/schedule_diff.h"
+#include "report/summary.h"
+#include "report/table.h"
+#include "report/terminal_gantt.h"
+#include "report/text.h"
+#include "timeline/schedule_timeline.h"
+
+namespace dovetail::cli {
+namespace {
+
+using timeline::BarKind;
+
+constexpr std::size_t moves_shown = 5;
+constexpr std::size_t most_devices_named = 12;
+constexpr int least_columns = 40;
+
+struct Arguments {
+  std::array<std::string, 2> files;
+  std::optional<std::string> problem;
+  std::optional<std::string> format;
+  std::string gantt = "auto";
+  ColorChoice color = ColorChoice::automatic;
+  bool json = false;
+};
+
+/// One of the two.
+struct Side {
+  LoadedSchedule loaded;
+  pipeline::Evaluation evaluation;
+  timeline::Timeline timeline;
+
+  base::Ticks idle(std::size_t device, BarKind kind) const {
+    return timeline::time_by_kind(timeline.lanes[device])[static_cast<std::size_t>(kind)];
+  }
+  base::Ticks idle(std::size_t device) const { return evaluation.makespan - evaluation.devices[device].busy; }
+};
+
+struct Difference {
+  std::array<Side, 2> sides;
+  pipeline::ScheduleDifference schedules;
+
+  const pipeline::Problem& problem() const { return sides[0].loaded.file.schedule.problem; }
+  base::TimeUnit unit() const { return problem().time_unit; }
+  std::size_t devices() const { return sides[0].evaluation.devices.size(); }
+};
+
+/// What the file at `path` looks like; nothing where that cannot be told without reading it up.
+std::optional<ScheduleFormat> format_of_file(const std::string& path) {
+  if (path == "-") return std::nullopt;
+  const auto content = base::read_file(path);
+  return content.ok() ? format_of_content(without_byte_order_mark(*content)) : std::nullopt;
+}
+
+/// The problem is the one that is named, else the one in a file that holds its own, else the one that is inferred from the first.
+base::Result<std::array<LoadedSchedule, 2>> load_both(const Arguments& arguments) {
+  const auto& [a, b] = arguments.files;
+  if (std::count(arguments.files.begin(), arguments.files.end(), "-") + (arguments.problem == "-" ? 1 : 0) > 1)
+    return base::bad_input("only one of the two schedules and the problem can be read from standard input");
+  std::optional<ScheduleFormat> forced;
+  if (arguments.format) {
+    DOVETAIL_TRY(forced, format_to_read(*arguments.format));
+  }
+  if (arguments.problem) {
+    DOVETAIL_TRY(const NamedProblem named, load_problem(*arguments.problem));
+    DOVETAIL_TRY(LoadedSchedule first, load_schedule_of(named, a, forced));
+    DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, b, forced));
+    return std::array{std::move(first), std::move(second)};
+  }
+  const bool swap = !forced && format_of_file(b) == ScheduleFormat::json && format_of_file(a) != ScheduleFormat::json;
+  DOVETAIL_TRY(LoadedSchedule first, load_schedule(swap ? b : a, forced, nullptr));
+  const NamedProblem named{first.path, first.file.schedule.problem};
+  first.file.schedule.problem.capacity.reset();
+  DOVETAIL_CHECK(check_valid(first));
+  DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, swap ? a : b, forced));
+  if (swap) std::swap(first, second);
+  return std::array{std::move(first), std::move(second)};
+}
+
+Side make_side(LoadedSchedule loaded) {
+  Side side;
+  side.loaded = std::move(loaded);
+  pipeline::LoweredSchedule lowered = pipeline::evaluate(side.loaded.file.schedule);
+  side.timeline = timeline::schedule_timeline(side.loaded.file.schedule.problem, lowered, side.loaded.path);
+  side.evaluation = std::move(lowered.evaluation);
+  return side;
+}
+
+/// "+12", "-0.5", "0": a change, by its exact decimals.
+template <class Amount, class Format>
+std::string signed_text(Amount from, Amount to, Format format) {
+  if (to == from) return "0";
+  return to < from ? "-" + format(from - to) : "+" + format(to - from);
+}
+template <class Amount>
+std::string share_text(Amount from, Amount to) {
+  if (from.count() == 0 || from == to) return "";
+  const bool falls = to < from;
+  const auto change = static_cast<double>((falls ? from - to : to - from).count());
+  return fmt::format("{}{}", falls ? "-" : "+", percent(change / static_cast<double>(from.count())));
+}
+
+std::string figures(const Difference& difference) {
+  const base::TimeUnit unit = difference.unit();
+  const auto format_time = [unit](base::Ticks time) { return base::format_time(time, unit); };
+  const auto& [a, b] = difference.sides;
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&rows](const char* name, auto x, auto y, auto format) {
+    rows.push_back({name, format(x), format(y), signed_text(x, y, format), share_text(x, y)});
+  };
+  add("makespan", a.evaluation.makespan, b.evaluation.makespan, format_time);
+  add("peak activation", a.evaluation.peak_activation, b.evaluation.peak_activation, base::format_memory);
+  rows.push_back({"bubbles", percent(pipeline::bubble_rate(a.evaluation)), percent(pipeline::bubble_rate(b.evaluation)), "", ""});
+  return report::render_table({{"", report::Align::left}, {"A"}, {"B"}, {"from A to B"}, {""}}, rows);
+}
+
+std::string device_table(const Difference& difference) {
+  const base::TimeUnit unit = difference.unit();
+  const auto format_time = [unit](base::Ticks time) { return base::format_time(time, unit); };
+  const auto& [a, b] = difference.sides;
+  std::vector<report::Column> columns{{"device"}, {"busy"}, {"peak A"}, {"peak B"}, {"idle A"}, {"idle B"}};
+  for (const BarKind kind : report::idle_kinds) columns.push_back({std::string(timeline::name_of(kind))});
+  columns.push_back({"moved"});
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t device = 0; device < difference.devices(); ++device) {
+    rows.push_back({fmt::format("{}", device), format_time(a.evaluation.devices[device].busy),
+                    base::format_memory(a.evaluation.devices[device].peak), base::format_memory(b.evaluation.devices[device].peak),
+                    format_time(a.idle(device)), format_time(b.idle(device))});
+    for (const BarKind kind : report::idle_kinds)
+      rows.back().push_back(signed_text(a.idle(device, kind), b.idle(device, kind), format_time));
+    const pipeline::DeviceDifference& order = difference.schedules.devices[device];
+    rows.back().push_back(fmt::format("{} of {}", order.moved, order.matched));
+  }
+  return report::render_table(columns, rows);
+}
+
+std::string op_text(const Difference& difference, const pipeline::PlacedOp& placed) {
+  return fmt::format("{} at {}", pipeline::describe(difference.problem(), placed.op), base::format_time(placed.start, difference.unit()));
+}
+
+std::string parting_text(const Difference& difference) {
+  const auto& parting = difference.schedules.parting;
+  if (!parting) return {};
+  const auto side = [&](const std::optional<pipeline::PlacedOp>& placed) {
+    return placed ? "starts " + op_text(difference, *placed) : std::string("starts nothing more");
+  };
+  return fmt::format("they part on device {}: A {}, B {}\n", parting->device.value, side(parting->a), side(parting->b));
+}
+
+std::string moves_table(const Difference& difference) {
+  const base::TimeUnit unit = difference.unit();
+  const auto format_time = [unit](base::Ticks time) { return base::format_time(time, unit); };
+  std::vector<std::vector<std::string>> rows;
+  for (const pipeline::Move& move : difference.schedules.moves) {
+    if (rows.size() == moves_shown) break;
+    rows.push_back({fmt::format("{}", move.device.value), pipeline::describe(difference.problem(), move.a.op), format_time(move.a.start),
+                    format_time(move.b.start), signed_text(move.a.start, move.b.start, format_time), fmt::format("{}", move.a.position),
+                    fmt::format("{}", move.b.position)});
+  }
+  if (rows.empty()) return {};
+  return "\nlargest moves (micro-batches counted in order of time):\n" +
+         report::render_table({{"device"}, {"op", report::Align::left}, {"start A"}, {"start B"}, {"later"}, {"place A"}, {"place B"}},
+                              rows);
+}
+
+/// "devices 0, 2 and 5", "device 3", "12 devices".
+std::string devices_text(const std::vector<std::size_t>& devices) {
+  if (devices.size() > most_devices_named) return fmt::format("{} devices", devices.size());
+  if (devices.size() == 1) return fmt::format("device {}", devices.front());
+  const std::vector<std::size_t> but_last(devices.begin(), devices.end() - 1);
+  return fmt::format("devices {} and {}", fmt::join(but_last, ", "), devices.back());
+}
+
+/// "B: 12 ticks shorter; holds less on devices 0 and 1", or nothing where this one gains nowhere.
+std::string gains(const Difference& difference, std::size_t winner) {
+  const base::TimeUnit unit = difference.unit();
+  const Side& self = difference.sides[winner];
+  const Side& other = difference.sides[1 - winner];
+  std::vector<std::string> parts;
+  if (self.evaluation.makespan < other.evaluation.makespan)
+    parts.push_back(time_with_unit(other.evaluation.makespan - self.evaluation.makespan, unit) + " shorter");
+  if (self.evaluation.peak_activation < other.evaluation.peak_activation)
+    parts.push_back(base::format_memory(other.evaluation.peak_activation - self.evaluation.peak_activation) + " less peak activation");
+  std::vector<std::size_t> lower;
+  for (std::size_t device = 0; device < difference.devices(); ++device) {
+    if (self.evaluation.devices[device].peak < other.evaluation.devices[device].peak) lower.push_back(device);
+  }
+  if (!lower.empty()) parts.push_back("holds less on " + devices_text(lower));
+  // Where the makespans are the same so is the idle time of every device.
+  if (parts.empty()) return {};
+  return fmt::format("{} gains: {}\n", winner == 0 ? "A" : "B", fmt::join(parts, "; "));
+}
+
+std::string order_text(const Difference& difference) {
+  if (!difference.schedules.parting) return "the schedules are equal, up to the numbers of micro-batches\n";
+  std::int64_t moved = 0;
+  std::int64_t matched = 0;
+  std::int64_t only_a = 0;
+  std::int64_t only_b = 0;
+  for (const pipeline::DeviceDifference& device : difference.schedules.devices) {
+    moved += device.moved;
+    matched += device.matched;
+    only_a += device.only_in_a;
+    only_b += device.only_in_b;
+  }
+  std::string text = difference.schedules.same_order
+                         ? "every device runs the same ops in the same order, at other times\n"
+                         : fmt::format("{} of {} moved in the order of their devices\n", moved, report::counted(matched, "op"));
+  if (only_a + only_b > 0) {
+    text += fmt::format("backwards are whole in one and split in the other: {} only in A, {} only in B\n", report::counted(only_a, "op"),
+                        report::counted(only_b, "op"));
+  }
+  return text;
+}
+
+/// Both charts with one scale of time: the shorter schedule's is narrower.
+std::string charts(const Difference& difference, const Arguments& arguments) {
+  report::TerminalStyle style;
+  style.color = use_color(arguments.color);
+  const int all = std::max(least_columns, terminal_columns());
+  const base::Ticks longest = std::max(difference.sides[0].evaluation.makespan, difference.sides[1].evaluation.makespan);
+  std::string text;
+  for (const Side& side : difference.sides) {
+    // What stands beside the chart: the device's name before it, its peak behind it.
+    std::size_t beside = 2;
+    std::size_t widest_peak = std::string_view("peak").size();
+    std::size_t widest_name = 0;
+    for (const pipeline::DeviceUse& use : side.evaluation.devices)
+      widest_peak = std::max(widest_peak, base::format_memory(use.peak).size());
+    for (const timeline::Lane& lane : side.timeline.lanes) widest_name = std::max(widest_name, lane.name.size());
+    beside += widest_peak + widest_name;
+    const double share =
+        static_cast<double>(side.evaluation.makespan.count()) / static_cast<double>(std::max<std::int64_t>(1, longest.count()));
+    const double chart = static_cast<double>(all) - static_cast<double>(beside);
+    style.columns = std::max(least_columns, static_cast<int>(std::lround(static_cast<double>(beside) + chart * share)));
+    text += report::render_terminal_gantt(side.timeline, style) + "\n";
+  }
+  return text;
+}
+
+std::string to_text(const Difference& difference, const Arguments& arguments) {
+  const auto& [a, b] = difference.sides;
+  std::string text;
+  const bool draw = arguments.gantt == "always" || (arguments.gantt == "auto" && stdout_is_terminal());
+  if (draw) text += charts(difference, arguments);
+  const auto made_by = [](const Side& side) {
+    const auto& solver = side.loaded.file.schedule.claims.solver;
+    return solver ? fmt::format(" ({})", report::clean_text(solver->name)) : std::string();
+  };
+  text += fmt::format("A: {}{}\nB: {}{}\n", a.loaded.path, made_by(a), b.loaded.path, made_by(b));
+  text += figures(difference) + "\n" + order_text(difference);
+  if (!difference.schedules.parting) return text;
+  text += parting_text(difference) + gains(difference, 0) + gains(difference, 1);
+  return text + "\n" + device_table(difference) + moves_table(difference);
+}
+
+/// A JSON number that may be negative: the change from `from` to `to`.
+template <class Amount, class Format>
+Json json_change(Amount from, Amount to, Format format) {
+  const std::string text = signed_text(from, to, format);
+  return json_number(text.starts_with('+') ? text.substr(1) : text);
+}
+
+Json side_json(const Side& side, base::TimeUnit unit) {
+  Json object{{"file", side.loaded.path}};
+  const auto& solver = side.loaded.file.schedule.claims.solver;
+  object["made_by"] = solver ? Json(solver->name) : Json(nullptr);
+  object["notes"] = side.loaded.file.notes;
+  object["makespan"] = json_time(side.evaluation.makespan, unit);
+  object["peak_activation"] = json_memory(side.evaluation.peak_activation);
+  object["bubbles"] = json_ratio(pipeline::bubble_rate(side.evaluation));
+  return object;
+}
+
+Json device_side_json(const Side& side, std::size_t device, base::TimeUnit unit) {
+  Json object{{"peak_activation", json_memory(side.evaluation.devices[device].peak)}, {"idle", Json::object()}};
+  for (const BarKind kind : report::idle_kinds)
+    object["idle"][std::string(timeline::name_of(kind))] = json_time(side.idle(device, kind), unit);
+  return object;
+}
+
+Json placed_json(const Difference& difference, const pipeline::PlacedOp& placed) {
+  return {{"op", std::string(1, pipeline::letter_of(placed.op.kind))},
+          {"model", placed.op.model.value},
+          {"replica", placed.op.replica.value},
+          {"stage", placed.op.stage.value},
+          {"number", placed.op.microbatch.value},
+          {"position", placed.position},
+          {"start", json_time(placed.start, difference.unit())}};
+}
+
+Json order_json(const Difference& difference, Json object) {
+  object["equal"] = !difference.schedules.parting.has_value();
+  object["same_order"] = difference.schedules.same_order;
+  object["parting"] = Json(nullptr);
+  if (const auto& parting = difference.schedules.parting) {
+    object["parting"] = Json{{"device", parting->device.value},
+                             {"a", parting->a ? placed_json(difference, *parting->a) : Json(nullptr)},
+                             {"b", parting->b ? placed_json(difference, *parting->b) : Json(nullptr)}};
+  }
+  object["moves"] = Json::array();
+  for (const pipeline::Move& move : difference.schedules.moves) {
+    object["moves"].push_back(
+        {{"device", move.device.value}, {"a", placed_json(difference, move.a)}, {"b", placed_json(difference, move.b)}});
+  }
+  return object;
+}
+
+Json to_json(const Difference& difference, double seconds) {
+  const base::TimeUnit unit = difference.unit();
+  const auto& [a, b] = difference.sides;
+  Json object{{"format", "dovetail/diff@1"}, {"time_unit", base::name_of(unit)}, {"a", side_json(a, unit)}, {"b", side_json(b, unit)}};
+  object["change"] =
+      Json{{"makespan",
+            json_change(a.evaluation.makespan, b.evaluation.makespan, [unit](base::Ticks time) { return base::format_time(time, unit); })},
+           {"peak_activation", json_change(a.evaluation.peak_activation, b.evaluation.peak_activation, base::format_memory)}};
+  object = order_json(difference, std::move(object));
+  object["devices"] = Json::array();
+  for (std::size_t device = 0; device < difference.devices(); ++device) {
+    const pipeline::DeviceDifference& order = difference.schedules.devices[device];
+    object["devices"].push_back({{"device", device},
+                                 {"busy", json_time(a.evaluation.devices[device].busy, unit)},
+                                 {"matched", order.matched},
+                                 {"moved", order.moved},
+                                 {"only_in_a", order.only_in_a},
+                                 {"only_in_b", order.only_in_b},
+                                 {"a", device_side_json(a, device, unit)},
+                                 {"b", device_side_json(b, device, unit)}});
+  }
+  object["timing"] = Json{{"seconds", json_seconds(seconds)}};
+  return object;
+}
+
+base::Result<int> run(const Arguments& arguments) {
+  constexpr std::size_t most_moves = 100;
+  const auto begin = std::chrono::steady_clock::now();
+  DOVETAIL_TRY(auto loaded, load_both(arguments));
+  Difference difference{{make_side(std::move(loaded[0])), make_side(std::move(loaded[1]))}, {}};
+  difference.schedules =
+      pipeline::diff_schedules(difference.sides[0].loaded.file.schedule, difference.sides[1].loaded.file.schedule, most_moves);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  if (arguments.json) {
+    print_json(to_json(difference, elapsed.count()));
+  } else {
+    print(to_text(difference, arguments));
+  }
+  return exit_done;
+}
+
+}  // namespace
+
+void add_diff(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = add_command(program, "diff", "compare two schedules of one problem: what moved, and which gains where",
+                                  "  dovetail diff before.json after.json\n  dovetail diff trace.txt mine.json --problem exp5");
+  add_positional(*command, "A", arguments->files[0],
+                 "the first schedule, A (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input");
+  add_positional(*command, "B", arguments->files[1], "the second one, B");
+  add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that both are schedules of (default: as the files say)");
+  add_text_option(*command, "--format", arguments->format, read_formats, "format of both (default: told from their content)");
+  add_choice_option(*command, "--gantt", arguments->gantt, "always|never|auto", "draw both, one above the other (auto: on a terminal)");
+  add_color_option(*command, arguments->color);
+  add_json_flag(*command, arguments->json);
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,70 @@
+#include "cli/processes.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstddef>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cli/output.h"
+
+namespace dovetail::cli {
+namespace {
+
+/// Longer than a round of a search takes, also where more processes than processors make it slow.
+constexpr double default_timeout_seconds = 60;
+
+/// What a process says of its input: a letter, for no failure or the kind of one, and the input or what is wrong with it.
+constexpr char no_failure = '-';
+constexpr char first_failure = 'A';
+
+std::string message_of(const base::Result<std::string>& input) {
+  if (input.ok()) return no_failure + *input;
+  return static_cast<char>(first_failure + static_cast<int>(input.error().failure)) + base::to_text(input.error());
+}
+
+}  // namespace
+
+void add_mpi_options(CLI::App& command, MpiArguments& arguments) {
+  command.add_flag("--mpi", arguments.asked, "share the chains out over the processes that mpirun started; never changes the answer");
+  add_seconds_option(
+      command, "--mpi-timeout",
+      fmt::format("with --mpi: how long to wait for another process before it counts as lost (default {:g}s)", default_timeout_seconds),
+      arguments.timeout_seconds);
+}
+
+base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments) {
+  if (!arguments.asked && arguments.timeout_seconds)
+    return base::bad_input("--mpi-timeout is how long to wait for other processes: it needs --mpi");
+  if (!arguments.asked) return std::optional<parallel::Exchange>();
+  DOVETAIL_TRY(parallel::Exchange exchange, parallel::connect_by_mpi(arguments.timeout_seconds.value_or(default_timeout_seconds)));
+  if (exchange.rank > 0) print_nothing();
+  return std::optional(std::move(exchange));
+}
+
+base::Status agree_on_input(const parallel::Exchange& exchange, const base::Result<std::string>& input) {
+  DOVETAIL_TRY(const std::vector<std::string> messages, exchange.all_gather(message_of(input)));
+  // What the first process has to say it says as if it were alone.
+  if (exchange.rank == 0 && !input.ok()) return input.error();
+  for (std::size_t rank = 0; rank < messages.size(); ++rank) {
+    const std::string_view message = messages[rank];
+    if (message[0] != no_failure)
+      return base::Error{
+          static_cast<base::Failure>(message[0] - first_failure), {}, 0, 0, fmt::format("rank {}: {}", rank, message.substr(1))};
+  }
+  for (std::size_t rank = 1; rank < messages.size(); ++rank)
+    if (messages[rank] != messages[0])
+      return base::bad_input(
+          fmt::format("rank {} reads another problem or another schedule to start from than rank 0; all have to read the same", rank));
+  return {};
+}
+
+void wait_for_the_first(const parallel::Exchange& exchange) {
+  constexpr std::chrono::seconds enough(10);
+  if (exchange.rank > 0) std::this_thread::sleep_for(enough);
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,33 @@
+// `--mpi`: the processes that mpirun started share a search out; the first of them speaks for all.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "parallel/exchange.h"
+
+namespace dovetail::cli {
+
+/// What the options say.
+struct MpiArguments {
+  bool asked = false;
+  std::optional<double> timeout_seconds;
+};
+
+/// Adds --mpi and --mpi-timeout.
+void add_mpi_options(CLI::App& command, MpiArguments& arguments);
+
+/// Connects to the other processes where that is asked for. From then on only the first of them prints anything (output.h).
+base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments);
+
+/// Whether all processes have read the same `input`. Where not it is the same Error in all: that of the first process that has one, with
+/// its rank, or that its input is another.
+base::Status agree_on_input(const parallel::Exchange& exchange, const base::Result<std::string>& input);
+
+/// To be called before this process ends because another one is lost: leaves the first one time to write what was found, before the end
+/// of this process ends the job.
+void wait_for_the_first(const parallel::Exchange& exchange);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,298 @@
+#include "fuse/pareto.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "fuse/portfolio.h"
+#include "fuse/stop_request.h"
+
+namespace dovetail::fuse {
+namespace {
+
+using base::Memory;
+using base::Ticks;
+using pipeline::Problem;
+using pipeline::StoppedBy;
+
+/// Shares of the iterations: each end of the front a quarter, each deadline between them a 32nd.
+constexpr std::int64_t parts_of_an_end = 4;
+constexpr std::int64_t parts_of_a_deadline = 32;
+constexpr int deadlines = 16;
+/// Above this many ops the bound is too slow to be asked at every step of a search for deadlines.
+constexpr std::int64_t most_ops_for_proofs = 200'000;
+
+bool dominates(const Solution& a, const Solution& b) {
+  return a.evaluation.makespan <= b.evaluation.makespan && a.evaluation.peak_activation <= b.evaluation.peak_activation;
+}
+
+/// The bound that is quick to have; it falls as deadlines grow.
+Memory swept_peak(const Problem& problem, Ticks deadline) { return peak_activation_bound(problem, deadline, {.work = 0}); }
+
+/// Deadlines between two neighbours of the front at which a schedule might have a lower peak than the first.
+struct Gap {
+  std::size_t left;  ///< the front's schedule before it
+  Ticks first;       ///< the least such deadline
+  Ticks last;        ///< the largest: one before the right neighbour's makespan
+  Memory drop;       ///< from the left neighbour's peak to the right one's
+};
+
+class ParetoSearch {
+ public:
+  ParetoSearch(const Problem& problem, const SolveOptions& options)
+      : problem_(problem), options_(options), stop_(options), total_(options.iterations) {
+    if (options.start) add(*options.start);
+  }
+
+  std::vector<Solution> run() && {
+    add_constructions();
+    search(Objective::makespan, std::nullopt, options_.start, parts_of_an_end);
+    search(Objective::memory, std::nullopt, options_.start, parts_of_an_end);
+    for (int i = 0; i < deadlines && !stopped_ && !lost_process_; ++i) {
+      const std::optional<Gap> gap = widest_gap();
+      if (!gap) {
+        stopped_ = StoppedBy::bound;
+        break;
+      }
+      const Ticks deadline = gap->first + Ticks((gap->last - gap->first).count() / 3);
+      const Solution start = front_[gap->left];
+      search(Objective::memory, deadline, &start, parts_of_a_deadline);
+    }
+    return std::move(*this).answer();
+  }
+
+ private:
+  bool fits(const Solution& solution) const { return pipeline::find_excess(problem_, solution.evaluation, options_.memory_cap).empty(); }
+
+  /// Whether the searches took longer than all of them together may; never so where several processes would have to agree on it.
+  bool is_late() const {
+    if (options_.exchange || !options_.time_limit_seconds) return false;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count() >= *options_.time_limit_seconds;
+  }
+
+  /// What can be had by rule is on the front where nothing better is found.
+  void add_constructions() {
+    for (const Solver& solver : solvers()) {
+      if (solver.searches || !solver.in_compare || stop_.ask()) continue;
+      Answer answer = NotApplicable{};
+      if (!stop_.completes([&] { answer = solver.solve(problem_, options_); })) continue;
+      auto* solution = std::get_if<Solution>(&answer);
+      if (solution && !solution->other_layout) add(std::move(*solution));
+    }
+  }
+
+  /// What one search may use: its part of the iterations, or of the time while the speed is unknown.
+  SolveOptions options_of(Objective objective, std::optional<Ticks> deadline, const Solution* start, std::int64_t parts) {
+    SolveOptions options = options_;
+    options.objective = objective;
+    options.deadline = deadline;
+    options.robustness_percent = 0;
+    options.start = start;
+    options.on_better = nullptr;
+    options.iterations.reset();
+    if (total_) options.iterations = std::max<std::int64_t>(1, *total_ / parts);
+    if (options_.time_limit_seconds) options.time_limit_seconds = *options_.time_limit_seconds / static_cast<double>(parts);
+    if (options_.on_progress) options.on_progress = [this](const Progress& progress) { tell(progress); };
+    return options;
+  }
+
+  /// The search's figures, with the iterations of the whole front.
+  void tell(Progress progress) const {
+    progress.iterations += done_;
+    if (total_) {
+      progress.iterations_planned = *total_;
+      const double left = static_cast<double>(std::max<std::int64_t>(0, *total_ - progress.iterations));
+      if (progress.iterations_per_second > 0) progress.seconds_left = left * options_.chains / progress.iterations_per_second;
+    }
+    options_.on_progress(progress);
+  }
+
+  void search(Objective objective, std::optional<Ticks> deadline, const Solution* start, std::int64_t parts) {
+    if (stopped_ || lost_process_) return;
+    Answer answer = solve_auto(problem_, options_of(objective, deadline, start, parts));
+    Solution found = std::get<Solution>(std::move(answer));  // solve_auto applies to everything
+    // What draws nothing, like the exact search of a small problem, takes no iterations of the others.
+    if (found.solver.seed && found.solver.iterations) {
+      searched_ = true;
+      // The first search that chose its own iterations fixes those of the whole front, so that they repeat it.
+      if (!total_) total_ = *found.solver.iterations * parts;
+      done_ += *found.solver.iterations;
+    }
+    if (found.lost_process) lost_process_ = found.lost_process;
+    // A search that its share of the time cut short leaves the others theirs.
+    if (found.stopped_by == StoppedBy::time) is_cut_ = true;
+    // Of several processes each hears of a cancellation at a time of its own: there only what the search says counts.
+    const bool cancelled = !options_.exchange && options_.cancellation && options_.cancellation->requested();
+    if (is_late()) stopped_ = StoppedBy::time;
+    if (cancelled || found.stopped_by == StoppedBy::interrupt) stopped_ = StoppedBy::interrupt;
+    if (deadline) searched_until_.push_back(*deadline);
+    add(std::move(found));
+  }
+
+  /// Keeps what no other beats. Among equals the first stays; what does not fit counts only until something does.
+  void add(Solution solution) {
+    if (!front_.empty() && !fits(front_.front())) {
+      if (!is_better(solution, front_.front(), options_)) return;
+      front_.clear();
+    }
+    if (!front_.empty() && !fits(solution)) return;
+    if (std::any_of(front_.begin(), front_.end(), [&](const Solution& other) { return dominates(other, solution); })) return;
+    std::erase_if(front_, [&](const Solution& other) { return dominates(solution, other); });
+    if (options_.on_better) options_.on_better(solution);
+    const auto place = std::find_if(front_.begin(), front_.end(),
+                                    [&](const Solution& other) { return other.evaluation.makespan > solution.evaluation.makespan; });
+    front_.insert(place, std::move(solution));
+  }
+
+  /// The least deadline up to `last` at which a peak below `peak` is not proven impossible.
+  Ticks first_open_deadline(Memory peak, Ticks first, Ticks last) {
+    if (pipeline::count_ops(problem_) > most_ops_for_proofs) return first;
+    while (first < last) {
+      const Ticks middle = first + Ticks((last - first).count() / 2);
+      const auto [known, is_new] = bound_at_.try_emplace(middle);
+      if (is_new) known->second = swept_peak(problem_, middle);
+      if (known->second < peak) {
+        last = middle;
+      } else {
+        first = middle + Ticks(1);
+      }
+    }
+    return first;
+  }
+
+  std::optional<Gap> widest_gap() {
+    std::vector<Gap> gaps;
+    for (std::size_t i = 0; i + 1 < front_.size(); ++i) {
+      const pipeline::Evaluation& left = front_[i].evaluation;
+      const pipeline::Evaluation& right = front_[i + 1].evaluation;
+      Gap gap{i, left.makespan + Ticks(1), right.makespan - Ticks(1), left.peak_activation - right.peak_activation};
+      for (const Ticks until : searched_until_)
+        if (until <= gap.last) gap.first = std::max(gap.first, until + Ticks(1));
+      if (gap.first <= gap.last) gap.first = first_open_deadline(left.peak_activation, gap.first, gap.last + Ticks(1));
+      if (gap.first <= gap.last) gaps.push_back(gap);
+    }
+    if (gaps.empty()) return std::nullopt;
+    // Both lengths are brought below 2^31, so that their product is exact in 64 bits.
+    int time_bits = 0;
+    int memory_bits = 0;
+    for (const Gap& gap : gaps) {
+      time_bits = std::max(time_bits, bits_of((gap.last - gap.first).count() + 1));
+      memory_bits = std::max(memory_bits, bits_of(gap.drop.count()));
+    }
+    const auto area = [&](const Gap& gap) {
+      return (((gap.last - gap.first).count() + 1) >> std::max(0, time_bits - 31)) * (gap.drop.count() >> std::max(0, memory_bits - 31));
+    };
+    return *std::max_element(gaps.begin(), gaps.end(), [&](const Gap& a, const Gap& b) { return area(a) < area(b); });
+  }
+
+  static int bits_of(std::int64_t value) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value))); }
+
+  std::vector<Solution> answer() && {
+    for (Solution& solution : front_) {
+      if (searched_) solution.solver = {"pareto", options_.seed, options_.chains, *total_};
+      solution.stopped_by.reset();
+      solution.lost_process = lost_process_;
+      if (searched_) solution.stopped_by = is_cut_ ? StoppedBy::time : stopped_.value_or(StoppedBy::iterations);
+      if (stopped_ == StoppedBy::interrupt) solution.stopped_by = stopped_;
+    }
+    return std::move(front_);
+  }
+
+  const Problem& problem_;
+  const SolveOptions& options_;
+  StopRequest stop_;
+  std::vector<Solution> front_;  // by rising makespan
+  std::vector<Ticks> searched_until_;
+  std::map<Ticks, Memory> bound_at_;
+  std::optional<std::int64_t> total_;  // iterations of the whole front, once known
+  std::int64_t done_ = 0;
+  bool searched_ = false;
+  bool is_cut_ = false;  // some search ended before its iterations were done
+  std::optional<StoppedBy> stopped_;
+  std::optional<base::Error> lost_process_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// Adds the steps between two makespans whose bounds are known.
+void refine(const Problem& problem, PeakBoundStep left, PeakBoundStep right, std::int64_t finest, std::vector<PeakBoundStep>& curve) {
+  if (left.peak <= right.peak) return;
+  const std::int64_t width = (right.makespan - left.makespan).count();
+  if (width <= finest) {
+    // Somewhere in between the bound falls to the right one's: from the makespan after the left one on only that much is claimed.
+    curve.push_back({left.makespan + Ticks(1), right.peak});
+    return;
+  }
+  const Ticks middle = left.makespan + Ticks(width / 2);
+  const PeakBoundStep between{middle, std::min(left.peak, swept_peak(problem, middle))};
+  refine(problem, left, between, finest, curve);
+  refine(problem, between, right, finest, curve);
+}
+
+}  // namespace
+
+std::vector<Solution> solve_pareto(const Problem& problem, const SolveOptions& options) {
+  SolveOptions plain = options;
+  plain.objective = Objective::makespan;
+  plain.deadline.reset();
+  return ParetoSearch(problem, plain).run();
+}
+
+PointBounds point_bounds(const Solution& solution, const Bounds& bounds, std::optional<std::int64_t> work) {
+  const Problem& problem = solution.problem;
+  const auto [makespan, peak] = std::pair(solution.evaluation.makespan, solution.evaluation.peak_activation);
+  PointBounds proven{std::max(bounds.makespan, solution.proven_makespan.value_or(Ticks(0))), solution.proven_peak.value_or(Memory(0))};
+  BoundOptions of_peak{.work = work};
+  of_peak.known_peak = peak;
+  proven.peak = std::max(proven.peak, peak_activation_bound(problem, makespan, of_peak));
+  // The first deadline by which the sweeps do not prove a larger peak.
+  Ticks last = makespan;
+  while (proven.makespan < last) {
+    const Ticks middle = proven.makespan + Ticks((last - proven.makespan).count() / 2);
+    if (swept_peak(problem, middle) > peak) {
+      proven.makespan = middle + Ticks(1);
+    } else {
+      last = middle;
+    }
+  }
+  if (proven.makespan == makespan) return proven;
+  Problem within = problem;
+  within.capacity = problem.resident;
+  for (Memory& room : *within.capacity) room += peak;
+  BoundOptions of_makespan{.work = work};
+  of_makespan.known_makespan = makespan;
+  proven.makespan = std::max(proven.makespan, makespan_bound(within, std::nullopt, of_makespan));
+  return proven;
+}
+
+std::vector<PeakBoundStep> peak_bound_curve(const Problem& problem, Ticks from, Ticks to, int resolution) {
+  const PeakBoundStep left{from, swept_peak(problem, from)};
+  std::vector<PeakBoundStep> curve{left};
+  if (to <= from) return curve;
+  const std::int64_t finest = std::max<std::int64_t>(1, (to - from).count() / resolution);
+  refine(problem, left, {to, std::min(left.peak, swept_peak(problem, to))}, finest, curve);
+  return curve;
+}
+
+void raise_curve(std::vector<PeakBoundStep>& curve, Ticks deadline, Memory peak) {
+  // Steps that are lower and begin by the deadline rise; the one that is cut goes on behind it.
+  std::vector<PeakBoundStep> raised;
+  const auto add = [&raised](PeakBoundStep step) {
+    if (raised.empty() || step.peak < raised.back().peak) raised.push_back(step);
+  };
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const bool is_last = i + 1 == curve.size();
+    if (curve[i].makespan <= deadline && curve[i].peak < peak) {
+      add({curve[i].makespan, peak});
+      if (is_last || curve[i + 1].makespan > deadline + Ticks(1)) add({deadline + Ticks(1), curve[i].peak});
+    } else {
+      add(curve[i]);
+    }
+  }
+  curve = std::move(raised);
+}
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,117 @@
+#include "fuse/solve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "base/nearest.h"
+#include "pipeline/validate.h"
+
+namespace dovetail::fuse {
+namespace {
+
+using base::Error;
+using base::Failure;
+using base::Memory;
+using base::Result;
+using pipeline::CapacityExcess;
+using pipeline::Problem;
+
+Error infeasible(std::string message) { return {Failure::infeasible, {}, 0, 0, std::move(message)}; }
+
+Error no_solver(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Solver& solver : solvers()) names.push_back(solver.name);
+  return base::bad_input(
+      fmt::format("there is no solver '{}'{}; the solvers are {}", name, base::did_you_mean(name, names), fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+std::optional<std::string> find_fault(const SolveOptions& options, const Problem& problem) {
+  if (options.chains < 1) return fmt::format("chains is {}; at least 1 is accepted", options.chains);
+  if (options.threads < 1) return fmt::format("threads is {}; at least 1 is accepted", options.threads);
+  if (options.iterations && *options.iterations < 1) return fmt::format("iterations is {}; at least 1 is accepted", *options.iterations);
+  if (options.time_limit_seconds && !(*options.time_limit_seconds > 0 && std::isfinite(*options.time_limit_seconds)))
+    return "time_limit_seconds is not above 0; leave it out for no limit";
+  if (options.robustness_percent < 0 || options.robustness_percent > 100)
+    return fmt::format("robustness_percent is {}; 0 to 100 is accepted", options.robustness_percent);
+  if (options.deadline && options.deadline->count() < 1)
+    return fmt::format("deadline is {}; at least 1 is accepted", options.deadline->count());
+  if (options.memory_cap && options.memory_cap->count() < 0) return "memory_cap is negative; 0 or more is accepted";
+  if (options.start && options.start->problem != problem) return "start is a schedule of another problem; one of the same is accepted";
+  if (options.exchange && (options.exchange->ranks < 1 || options.exchange->rank < 0 || options.exchange->rank >= options.exchange->ranks))
+    return fmt::format("exchange is rank {} of {}; one from 0 to ranks - 1 is accepted", options.exchange->rank, options.exchange->ranks);
+  if (options.exchange && !options.exchange->all_gather) return "exchange has no all_gather";
+  return std::nullopt;
+}
+
+std::string describe_excess(const std::vector<CapacityExcess>& excess) {
+  constexpr std::size_t most = 8;
+  std::vector<CapacityExcess> worst = excess;
+  std::sort(worst.begin(), worst.end(), [](const CapacityExcess& a, const CapacityExcess& b) {
+    return std::pair(b.peak - b.capacity, a.device) < std::pair(a.peak - a.capacity, b.device);
+  });
+  if (worst.size() > most) worst.resize(most);
+  std::string text;
+  for (const CapacityExcess& device : worst)
+    text += fmt::format("{}device {} holds {} and may hold {} ({} too much)", text.empty() ? "" : "; ", device.device.value,
+                        base::format_memory(device.peak), base::format_memory(device.capacity),
+                        base::format_memory(device.peak - device.capacity));
+  if (excess.size() > most) text += fmt::format("; {} more", excess.size() - most);
+  return text;
+}
+
+Solved assess(Solution solution, const Bounds& problem_bounds, std::optional<Memory> cap) {
+  Solved solved{std::move(solution), problem_bounds, {}, {}, 0};
+  if (solved.solution.other_layout) solved.bounds = bounds_of(solved.solution.problem);
+  solved.schedule = to_schedule(solved.solution, solved.bounds);
+  solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, cap);
+  // A schedule that does not fit is never written; every other one has to break no rule.
+  if (solved.excess.empty()) DOVETAIL_ASSERT(!pipeline::validate(solved.schedule).has_value());
+  return solved;
+}
+
+Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bounds& bounds, const SolveOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  Answer answer = solver.solve(problem, options);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  if (const auto* refusal = std::get_if<NotApplicable>(&answer))
+    return base::bad_input(fmt::format("solver '{}' is not applicable to this problem: {}", solver.name, refusal->why));
+  Solution solution = std::move(std::get<Solution>(answer));
+  if (options.start && !solution.other_layout && is_better(*options.start, solution, options)) solution = *options.start;
+  Solved solved = assess(std::move(solution), bounds, options.memory_cap);
+  solved.seconds = elapsed.count();
+  return solved;
+}
+
+Result<Solution> to_solution(const pipeline::Schedule& schedule) {
+  if (const auto violation = pipeline::validate(schedule); violation && violation->rule != pipeline::Rule::capacity)
+    return Error{Failure::invalid, {}, 0, 0, fmt::format("{}: {}", name_of(violation->rule), violation->message)};
+  pipeline::LoweredSchedule lowered = pipeline::evaluate(schedule);
+  Solution solution{schedule.problem, {}, std::move(lowered.lowering.graph), std::move(lowered.order), {}, {}, {}};
+  solution.solver.name = schedule.claims.solver ? schedule.claims.solver->name : "file";
+  auto earliest = pipeline::evaluate(solution.graph, solution.order);
+  // Where ops that take no time share an instant, their order by start may be none: then the given times stand.
+  solution.evaluation = earliest.ok() ? std::move(*earliest) : std::move(lowered.evaluation);
+  return solution;
+}
+
+Result<Solved> solve(const Problem& problem, std::string_view solver_name, const SolveOptions& options) {
+  if (const auto fault = pipeline::find_fault(problem)) return base::bad_input("this is no problem: " + *fault);
+  if (const auto fault = find_fault(options, problem)) return base::bad_input("these are no options: " + *fault);
+  const Solver* const solver = find_solver(solver_name);
+  if (!solver) return no_solver(solver_name);
+  if (const auto impossible = find_impossible(problem, options.memory_cap); !impossible.empty())
+    return infeasible("no schedule fits the memory, one micro-batch alone holds more than there is: " + describe_excess(impossible));
+  DOVETAIL_TRY(Solved solved, run_solver(*solver, problem, bounds_of(problem), options));
+  if (solved.excess.empty()) return solved;
+  return infeasible(fmt::format("no schedule that {} found fits the memory; in the one with the least excess {}", solver->name,
+                                describe_excess(solved.excess)));
+}
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,135 @@
+#include "parallel/exchange.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "parallel/mpi_module.h"
+
+namespace dovetail::parallel {
+namespace {
+
+using base::Error;
+using base::Failure;
+using base::Result;
+
+constexpr const char* how_to_get_mpi = "install libopenmpi-dev and openmpi-bin (Debian, Ubuntu), then configure and build Dovetail again";
+
+Error lost(std::string message) { return {Failure::io, {}, 0, 0, "MPI: " + std::move(message)}; }
+
+/// The folders of the environment variable, in order.
+std::vector<std::filesystem::path> asked_folders() {
+  std::vector<std::filesystem::path> folders;
+  const char* const variable = std::getenv("DOVETAIL_MODULE_PATH");
+  std::string_view rest = variable ? variable : "";
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) folders.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return folders;
+}
+
+std::vector<std::filesystem::path> module_folders() {
+  std::vector<std::filesystem::path> folders = asked_folders();
+  std::error_code ignored;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  if (!program.empty()) folders.push_back(program.parent_path() / DOVETAIL_MODULE_FOLDER_FROM_BIN);
+  folders.emplace_back(DOVETAIL_MODULE_FOLDER);
+  return folders;
+}
+
+Error no_module() {
+  std::string folders;
+  for (const auto& folder : module_folders()) folders += (folders.empty() ? "" : ", ") + folder.lexically_normal().string();
+  const std::string what = std::string("MPI cannot be used: there is no ") + dovetail_mpi_module_file + " in " + folders + "; ";
+  if (!mpi_module_was_built()) return base::bad_input(what + "Dovetail was built without MPI: " + how_to_get_mpi);
+  return base::bad_input(what + "name the folder that has it in DOVETAIL_MODULE_PATH, or install Dovetail again");
+}
+
+Result<const DovetailMpiModule*> load_module() {
+  const std::optional<std::string> file = find_mpi_module();
+  if (!file) return no_module();
+  // Open MPI's own plug-ins look for its symbols among the global ones. It cannot be unloaded, so neither is this.
+  void* const library = dlopen(file->c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+  if (!library) {
+    const char* const why = dlerror();
+    return base::bad_input(*file + " cannot be loaded: " + (why ? why : "unknown reason") +
+                           "; install openmpi-bin (Debian, Ubuntu), or what else provides the MPI that it was built with");
+  }
+  void* const symbol = dlsym(library, dovetail_mpi_module_symbol);
+  const auto get_module = reinterpret_cast<const DovetailMpiModule* (*)()>(symbol);
+  const DovetailMpiModule* const module = get_module ? get_module() : nullptr;
+  if (!module || module->version != dovetail_mpi_module_version)
+    return base::bad_input(*file + " belongs to another version of Dovetail; install both from one build");
+  return module;
+}
+
+/// How many processes the launcher says that it started; 1 where none says anything.
+int launched_processes() {
+  int most = 1;
+  for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (const char* const value = std::getenv(name)) most = std::max(most, std::atoi(value));
+  return most;
+}
+
+Result<std::vector<std::string>> gather(const DovetailMpiModule& module, int ranks, std::string_view message) {
+  const char* gathered = nullptr;
+  const std::int64_t* sizes = nullptr;
+  if (!module.all_gather(message.data(), static_cast<std::int64_t>(message.size()), &gathered, &sizes)) return lost(module.error());
+  std::vector<std::string> messages;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto size = static_cast<std::size_t>(sizes[rank]);
+    messages.emplace_back(gathered, size);
+    gathered += size;
+  }
+  return messages;
+}
+
+Result<Exchange> connect(double timeout_seconds) {
+  if (!(timeout_seconds > 0)) return base::bad_input("the timeout for other processes is not positive; seconds above 0 are accepted");
+  DOVETAIL_TRY(const DovetailMpiModule* const module, load_module());
+  std::int32_t rank = 0;
+  std::int32_t ranks = 1;
+  if (!module->connect(timeout_seconds, &rank, &ranks)) return lost(module->error());
+  if (const int launched = launched_processes(); ranks == 1 && launched > 1)
+    return base::bad_input("MPI: the launcher started " + std::to_string(launched) +
+                           " processes, but each sees itself alone: it belongs to another MPI than the one that Dovetail was built with; "
+                           "use that one's mpirun, or srun --mpi=pmix");
+  auto failure = std::make_shared<std::optional<Error>>();
+  return Exchange{rank, ranks, [module, ranks, failure](std::string_view message) -> Result<std::vector<std::string>> {
+                    if (*failure) return **failure;
+                    auto messages = gather(*module, ranks, message);
+                    if (!messages.ok()) *failure = messages.error();
+                    return messages;
+                  }};
+}
+
+}  // namespace
+
+Result<Exchange> connect_by_mpi(double timeout_seconds) {
+  static std::mutex once;
+  static std::optional<Result<Exchange>> connected;
+  const std::scoped_lock lock(once);
+  if (!connected) connected = connect(timeout_seconds);
+  return *connected;
+}
+
+std::optional<std::string> find_mpi_module() {
+  for (const std::filesystem::path& folder : module_folders()) {
+    std::error_code ignored;
+    const std::filesystem::path file = (folder / dovetail_mpi_module_file).lexically_normal();
+    if (std::filesystem::is_regular_file(file, ignored)) return std::filesystem::absolute(file, ignored).string();
+  }
+  return std::nullopt;
+}
+
+bool mpi_module_was_built() { return DOVETAIL_MPI_MODULE_WAS_BUILT != 0; }
+
+}  // namespace dovetail::parallel

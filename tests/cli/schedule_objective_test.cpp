@@ -1,0 +1,307 @@
+// What `dovetail schedule` is asked for: objectives, deadlines, starts, robustness, fronts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/run_program.h"
+
+namespace dovetail::cli {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+json report_of(const ProgramResult& result) {
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return json::parse(result.out);
+}
+
+TEST(ScheduleObjective, MemoryPutsThePeakFirst) {
+  const json report = report_of(run_program({"schedule", "exp2", "--objective", "memory", "--iterations", "200", "--json"}));
+  EXPECT_EQ(report["objective"], "memory");
+  EXPECT_EQ(report["peak_activation"], 2);
+  EXPECT_EQ(report["optimal"]["peak_activation"], true);
+  const ProgramResult text = run_program({"schedule", "exp2", "--objective", "memory", "--iterations", "200"});
+  EXPECT_THAT(text.out, testing::ContainsRegex("\nat this peak: no schedule is shorter than [0-9]+ ticks\n"));
+  EXPECT_EQ(report_of(run_program({"schedule", "exp2", "--solver", "greedy", "--json"}))["objective"], "makespan");
+}
+
+TEST(ScheduleDeadline, FindsTheLeastPeakByThen) {
+  const json report = report_of(run_program({"schedule", "exp2", "--deadline", "400", "--iterations", "200", "--json"}));
+  EXPECT_EQ(report["deadline"], 400);
+  EXPECT_EQ(report["meets_deadline"], true);
+  EXPECT_LE(report["makespan"], 400);
+  EXPECT_LE(report["peak_activation"], 15.6);  // of serial 1F1B, which takes 309
+  EXPECT_THAT(run_program({"schedule", "exp2", "--deadline", "400", "--iterations", "200"}).out,
+              HasSubstr("\nby the deadline of 400 ticks: no schedule has a peak below "));
+}
+
+TEST(ScheduleDeadline, IsInTheUnitOfTheProblem) {
+  std::string milliseconds = small_problem;
+  milliseconds.replace(milliseconds.find("tick"), 4, "ms");
+  const ProgramResult result = run_program({"schedule", "-", "--deadline", "9.5", "--iterations", "10", "--json"}, {.input = milliseconds});
+  EXPECT_EQ(report_of(result)["deadline"], 9.5);
+  const ProgramResult fine = run_program({"schedule", "-", "--deadline", "9.5"}, {.input = small_problem});
+  EXPECT_EQ(fine.exit_code, 2);
+  EXPECT_THAT(fine.err, StartsWith("dovetail: --deadline: '9.5' "));
+}
+
+TEST(ScheduleDeadline, BeforeTheBoundNothingIsSearched) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_program({"schedule", "exp2", "--deadline", "224", "-o", folder.file("s.json"), "--json"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.err, "dovetail: no schedule ends by the deadline of 224 ticks: none is shorter than 225\n");
+  EXPECT_EQ(folder.size(), 0U);
+  const json report = json::parse(result.out);
+  EXPECT_EQ(report["impossible"], true);
+  EXPECT_EQ(report["meets_deadline"], false);
+  EXPECT_EQ(report["fits"], true);
+}
+
+TEST(ScheduleDeadline, MissedByTheSolverWritesNothing) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_program({"schedule", "exp2", "--deadline", "300", "--solver", "1f1b", "-o", folder.file("s.json")});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.err,
+            "dovetail: no schedule that 1f1b found ends by the deadline of 300 ticks; the shortest takes 309 (no schedule is shorter than "
+            "225)\n");
+  EXPECT_EQ(folder.size(), 0U);
+}
+
+TEST(ScheduleRobust, SaysWhatItWeighs) {
+  const ProgramResult result = run_program({"schedule", "exp2", "--robust", "30", "--iterations", "100"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out,
+              testing::ContainsRegex("\nwhen ops last 5% less to 5% more: makespan [0-9.]+ .median., [0-9.]+ .95th percentile.\n"));
+  const json report = report_of(run_program({"schedule", "exp2", "--robust", "30", "--iterations", "100", "--json"}));
+  EXPECT_EQ(report["robust"], 30);
+  EXPECT_GE(report["varied"]["percentile_95"], report["varied"]["median"]);
+  EXPECT_THAT(run_program({"schedule", "exp2", "--robust", "0", "--solver", "greedy"}).out, Not(HasSubstr("when ops last")));
+}
+
+TEST(ScheduleCapacity, SaysTheSmallestThatWorks) {
+  const ProgramResult even = run_program({"schedule", "exp2", "--memory-cap", "1.5", "--json"});
+  EXPECT_EQ(even.exit_code, 3);
+  EXPECT_THAT(even.err, HasSubstr("\nthe smallest capacity with which a schedule fits, however long it takes: 2 on every device\n"));
+  EXPECT_EQ(json::parse(even.out)["smallest_capacity"], json(std::vector<int>(8, 2)));
+  // With that capacity there is one.
+  EXPECT_EQ(run_program({"schedule", "exp2", "--memory-cap", "2", "--iterations", "10"}).exit_code, 0);
+}
+
+TEST(ScheduleCapacity, SaysItByDeviceWhereTheyDiffer) {
+  std::string uneven = small_problem;
+  uneven.replace(uneven.find("activation: 1.5"), 15, "activation: [1.5, 2.5]");
+  uneven.insert(uneven.find("models:"), "memory: {resident: [0, 0.5]}\n");
+  const ProgramResult result = run_program({"schedule", "-", "--memory-cap", "1"}, {.input = uneven});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("however long it takes: 3 on the device that needs the most\n"),
+                                testing::ContainsRegex("\ndevice +smallest capacity\n[- ]+\n +0 +1.5\n +1 +3\n")));
+  EXPECT_EQ(run_program({"schedule", "-", "--memory-cap", "3"}, {.input = uneven}).exit_code, 0);
+  EXPECT_EQ(run_program({"schedule", "-", "--memory-cap", "2.9"}, {.input = uneven}).exit_code, 3);
+}
+
+TEST(ScheduleCapacity, IsSaidAlsoWhereOneSolverFoundNone) {
+  const ProgramResult result = run_program({"schedule", "exp5", "--solver", "greedy", "--memory-cap", "20"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("\nthe smallest capacity with which a schedule fits, however long it takes: 1.95 on every device\n"));
+}
+
+class ScheduleFrom : public testing::Test {
+ protected:
+  std::string schedule(const std::string& problem, const std::string& solver, const std::string& name) {
+    const std::string path = folder.file(name);
+    EXPECT_EQ(run_program({"schedule", problem, "--solver", solver, "-o", path}).exit_code, 0);
+    return path;
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(ScheduleFrom, IsNeverWorseThanItsStart) {
+  const std::string start = schedule("exp2", "list", "list.json");
+  const json before = json::parse(content_of(start));
+  for (const char* solver : {"auto", "annealing"}) {
+    const json report =
+        report_of(run_program({"schedule", "exp2", "--solver", solver, "--iterations", "1", "--chains", "1", "--from", start, "--json"}));
+    EXPECT_LE(report["makespan"], before["makespan"]) << solver;
+    const bool as_long = report["makespan"] == before["makespan"];
+    EXPECT_TRUE(!as_long || report["peak_activation"] <= before["peak_activation"]) << solver;
+  }
+}
+
+TEST_F(ScheduleFrom, TakesATrace) {
+  const std::string trace = repository_file("tests/data/flexfusion/trace_exp2.txt");
+  const json report = report_of(run_program({"schedule", "exp2", "--iterations", "1", "--chains", "1", "--from", trace, "--json"}));
+  EXPECT_EQ(report["makespan"], 225);
+  EXPECT_LE(report["peak_activation"], 15.6);
+}
+
+TEST_F(ScheduleFrom, MayStartFromWhatDoesNotFit) {
+  const std::string start = schedule("exp2", "gpipe", "gpipe.json");
+  const ProgramResult result = run_program({"schedule", "exp2", "--iterations", "10", "--memory-cap", "10", "--from", start, "--json"});
+  EXPECT_LE(report_of(result)["peak_activation"], 10);
+}
+
+TEST_F(ScheduleFrom, SaysWhatDiffersInAnotherProblem) {
+  const std::string start = schedule("exp1", "1f1b", "exp1.json");
+  const ProgramResult result = run_program({"schedule", "exp2", "--from", start});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, start + ": this is a schedule of another problem than exp2: the number of micro-batches of model 33B is 16 in " +
+                            start + " and 8 in exp2\n");
+}
+
+TEST_F(ScheduleFrom, RefusesWhatBreaksARule) {
+  const std::string start = schedule("exp2", "1f1b", "late.json");
+  std::string text = content_of(start);
+  const std::string first = "[\"F\", 0, 0, 0, 1, 5, 10]";
+  ASSERT_NE(text.find(first), std::string::npos);
+  text.replace(text.find(first), first.size(), "[\"F\", 0, 0, 0, 1, 4, 9]");
+  const ProgramResult result = run_program({"schedule", "exp2", "--from", folder.write("late.json", text)});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr(": overlap: "));
+}
+
+TEST_F(ScheduleFrom, RefusesWhatItCannotUse) {
+  const std::string start = schedule("exp2", "1f1b", "s.json");
+  EXPECT_EQ(run_program({"schedule", "exp2", "--from", start, "--solver", "greedy"}).err,
+            "dovetail: --from is where a search starts, and solver 'greedy' makes its schedule by rule\n");
+  EXPECT_EQ(run_program({"schedule", "-", "--from", "-"}).err,
+            "dovetail: the problem and the schedule to start from cannot both be read from standard input\n");
+  EXPECT_EQ(run_program({"schedule", "exp2", "--from", "exp2"}).exit_code, 2);
+  EXPECT_EQ(run_program({"schedule", "exp2", "--from", folder.file("missing.json")}).exit_code, 1);
+  EXPECT_EQ(run_program({"schedule", "exp2", "--from", folder.write("text.json", "{]")}).exit_code, 2);
+}
+
+std::string two_models() { return repository_file("examples/two-models.yaml"); }
+
+TEST(SchedulePareto, PrintsTheFrontBesideItsBoundsAndTheConstructions) {
+  const ProgramResult result = run_program({"schedule", two_models(), "--objective", "pareto", "--iterations", "400"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr(" on the front, from the least makespan found to the least peak activation found\n"),
+                    HasSubstr("\nsolver: pareto, seed 1, 4 chains x 400 iterations"),
+                    testing::ContainsRegex("\n# +makespan +bound +peak +bound +costs +gains +proven\n"),
+                    testing::ContainsRegex("\nconstruction +makespan +peak +beaten by\n"), testing::ContainsRegex("\n1f1b +165 ")));
+}
+
+TEST(SchedulePareto, JsonHasEveryPointWithItsBounds) {
+  const json report = report_of(run_program({"schedule", two_models(), "--objective", "pareto", "--iterations", "400", "--json"}));
+  EXPECT_EQ(report["format"], "dovetail/pareto-report@1");
+  const json& front = report["front"];
+  ASSERT_GT(front.size(), 2U);
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    EXPECT_LE(front[i]["bounds"]["makespan"], front[i]["makespan"]);
+    EXPECT_LE(front[i]["bounds"]["peak_activation"], front[i]["peak_activation"]);
+    EXPECT_EQ(front[i]["optimal"]["makespan"], front[i]["bounds"]["makespan"] == front[i]["makespan"]);
+    if (i == 0) continue;
+    EXPECT_LT(front[i - 1]["makespan"], front[i]["makespan"]);
+    EXPECT_GT(front[i - 1]["peak_activation"], front[i]["peak_activation"]);
+  }
+  EXPECT_EQ(front.back()["peak_activation"], 2);
+}
+
+TEST(SchedulePareto, WritesEveryScheduleWholeAndTheSameEachTime) {
+  const TemporaryFolder folder;
+  for (const char* threads : {"1", "2"}) {
+    ASSERT_EQ(run_program({"schedule", two_models(), "--objective", "pareto", "--iterations", "400", "--threads", threads, "-o",
+                           folder.file(std::string(threads) + ".json")})
+                  .exit_code,
+              0);
+  }
+  const std::string content = content_of(folder.file("1.json"));
+  EXPECT_EQ(content, content_of(folder.file("2.json")));
+  const json front = json::parse(content);
+  EXPECT_EQ(front["format"], "dovetail/pareto@1");
+  for (const json& point : front["front"]) {
+    const ProgramResult check = run_program({"check", "-"}, {.input = point["schedule"].dump()});
+    EXPECT_EQ(check.exit_code, 0) << check.err;
+    EXPECT_EQ(point["schedule"]["makespan"], point["makespan"]);
+    EXPECT_EQ(point["schedule"]["peak_activation"], point["peak_activation"]);
+  }
+  EXPECT_THAT(run_program({"check", folder.file("1.json")}).err, HasSubstr("this is a front with several schedules; write one with: "));
+}
+
+TEST(SchedulePareto, DrawsThePicture) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("front.svg");
+  ASSERT_EQ(run_program({"schedule", two_models(), "--objective", "pareto", "--iterations", "100", "-o", path}).exit_code, 0);
+  EXPECT_THAT(content_of(path),
+              AllOf(StartsWith("<svg"), HasSubstr(">serial 1f1b</text>"), HasSubstr(": makespan against peak activation")));
+}
+
+TEST(SchedulePareto, PicksOneSchedule) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("second.json");
+  const std::vector<std::string> command{"schedule", two_models(), "--objective", "pareto", "--iterations", "400", "--json"};
+  std::vector<std::string> pick = command;
+  pick.insert(pick.end(), {"--pick", "2", "-o", path});
+  const json report = report_of(run_program(pick));
+  EXPECT_EQ(report["written"], json({path}));
+  const json schedule = json::parse(content_of(path));
+  EXPECT_EQ(schedule["format"], "dovetail/schedule@1");
+  EXPECT_EQ(schedule["makespan"], report["front"][1]["makespan"]);
+  EXPECT_EQ(schedule["solver"]["name"], "pareto");
+  std::vector<std::string> beyond = command;
+  beyond.insert(beyond.end(), {"--pick", "900"});
+  const ProgramResult result = run_program(beyond);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, testing::ContainsRegex("dovetail: the front has [0-9]+ schedules; --pick accepts 1 to [0-9]+\n"));
+}
+
+TEST(SchedulePareto, InterruptedGivesTheFrontSoFar) {
+  const TemporaryFolder folder;
+  const ProgramResult result =
+      run_program({"schedule", "exp9", "--objective", "pareto", "--iterations", "1000000000", "-o", folder.file("f.json"), "--json"},
+                  {.interrupt_after = std::chrono::milliseconds(500)});
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_EQ(json::parse(result.out)["stopped_by"], "interrupt");
+  EXPECT_FALSE(content_of(folder.file("f.json")).empty());
+}
+
+TEST(SchedulePareto, KeepsTheCapacity) {
+  const json report =
+      report_of(run_program({"schedule", two_models(), "--objective", "pareto", "--iterations", "100", "--memory-cap", "8", "--json"}));
+  for (const json& point : report["front"]) EXPECT_LE(point["peak_activation"], 8);
+  EXPECT_EQ(run_program({"schedule", two_models(), "--objective", "pareto", "--memory-cap", "1"}).exit_code, 3);
+}
+
+struct WrongCombination {
+  std::vector<std::string> options;
+  const char* message;
+};
+class WrongCombinations : public testing::TestWithParam<WrongCombination> {};
+
+TEST_P(WrongCombinations, AreRefusedBeforeAnythingIsDone) {
+  std::vector<std::string> command{"schedule", "exp2"};
+  command.insert(command.end(), GetParam().options.begin(), GetParam().options.end());
+  const ProgramResult result = run_program(command);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, StartsWith(std::string("dovetail: ") + GetParam().message));
+  EXPECT_THAT(result.out, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Options, WrongCombinations,
+    testing::Values(WrongCombination{{"--objective", "speed"}, "--objective: 'speed' is not makespan, memory or pareto\n"},
+                    WrongCombination{{"--objective"}, "--objective needs a value\n"},
+                    WrongCombination{{"--robust", "101"}, "--robust: '101' is no whole number from 0 to 100\n"},
+                    WrongCombination{{"--robust", "5%"}, "--robust: '5%' is no whole number from 0 to 100\n"},
+                    WrongCombination{{"--deadline", "soon"}, "--deadline: 'soon' is not a number"},
+                    WrongCombination{{"--deadline=-1"}, "--deadline: '-1' is negative"},
+                    WrongCombination{{"--pick", "0"}, "--pick: '0' is no whole number from 1 to 1000\n"},
+                    WrongCombination{{"--pick", "1"}, "--pick chooses from a front: it needs --objective pareto\n"},
+                    WrongCombination{{"--objective", "pareto", "--robust", "5"}, "a front is between makespan and peak activation; "},
+                    WrongCombination{{"--objective", "pareto", "--deadline", "500"}, "--objective pareto chooses its deadlines itself; "},
+                    WrongCombination{{"--objective", "pareto", "--solver", "greedy"},
+                                     "--objective pareto is searched by all solvers together; "},
+                    WrongCombination{{"--objective", "pareto", "-o", "front.csv"}, "a front is written as json or svg, not as csv; "},
+                    WrongCombination{{"--objective", "pareto", "-o", "front.pdf"}, "the extension of 'front.pdf' does not tell the format"},
+                    WrongCombination{{"--objective", "pareto", "--format", "svg"}, "--format is the format of -o FILE, which is missing\n"},
+                    WrongCombination{{"--objective", "pareto", "--json", "-o", "-"}, "--json and -o - both want standard output; "}));
+
+}  // namespace
+}  // namespace dovetail::cli

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""The exchange between processes that mpirun started and the search that they share out, also where one of them is lost, and that nothing
+else needs MPI.
+
+usage: mpi_test.py DOVETAIL RANKS MPIRUN
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+DOVETAIL = RANKS = MPIRUN = ""
+# Enough for the start of a few processes on a busy machine; a wait without an end would be longer.
+LONGEST_SECONDS = 60
+# LeakSanitizer would report Open MPI's own memory.
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+               "OMPI_MCA_mpi_yield_when_idle": "1", "ASAN_OPTIONS": "detect_leaks=0", "OMP_NUM_THREADS": "1"}
+
+
+def run(command, **changes):
+    environment = {**ENVIRONMENT, **changes}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS)
+
+
+class Ranks(unittest.TestCase):
+    def mpirun(self, ranks, fate, timeout_seconds):
+        return run([MPIRUN, "-n", str(ranks), RANKS, fate, str(timeout_seconds)])
+
+    def test_every_rank_gets_the_messages_of_all(self):
+        for ranks in (2, 3):
+            with self.subTest(ranks=ranks):
+                result = self.mpirun(ranks, "agrees", 30)
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+                self.assertEqual(sorted(result.stdout.splitlines()), [f"rank {rank} of {ranks} agrees" for rank in range(ranks)])
+
+    def test_a_process_started_alone_is_a_group_of_one(self):
+        result = run([RANKS, "agrees", "30"])
+        self.assertEqual((result.returncode, result.stdout), (0, "rank 0 of 1 agrees\n"), result.stderr)
+
+    def test_a_rank_that_does_not_answer_is_an_error_and_ends_the_job(self):
+        for fate in ("stops", "sleeps"):
+            with self.subTest(fate=fate):
+                begin = time.monotonic()
+                result = self.mpirun(3, fate, 4)
+                self.assertLess(time.monotonic() - begin, LONGEST_SECONDS)
+                self.assertNotEqual(result.returncode, 0)
+                # On a machine that is too busy the start may already take too long.
+                self.assertRegex(result.stdout, "error: MPI: a process is lost or does not answer: "
+                                 "(an exchange of results|MPI_Init) was not complete after 4 s")
+
+    def test_a_rank_that_left_before_the_others_is_an_error(self):
+        result = self.mpirun(2, "returns", 2)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("error: MPI: ", result.stdout)
+
+    def test_a_rank_that_dies_ends_the_job(self):
+        self.assertNotEqual(self.mpirun(2, "dies", 30).returncode, 0)
+
+    def test_a_rank_that_never_connects_is_an_error(self):
+        result = self.mpirun(2, "never-connects", 3)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("error: MPI: a process is lost or does not answer: MPI_Init was not complete after 3 s", result.stdout)
+
+
+class Schedule(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def mpirun(self, ranks, *arguments):
+        return run([MPIRUN, "-n", str(ranks), "--bind-to", "none", DOVETAIL, "schedule", *arguments, "--mpi"])
+
+    def start(self, path, *arguments):
+        """A run of three ranks that goes on until it is stopped: the launcher, and a rank when the first schedule is written."""
+        launcher = subprocess.Popen([MPIRUN, "-n", "3", "--bind-to", "none", DOVETAIL, "schedule", "exp4", "--iterations", "100000000000",
+                                     "-o", str(path), "--mpi", *arguments],
+                                    env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(launcher.kill)
+        end = time.monotonic() + LONGEST_SECONDS
+        while not path.exists():
+            self.assertIsNone(launcher.poll(), "the run ended before its first schedule")
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        return launcher
+
+    def processes_of(self, launcher):
+        """[rank] the process."""
+        found = {}
+        for process in map(int, Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text(encoding="ascii").split()):
+            variables = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
+            rank = [variable for variable in variables if variable.startswith(b"OMPI_COMM_WORLD_RANK=")]
+            if rank:
+                found[int(rank[0].split(b"=")[1])] = process
+        return found
+
+    def assert_valid(self, path):
+        self.assertEqual(list(self.folder.glob(".*.tmp")), [])
+        result = run([DOVETAIL, "check", str(path)])
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_the_same_bytes_from_one_process_and_from_four(self):
+        source = Path(__file__).resolve().parents[2]
+        for problem, more in (("exp2", []), ("exp4", []), (str(source / "examples" / "two-models.yaml"), []), ("three-models-2", []),
+                              ("exp1", ["--objective", "memory", "--chains", "2"]), ("exp5", ["--robust", "30"]),
+                              ("exp2", ["--objective", "pareto", "--chains", "3"])):
+            with self.subTest(problem=problem, more=more):
+                arguments = [problem, "--iterations", "20000", *more, "-o"]
+                one, four = self.folder / "one.json", self.folder / "four.json"
+                self.assertEqual(run([DOVETAIL, "schedule", *arguments, str(one)]).returncode, 0)
+                result = self.mpirun(4, *arguments, str(four))
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+                self.assertEqual(result.stdout.count("took: "), 1)
+                self.assertEqual(result.stdout.count("written: "), 1)
+                self.assertEqual(one.read_bytes(), four.read_bytes())
+
+    def test_one_rank_prints_the_report(self):
+        result = self.mpirun(3, "exp2", "--iterations", "2000", "--json", "--chains", "2")
+        self.assertEqual(json.loads(result.stdout)["written"], [])
+        self.assertEqual(result.stderr.count("note: 3 processes share out 2 chains"), 1, result.stderr)
+
+    def test_one_rank_says_what_is_wrong_and_all_end_alike(self):
+        path = str(self.folder / "schedule.json")
+        for code, what, arguments in ((2, "'nowhere.yaml' is neither a file", ["nowhere.yaml"]),
+                                      (2, "solver 'greedy' has none", ["exp2", "--solver", "greedy"]),
+                                      (2, "only one has standard input", ["-"]),
+                                      (2, "--format is the format of -o FILE", ["exp2", "--format", "svg"]),
+                                      (3, "no schedule ends by the deadline of 5 ticks", ["exp2", "--deadline", "5", "-o", path]),
+                                      (3, "no schedule fits the memory", ["exp2", "--memory-cap", "0.1", "-o", path])):
+            with self.subTest(arguments=arguments):
+                result = self.mpirun(2, *arguments)
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertEqual(result.stderr.count(what), 1, result.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_ranks_that_read_different_problems_are_told_so(self):
+        problem = self.folder / "problem.yaml"
+        problem.write_text(run([DOVETAIL, "problem", "exp2"]).stdout, encoding="utf-8")
+        command = 'cp "$0" "$0.$OMPI_COMM_WORLD_RANK"; %s exec "$1" schedule "$0.$OMPI_COMM_WORLD_RANK" --mpi'
+        for change, what in (('test $OMPI_COMM_WORLD_RANK = 0 || sed -i "s/microbatches: [0-9]*/microbatches: 3/" "$0.1";',
+                              "rank 1 reads another problem or another schedule to start from than rank 0"),
+                             ('test $OMPI_COMM_WORLD_RANK = 0 || rm "$0.1";', "rank 1: ")):
+            result = run([MPIRUN, "-n", "2", "sh", "-c", command % change, str(problem), DOVETAIL])
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertEqual(result.stderr.count(what), 1, result.stderr)
+
+    def test_a_killed_rank_leaves_the_best_so_far(self):
+        path = self.folder / "best.json"
+        launcher = self.start(path)
+        os.kill(self.processes_of(launcher)[1], signal.SIGKILL)
+        launcher.communicate(timeout=LONGEST_SECONDS)
+        self.assertNotEqual(launcher.returncode, 0)
+        self.assert_valid(path)
+
+    def test_a_rank_that_hangs_is_an_error_and_the_best_is_written(self):
+        path = self.folder / "best.json"
+        launcher = self.start(path, "--mpi-timeout", "5")
+        hanging = self.processes_of(launcher)[2]
+        os.kill(hanging, signal.SIGSTOP)
+        out, err = launcher.communicate(timeout=LONGEST_SECONDS)
+        self.assertNotEqual(launcher.returncode, 0)
+        self.assertIn("dovetail: MPI: a process is lost or does not answer: an exchange of results was not complete after 5 s", err)
+        self.assertIn(f"written: {path}", out)
+        self.assert_valid(path)
+
+    def test_an_interrupt_of_one_rank_stops_all(self):
+        path = self.folder / "best.json"
+        launcher = self.start(path)
+        os.kill(self.processes_of(launcher)[1], signal.SIGTERM)
+        out, _ = launcher.communicate(timeout=LONGEST_SECONDS)
+        self.assertEqual(launcher.returncode, 130)
+        self.assertIn("stopped by interrupt", out)
+        self.assert_valid(path)
+
+
+class WithoutMpi(unittest.TestCase):
+    def test_the_program_links_no_mpi_and_says_that_it_can_load_it(self):
+        needed = run(["readelf", "-d", DOVETAIL])
+        self.assertEqual(needed.returncode, 0, needed.stderr)
+        self.assertIn("NEEDED", needed.stdout)
+        self.assertNotRegex(needed.stdout, r"(?i)libmpi|libopen-rte|libpmix|libmpich")
+        version = run([DOVETAIL, "--version"])
+        self.assertRegex(version.stdout, r"MPI: +yes: loaded when asked for, from /.*/dovetail_mpi\.so\n")
+
+    def test_the_program_maps_no_mpi_until_it_is_asked_for(self):
+        maps = run(["sh", "-c", f"LD_DEBUG=files '{DOVETAIL}' bounds exp0 2>&1 >/dev/null"])
+        self.assertIn("libc.so", maps.stdout)
+        self.assertNotIn("libmpi", maps.stdout)
+
+    def test_a_module_that_cannot_be_loaded_says_what_to_install(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "dovetail_mpi.so").write_text("no library", encoding="utf-8")
+            result = run([RANKS, "agrees", "30"], DOVETAIL_MODULE_PATH=f"/nowhere::{folder}")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(f"error: {folder}/dovetail_mpi.so cannot be loaded: ", result.stdout)
+        self.assertIn("install openmpi-bin", result.stdout)
+
+    def test_a_missing_module_says_how_to_get_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "bin" / "ranks"
+            copy.parent.mkdir()
+            copy.write_bytes(Path(RANKS).read_bytes())
+            copy.chmod(0o755)
+            result = run([str(copy), "agrees", "30"])
+        if result.returncode == 0:
+            self.skipTest("Dovetail is installed where this build would be")
+        self.assertIn("error: MPI cannot be used: there is no dovetail_mpi.so in ", result.stdout)
+        self.assertRegex(result.stdout, "DOVETAIL_MODULE_PATH")
+
+    def test_the_program_says_so_too(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "dovetail_mpi.so").write_text("no library", encoding="utf-8")
+            result = run([DOVETAIL, "schedule", "exp2", "--mpi"], DOVETAIL_MODULE_PATH=folder)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn(f"dovetail: {folder}/dovetail_mpi.so cannot be loaded: ", result.stderr)
+
+    def test_the_timeout_needs_mpi(self):
+        result = run([DOVETAIL, "schedule", "exp2", "--mpi-timeout", "5s"])
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--mpi-timeout is how long to wait for other processes: it needs --mpi", result.stderr)
+
+    def test_the_launcher_of_another_mpi_is_named(self):
+        result = run([RANKS, "agrees", "30"], PMI_SIZE="4")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("the launcher started 4 processes, but each sees itself alone", result.stdout)
+
+    def test_a_timeout_has_to_be_positive(self):
+        self.assertIn("error: the timeout for other processes is not positive", run([RANKS, "agrees", "0"]).stdout)
+
+
+if __name__ == "__main__":
+    DOVETAIL, RANKS, MPIRUN = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,140 @@
+#include "report/pareto_svg.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "report/pareto_axis.h"
+#include "xml_check.h"
+
+namespace dovetail::report {
+namespace {
+
+using base::Memory;
+using base::Ticks;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSubsetOf;
+using testing::Not;
+using testing::SizeIs;
+
+TradePoint at(std::int64_t makespan, std::int64_t millionths) { return {Ticks(makespan), Memory(millionths)}; }
+
+ParetoPicture example() {
+  ParetoPicture picture;
+  picture.title = "two & three";
+  picture.front = {{at(100, 9'000'000), false}, {at(150, 4'500'000), true}, {at(900, 1'000'000), false}};
+  picture.others = {{"1f1b", at(400, 8'000'000), true}, {"<greedy>", at(120, 12'000'000), false}};
+  picture.bound = {at(98, 5'000'000), at(130, 1'000'000)};
+  return picture;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t place = text.find(part); place != std::string::npos; place = text.find(part, place + 1)) ++found;
+  return found;
+}
+
+TEST(ParetoSvg, SaysWhatTheFrontSpans) {
+  const std::string svg = render_pareto_svg(example());
+  EXPECT_EQ(find_xml_fault(svg), "");
+  EXPECT_THAT(svg, HasSubstr(">two &amp; three</text>"));
+  EXPECT_THAT(svg, HasSubstr("3 schedules: from makespan 100 at peak activation 9 to makespan 900 at peak activation 1"));
+  EXPECT_THAT(svg, HasSubstr(">100 \u00B7 9</text>"));
+  EXPECT_THAT(svg, HasSubstr("makespan (ticks, logarithmic)"));
+  EXPECT_THAT(svg, HasSubstr("peak activation (in the problem's unit, logarithmic)"));
+}
+
+TEST(ParetoSvg, TellsProvenPointsFromTheBestFound) {
+  const std::string svg = render_pareto_svg(example());
+  EXPECT_THAT(svg, HasSubstr("<title>2: makespan 150, peak activation 4.5, proven</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>1: makespan 100, peak activation 9</title>"));
+}
+
+TEST(ParetoSvg, NamesConstructionsAndEscapesThem) {
+  const std::string svg = render_pareto_svg(example());
+  EXPECT_THAT(svg, HasSubstr(">1f1b</text>"));
+  EXPECT_THAT(svg, HasSubstr(">&lt;greedy&gt;</text>"));
+  EXPECT_THAT(svg, HasSubstr(">baseline</text>"));
+  ParetoPicture plain = example();
+  plain.others[0].emphasized = false;
+  EXPECT_THAT(render_pareto_svg(plain), Not(HasSubstr(">baseline</text>")));
+}
+
+TEST(ParetoSvg, WritesTimesInTheirUnit) {
+  ParetoPicture picture = example();
+  picture.time_unit = base::TimeUnit::ms;
+  for (FrontPoint& point : picture.front) point.at.makespan = Ticks(point.at.makespan.count() * 500'000);
+  for (NamedPoint& point : picture.others) point.at.makespan = Ticks(point.at.makespan.count() * 500'000);
+  for (TradePoint& point : picture.bound) point.makespan = Ticks(point.makespan.count() * 500'000);
+  const std::string svg = render_pareto_svg(picture);
+  EXPECT_THAT(svg, HasSubstr("makespan (ms, logarithmic)"));
+  EXPECT_THAT(svg, HasSubstr(">100</text>"));
+  EXPECT_THAT(svg, HasSubstr("from makespan 50 at"));
+}
+
+TEST(ParetoSvg, DrawsASinglePoint) {
+  ParetoPicture picture;
+  picture.title = "one";
+  picture.front = {{at(5, 0), true}};
+  picture.bound = {at(5, 0)};
+  const std::string svg = render_pareto_svg(picture);
+  EXPECT_EQ(find_xml_fault(svg), "");
+  EXPECT_THAT(svg, HasSubstr("1 schedule: from makespan 5 at peak activation 0</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  EXPECT_THAT(svg, Not(HasSubstr("inf")));
+}
+
+TEST(ParetoSvg, LeavesOutLabelsThatHaveNoRoom) {
+  ParetoPicture picture = example();
+  for (int i = 0; i < 60; ++i) picture.others.push_back({"crowd", at(400, 8'000'000), false});
+  const std::string svg = render_pareto_svg(picture);
+  EXPECT_EQ(find_xml_fault(svg), "");
+  EXPECT_LT(count(svg, ">crowd</text>"), 12U);
+  EXPECT_EQ(count(svg, "crowd: makespan"), 60U);
+}
+
+TEST(ParetoAxis, IsLinearWhereValuesAreClose) {
+  const Axis axis = make_axis({100, 200}, 0, 1000, 6);
+  EXPECT_FALSE(axis.logarithmic);
+  EXPECT_THAT(axis.ticks, ElementsAre(100, 120, 140, 160, 180, 200));
+  EXPECT_GT(axis.at(100), 0);
+  EXPECT_LT(axis.at(200), 1000);
+  EXPECT_NEAR(axis.at(150), 500, 1e-9);
+}
+
+TEST(ParetoAxis, IsLogarithmicOverMoreThanAFactorOfFour) {
+  const Axis axis = make_axis({10, 1000}, 0, 1000, 8);
+  EXPECT_TRUE(axis.logarithmic);
+  EXPECT_NEAR(axis.at(100), 500, 1e-9);
+  EXPECT_THAT(axis.ticks, ElementsAre(10, 20, 50, 100, 200, 500, 1000));
+  EXPECT_FALSE(make_axis({0, 1000}, 0, 1000, 8).logarithmic);
+}
+
+TEST(ParetoAxis, TurnsRoundWhereItsPixelsFall) {
+  const Axis axis = make_axis({1, 2}, 500, 100, 5);
+  EXPECT_GT(axis.at(1), axis.at(2));
+  EXPECT_EQ(axis.at(-100), 500);
+  EXPECT_EQ(axis.at(100), 100);
+}
+
+TEST(ParetoAxis, HasRoundTicksWithinItsRangeAndNoMoreThanAsked) {
+  for (const std::int64_t least : {0LL, 1LL, 7LL, 372LL, 1'640'000LL, 999'999'999'999LL}) {
+    for (const std::int64_t factor : {1LL, 2LL, 5LL, 40LL, 3000LL, 100'000LL}) {
+      for (const int most : {2, 5, 9}) {
+        const Axis axis = make_axis({least, least * factor + (factor > 1 ? 1 : 0)}, 0, 800, most);
+        EXPECT_LE(axis.ticks.size(), static_cast<std::size_t>(most) + 1) << least << " x " << factor;
+        EXPECT_GE(axis.ticks.size(), 1U) << least << " x " << factor;
+        for (const std::int64_t tick : axis.ticks) {
+          EXPECT_GE(static_cast<double>(tick), axis.from);
+          EXPECT_LE(static_cast<double>(tick), axis.to);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::report
