@@ -23,10 +23,19 @@ Cooling makespan_cooling(const Scale& scale, std::size_t chain, std::size_t cool
   return {heat, heat * cold, iterations};
 }
 
-Cooling peak_cooling(const Scale& scale, std::int64_t iterations) {
-  constexpr double hot = 0.3;
-  constexpr double cold = 0.015;
-  return {scale.memory * hot, scale.memory * cold, iterations};
+Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations) {
+  constexpr double cold = 0.004;
+  return {scale.memory * heat, scale.memory * cold, iterations};
+}
+
+double fresh_heat(std::size_t turn) {
+  constexpr double heats[] = {0.3, 0.05, 0.6, 0.12};
+  return heats[turn % std::size(heats)];
+}
+
+double reheat_heat(std::size_t turn) {
+  constexpr double heats[] = {0.05, 0.1, 0.02};
+  return heats[turn % std::size(heats)];
 }
 
 std::int64_t cap_step(const Scale& scale) {

@@ -20,8 +20,12 @@ Scale scale_of(const pipeline::OpGraph& graph);
 /// ones more.
 Cooling makespan_cooling(const Scale& scale, std::size_t chain, std::size_t cooling, std::int64_t iterations);
 
-/// A cooling of the peak, and how far each step lowers the cap (millionths).
-Cooling peak_cooling(const Scale& scale, std::int64_t iterations);
+/// A cooling of the peak from `heat` (in parts of the scale's memory), and how far each step lowers the cap (millionths).
+Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations);
 std::int64_t cap_step(const Scale& scale);
+
+/// The heat of a cooling of the peak from any schedule, and of one from a schedule of low peak; for turn 0, 1, 2, ...
+double fresh_heat(std::size_t turn);
+double reheat_heat(std::size_t turn);
 
 }  // namespace dovetail::fuse

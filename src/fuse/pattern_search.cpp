@@ -303,7 +303,7 @@ std::variant<PatternFound, std::string> search_pattern(const Problem& problem, c
   PatternFound found{std::get<ClassGraph>(std::move(made)), {}};
   std::int64_t plays = most_plays;
   if (options.time_limit_seconds)
-    plays = std::min(plays, static_cast<std::int64_t>(std::clamp(*options.time_limit_seconds, 0.0, 1e6)) * plays_per_second);
+    plays = std::min(plays, static_cast<std::int64_t>(std::clamp(*options.time_limit_seconds, 0.0, 1e6) * plays_per_second));
   std::vector<PatternParameters> first = first_parameters(found.graph);
   if (auto tuned = tune_on_part(problem, found.graph, first, plays / 2, options)) {
     first = {*tuned};

@@ -11,6 +11,7 @@
 #include "fuse/constructions.h"
 #include "fuse/heat.h"
 #include "fuse/pattern.h"
+#include "fuse/peak_search.h"
 #include "fuse/rounds.h"
 #include "fuse/search_order.h"
 #include "fuse/squeeze.h"
@@ -47,12 +48,8 @@ std::vector<std::int64_t> room_of(const Problem& problem, const SolveOptions& op
   return room;
 }
 
-/// Proposals for each op of a cooling of the peak: longer ones are worth less than another one.
-constexpr std::int64_t peak_cooling_an_op = 100'000;
-/// Swaps for each op that loosen a schedule before a cooling of the peak.
-constexpr std::int64_t loosening = 1'000;
-/// Proposals of the first cooling of the peak, which is short: it gives something soon, and tells the speed.
-constexpr std::int64_t first_peak_cooling = 10'000;
+/// More than any time limit is worth, and small enough to multiply.
+constexpr double most_iterations = 1e15;
 /// Proposals for each op of the first cooling of the makespan; each that follows is twice as long.
 constexpr std::int64_t first_makespan_cooling = 1'000;
 
@@ -74,8 +71,9 @@ class Search {
     };
   }
 
-  /// `free` are orders that need not fit, the shortest first.
-  void run(const std::vector<Order>& free) {
+  /// `free` are orders that need not fit, the shortest first. `proof_work` is what the bound on the peak may cost.
+  void run(const std::vector<Order>& free, std::optional<std::int64_t> proof_work = std::nullopt) {
+    proof_work_ = proof_work;
     const bool least_peak = options_.objective == Objective::memory && !options_.deadline;
     if (!room_.empty() && !least_peak && least_makespan() > goal_)
       squeeze(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned() / 2, round_});
@@ -92,6 +90,7 @@ class Search {
 
  private:
   static constexpr std::size_t most_ops_for_steadiness = 50'000;
+  static constexpr double brief_seconds = 1;  // in less, there is no time for a costly proof
 
   std::tuple<std::int64_t, std::int64_t, std::int64_t> key_of(const Standing& standing) const {
     if (options_.robustness_percent > 0 && steadying_) return {standing.score, standing.peak, 0};
@@ -142,58 +141,29 @@ class Search {
     const std::int64_t deadline = std::max(goal_, least_makespan());
     const Standing& best = rounds_.standings()[rounds_.best()];
     BoundOptions proof;
+    proof.work = proof_work_;
+    if (options_.time_limit_seconds && *options_.time_limit_seconds < brief_seconds) proof.work = 0;
     proof.known_peak = Memory(best.peak);
     if (!options_.exchange) proof.cancellation = options_.cancellation;  // all processes need the same target
     peak_target_ = peak_activation_bound(problem_, Ticks(deadline), proof).count();
     rounds_.gather([deadline](const Standing& standing) { return standing.makespan <= deadline; }, rounds_.best());
-    std::vector<Order> starts;
-    for (const Chain& chain : rounds_.chains()) starts.push_back(chain.best);
-    const std::int64_t before = rounds_.done();
-    const double seconds_before = rounds_.seconds();
-    cool(std::min(first_peak_cooling * ops(), rounds_.planned() - before), deadline);
-    plan_by_speed(before, seconds_before);
-    const std::int64_t left = rounds_.planned() - rounds_.done();
-    const std::int64_t count = std::max<std::int64_t>(1, (left + peak_cooling_an_op * ops() / 2) / (peak_cooling_an_op * ops()));
-    for (std::int64_t cooling = 0; cooling < count && !rounds_.stopped() && !met(); ++cooling) {
-      for (std::size_t own = 0; own < starts.size(); ++own) rounds_.chains()[own].walk.reset(starts[own]);
-      cool(left / count, deadline);
-    }
+    const bool chosen_by_time = !options_.iterations && options_.time_limit_seconds && !options_.exchange;
+    // What was done so far must not have depended on how many iterations are planned.
+    const bool depended = !room_.empty() || least_makespan() > goal_;
+    const std::int64_t done = rounds_.done();
+    const double seconds = rounds_.seconds();
+    lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, room_, round_}, [&] {
+      if (chosen_by_time && !depended) plan_by_speed(done, seconds);
+    });
   }
 
-  /// Where a time limit chooses the iterations: those that the time left allows at the speed of the cooling that began at `before`. They
-  /// are chosen so that a run of as many does the same: what was done so far did not depend on how many are planned.
-  void plan_by_speed(std::int64_t before, double seconds_before) {
-    const bool depended = !room_.empty() || least_makespan() > goal_ || options_.exchange;
-    const bool whole = rounds_.done() - before == first_peak_cooling * ops();
-    if (options_.iterations || !options_.time_limit_seconds || depended || !whole) return;
-    constexpr double margin = 0.9;
-    const double speed = static_cast<double>(rounds_.done() - before) / std::max(1e-6, rounds_.seconds() - seconds_before);
-    const double left = std::max(0.0, margin * (*options_.time_limit_seconds - rounds_.seconds())) * speed;
-    const std::int64_t planned = rounds_.done() + static_cast<std::int64_t>(std::min(left, 1e15));
-    if (planned >= 2 * before && planned - before > first_peak_cooling * ops()) rounds_.plan(planned);
-  }
-
-  void cool(std::int64_t length, std::int64_t deadline) {
-    const Cooling cooling = peak_cooling(scale_, length);
-    std::vector<std::optional<PeakDescent>> descents(rounds_.chains().size());
-    const std::vector<std::int64_t> no_limit(static_cast<std::size_t>(problem_.devices), std::numeric_limits<std::int64_t>::max());
-    const auto begin = [&](std::size_t own) {
-      Chain& chain = rounds_.chains()[own];
-      // Some problems are solved far better with prompt swaps alone, others without that; and from a low peak the walk sees only what
-      // is near it, unless it first loses its way among all schedules in time. Chains take turns.
-      const bool prompt = (static_cast<std::size_t>(rounds_.number(own)) + coolings_) % 2 == 1;
-      if (prompt) wander(chain, loosening * ops(), deadline, room_.empty() ? no_limit : room_);
-      descents[own] = descent_from(chain, cooling, deadline, cap_step(scale_), room_);
-      descents[own]->prompt = prompt;
-    };
-    ++coolings_;
-    for (std::int64_t done = 0; done < length && !rounds_.stopped() && !met(); done += round_) {
-      const std::int64_t iterations = std::min(round_, length - done);
-      rounds_.run("peak", iterations, [&](std::size_t own) {
-        if (!descents[own]) begin(own);
-        lower_peak(rounds_.chains()[own], *descents[own], iterations, peak_target_);
-      });
-    }
+  /// Plans the iterations that the time limit allows at the speed since `done` and `seconds`, if they are more: so that a run of as many
+  /// does the same.
+  void plan_by_speed(std::int64_t done, double seconds) {
+    constexpr double margin = 0.95;
+    const double speed = static_cast<double>(rounds_.done() - done) / std::max(1e-6, rounds_.seconds() - seconds);
+    const double left = std::max(0.0, margin * *options_.time_limit_seconds - rounds_.seconds()) * speed;
+    rounds_.plan(std::max(rounds_.planned(), rounds_.done() + static_cast<std::int64_t>(std::min(left, most_iterations))));
   }
 
   /// Of equals the steadiest; or, where steadiness is weighed, what is worth most at the makespan found and at somewhat later deadlines.
@@ -228,8 +198,8 @@ class Search {
   const std::int64_t goal_;   // makespans up to it are alike
   const std::int64_t round_;  // proposals of a chain between two borders
   Rounds rounds_;
+  std::optional<std::int64_t> proof_work_;
   std::int64_t peak_target_ = 0;
-  std::size_t coolings_ = 0;
   bool steadying_ = false;
 };
 
@@ -278,6 +248,8 @@ std::int64_t default_iterations(std::int64_t ops, bool loose) {
 /// cannot be repeated by its iterations.
 std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const Starts& starts,
                            double seconds) {
+  constexpr std::int64_t fewest = 1'024;
+  if (seconds <= 0) return fewest;
   SolveOptions trial = options;
   trial.chains = 1;
   trial.threads = 1;
@@ -287,13 +259,14 @@ std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, 
   trial.exchange = nullptr;
   constexpr std::int64_t trial_iterations = 1 << 20;
   const auto begin = std::chrono::steady_clock::now();
-  Search(problem, trial, lowering, starts.fitting, trial_iterations).run(starts.free);
+  Search(problem, trial, lowering, starts.fitting, trial_iterations).run(starts.free, 0);
   const double spent = seconds_since(begin);
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
   const int chains_a_lane = (options.chains + lanes - 1) / lanes;
   constexpr double margin = 0.9;
   const double speed = static_cast<double>(trial_iterations) / spent;
-  return std::max<std::int64_t>(1'024, static_cast<std::int64_t>(margin * std::max(0.0, seconds - spent) * speed / chains_a_lane));
+  const double iterations = margin * std::max(0.0, seconds - spent) * speed / chains_a_lane;
+  return static_cast<std::int64_t>(std::clamp(iterations, static_cast<double>(fewest), most_iterations));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class Squeeze {
       free.chain.walk.reset(free.shortest);
       record(free.chain);
       const std::int64_t own_deadline = std::max(deadline, free.chain.best_makespan);
-      descents.push_back(descent_from(free.chain, peak_cooling(scale_, length), own_deadline, cap_step(scale_), {}));
+      descents.push_back(descent_from(free.chain, peak_cooling(scale_, fresh_heat(0), length), own_deadline, cap_step(scale_), {}));
     }
     for (std::int64_t done = 0; done < length && !rounds_.stopped() && least_makespan(rounds_) > deadline; done += goal_.round) {
       const std::int64_t iterations = std::min(goal_.round, length - done);

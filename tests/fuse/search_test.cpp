@@ -30,7 +30,7 @@ using pipeline::Problem;
 using pipeline::StoppedBy;
 
 /// What is measured against the clock may take so long on a busy machine and under a sanitizer.
-constexpr double soon_seconds = 8;
+constexpr double soon_seconds = 30;
 
 Solution answer_of(Answer (*solve)(const Problem&, const SolveOptions&), const Problem& problem, const SolveOptions& options) {
   return std::get<Solution>(solve(problem, options));

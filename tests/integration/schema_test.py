@@ -221,7 +221,7 @@ class Reports(unittest.TestCase):
 
     def test_pareto(self):
         front = ["--objective", "pareto", "--iterations", "50"]
-        for problem in self.examples + INSTANCES + [self.idle_device]:
+        for problem in [self.example(name) for name in ("two-models", "split-backward", "minibatches", "capacity")] + [self.idle_device]:
             report = self.answer("pareto-report", "schedule", problem, *front, "-o", self.path("front.json"))
             written = json.loads(Path(self.path("front.json")).read_text(encoding="utf-8"))
             with self.subTest(problem=problem):
