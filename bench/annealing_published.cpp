@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fuse/annealing.h"
+#include "fuse/annealing/annealing.h"
 #include "parallel/for_each_index.h"
 #include "pipeline/instances.h"
 

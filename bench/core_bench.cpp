@@ -1,9 +1,9 @@
 // Speed of what every search and command stands on. Run: build/release/bin/dovetail_bench
 #include <benchmark/benchmark.h>
 
-#include "fuse/annealing_state.h"
-#include "fuse/bounds.h"
-#include "fuse/constructions.h"
+#include "fuse/annealing/annealing_state.h"
+#include "fuse/bounds/bounds.h"
+#include "fuse/constructions/constructions.h"
 #include "pipeline/instances.h"
 #include "pipeline/schedule_file.h"
 #include "pipeline/validate.h"

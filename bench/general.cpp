@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "fuse/search/minibatches.h"
 #include "report/table.h"
 #include "tables.h"
 
@@ -51,22 +52,13 @@ Row run_row(const pipeline::Instance& instance, const bench::Run& ours, const fu
            bench::peak_text(annealing), bench::ratio_text(annealing, ours), bench::yes_or_no(met)}};
 }
 
-/// The models that have a mini-batch `index`, with this one alone.
-pipeline::Problem only_minibatch(const pipeline::Problem& problem, int index) {
-  pipeline::Problem alone = problem;
-  std::erase_if(alone.models, [index](const pipeline::Model& model) { return model.minibatches <= index; });
-  for (pipeline::Model& model : alone.models) model.minibatches = 1;
-  return alone;
-}
-
 std::vector<std::string> row_of_gain(const pipeline::Instance& instance, const bench::Run& ours, const fuse::SolveOptions& solve) {
-  int rounds = 0;
-  for (const pipeline::Model& model : instance.problem.models) rounds = std::max(rounds, model.minibatches);
+  const int rounds = fuse::count_minibatches(instance.problem);
   base::Ticks sum;
   std::optional<pipeline::Problem> last;
   std::optional<bench::Run> alone;
   for (int round = 0; round < rounds; ++round) {
-    pipeline::Problem problem = only_minibatch(instance.problem, round);
+    pipeline::Problem problem = fuse::only_minibatch(instance.problem, round);
     if (!last || *last != problem) alone = bench::run_search(problem, solve);
     sum += alone->solution.evaluation.makespan;
     last = std::move(problem);

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "fuse/bounds.h"
-#include "fuse/pattern_search.h"
+#include "fuse/bounds/bounds.h"
+#include "fuse/pattern/pattern_search.h"
 #include "parallel/for_each_index.h"
 #include "pipeline/instances.h"
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <utility>
 
+#include "fuse/solver.h"
 #include "parallel/for_each_index.h"
 #include "pipeline/validate.h"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fuse/bounds.h"
-#include "fuse/solver.h"
+#include "fuse/bounds/bounds.h"
+#include "fuse/solution/solution.h"
 #include "pipeline/instances.h"
 
 namespace dovetail::bench {

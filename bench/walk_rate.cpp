@@ -11,11 +11,11 @@
 #include <ctime>
 
 #include "base/random.h"
-#include "fuse/annealing.h"
-#include "fuse/constructions.h"
-#include "fuse/cooling.h"
-#include "fuse/search_order.h"
-#include "fuse/swap_walk.h"
+#include "fuse/annealing/annealing.h"
+#include "fuse/annealing/cooling.h"
+#include "fuse/constructions/constructions.h"
+#include "fuse/search/search_order.h"
+#include "fuse/search/swap_walk.h"
 #include "report/table.h"
 #include "tables.h"
 

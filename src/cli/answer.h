@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cli/output.h"
-#include "fuse/bounds.h"
+#include "fuse/bounds/bounds.h"
 #include "fuse/solve.h"
 #include "fuse/solver.h"
 

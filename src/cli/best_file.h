@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/schedule_format.h"
-#include "fuse/bounds.h"
-#include "fuse/solver.h"
+#include "fuse/bounds/bounds.h"
+#include "fuse/solution/solution.h"
 
 namespace dovetail::cli {
 

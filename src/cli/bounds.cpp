@@ -1,5 +1,5 @@
 // dovetail bounds: what no schedule of a problem can beat.
-#include "fuse/bounds.h"
+#include "fuse/bounds/bounds.h"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/output.h"
-#include "fuse/bounds.h"
+#include "fuse/bounds/bounds.h"
 #include "pipeline/evaluate.h"
 #include "report/summary.h"
 #include "report/table.h"

@@ -11,7 +11,8 @@
 #include "cli/interrupt.h"
 #include "cli/load.h"
 #include "cli/progress_line.h"
-#include "fuse/variation.h"
+#include "fuse/solution/variation.h"
+#include "fuse/solver.h"
 #include "report/table.h"
 #include "report/text.h"
 

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/output.h"
-#include "fuse/bounds.h"
+#include "fuse/bounds/bounds.h"
 #include "pipeline/evaluate.h"
 
 namespace dovetail::cli {

@@ -12,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "fuse/pareto.h"
+#include "fuse/solver.h"
 #include "pipeline/schedule_file.h"
 #include "pipeline/validate.h"
 #include "report/pareto_svg.h"

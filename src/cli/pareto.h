@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "cli/answer.h"
 #include "cli/load.h"
-#include "fuse/solver.h"
+#include "fuse/solution/solution.h"
 
 namespace dovetail::cli {
 

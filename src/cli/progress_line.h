@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/quantity.h"
-#include "fuse/solver.h"
+#include "fuse/solution/solution.h"
 
 namespace dovetail::cli {
 

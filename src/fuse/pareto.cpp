@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "fuse/portfolio.h"
-#include "fuse/stop_request.h"
+#include "fuse/search/stop_request.h"
+#include "fuse/solver.h"
 
 namespace dovetail::fuse {
 namespace {

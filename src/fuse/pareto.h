@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "fuse/solver.h"
+#include "fuse/solution/solution.h"
 
 namespace dovetail::fuse {
 

@@ -5,10 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include "fuse/constructions.h"
-#include "fuse/exact.h"
-#include "fuse/search.h"
-#include "fuse/stop_request.h"
+#include "fuse/constructions/constructions.h"
+#include "fuse/constructions/serial.h"
+#include "fuse/exact/exact.h"
+#include "fuse/search/minibatches.h"
+#include "fuse/search/search.h"
+#include "fuse/search/stop_request.h"
+#include "fuse/solver.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -20,6 +23,8 @@ using pipeline::StoppedBy;
 constexpr std::int64_t most_ops_to_search = 200'000;
 /// Constructions of so many ops take less than a second.
 constexpr std::int64_t most_ops_without_clock = 20'000;
+/// A second at most, and chosen without a clock: what the recorded iterations repeat.
+constexpr std::int64_t iterations_of_a_minibatch = 2'000'000;
 /// Problems of so many ops are often proven in a second; larger ones hardly ever.
 constexpr std::int64_t most_ops_to_prove = 48;
 
@@ -37,6 +42,7 @@ class Portfolio {
     DOVETAIL_ASSERT(best_.has_value());  // it applies to everything
     for (const Solver& solver : solvers())
       if (!solver.searches && solver.in_compare && !stop_.ask()) try_solver(solver.solve);
+    if (!stop_.ask() && !is_met()) fuse_minibatches_alone();
     if (!stop_.ask() && !is_met()) prove();
     if (!stop_.ask() && !is_met() && !starts_.empty()) search();
     if (stop_.asked()) best_->stopped_by = StoppedBy::interrupt;
@@ -64,6 +70,32 @@ class Portfolio {
     if (!solution || solution->other_layout) return;
     improve(*solution);
     if (static_cast<std::int64_t>(solution->graph.size()) <= most_ops_to_search) starts_.push_back(std::move(*solution));
+  }
+
+  /// Several mini-batches: each fused alone, one behind the other. Models that drift apart can only gain on that.
+  void fuse_minibatches_alone() {
+    const int count = count_minibatches(problem_);
+    if (count < 2 || pipeline::count_ops(problem_) > most_ops_to_search) return;
+    SolveOptions options;
+    options.seed = options_.seed;
+    options.threads = options_.threads;
+    options.memory_cap = options_.memory_cap;
+    options.cancellation = options_.cancellation;
+    options.iterations = iterations_of_a_minibatch;
+    options.proof_work = 0;
+    std::vector<Solution> parts;
+    for (int index = 0; index < count; ++index) {
+      Problem part = only_minibatch(problem_, index);
+      if (!parts.empty() && parts.back().problem == part)
+        parts.push_back(parts.back());
+      else if (!stop_.completes([&] { parts.push_back(Portfolio(part, options).run()); }))
+        return;
+    }
+    pipeline::Lowering lowering = pipeline::lower(problem_, pipeline::BackwardForm::split);
+    pipeline::Order order = join_minibatches(problem_, lowering, parts);
+    auto joined = std::get<Solution>(construction_answer("auto", problem_, std::move(lowering), std::move(order)));
+    starts_.push_back(joined);
+    improve(std::move(joined));
   }
 
   /// Whether no schedule can be better, so that there is nothing to search for.

@@ -1,7 +1,7 @@
 // "auto": all that applies, and the best of it.
 #pragma once
 
-#include "fuse/solver.h"
+#include "fuse/solution/solution.h"
 
 namespace dovetail::fuse {
 

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/nearest.h"
+#include "fuse/solver.h"
 #include "pipeline/validate.h"
 
 namespace dovetail::fuse {

@@ -1,20 +1,16 @@
 #include "fuse/solver.h"
 
 #include <algorithm>
-#include <tuple>
 
-#include "fuse/annealing.h"
-#include "fuse/constructions.h"
-#include "fuse/exact.h"
-#include "fuse/pattern.h"
+#include "fuse/annealing/annealing.h"
+#include "fuse/constructions/constructions.h"
+#include "fuse/exact/exact.h"
+#include "fuse/pattern/pattern.h"
 #include "fuse/portfolio.h"
-#include "fuse/search.h"
+#include "fuse/search/search.h"
 
 namespace dovetail::fuse {
 namespace {
-
-using base::Memory;
-using base::Ticks;
 
 constexpr Solver registry[] = {
     {.name = "gpipe", .summary = "all forwards, then all backwards; models one after the other", .solve = solve_gpipe},
@@ -57,16 +53,6 @@ constexpr Solver registry[] = {
      .solve = solve_auto},
 };
 
-/// The sum over devices of what does not fit, or the most that can be held.
-Memory total_excess(const Solution& solution, std::optional<Memory> cap) {
-  Memory total;
-  for (const auto& device : pipeline::find_excess(solution.problem, solution.evaluation, cap)) {
-    const Memory excess = device.peak - device.capacity;
-    total = excess > Memory::max() - total ? Memory::max() : total + excess;
-  }
-  return total;
-}
-
 }  // namespace
 
 std::span<const Solver> solvers() { return registry; }
@@ -74,33 +60,6 @@ std::span<const Solver> solvers() { return registry; }
 const Solver* find_solver(std::string_view name) {
   const auto found = std::find_if(std::begin(registry), std::end(registry), [name](const Solver& solver) { return solver.name == name; });
   return found == std::end(registry) ? nullptr : found;
-}
-
-bool is_better(const Solution& a, const Solution& b, const SolveOptions& options) {
-  const auto key = [&options](const Solution& solution) {
-    const Memory excess = total_excess(solution, options.memory_cap);
-    const auto [makespan, peak] = std::pair(solution.evaluation.makespan, solution.evaluation.peak_activation);
-    if (options.objective == Objective::memory && !options.deadline) return std::tuple(excess, peak.count(), makespan.count(), makespan);
-    return std::tuple(excess, std::max(makespan, options.deadline.value_or(Ticks(0))).count(), peak.count(), makespan);
-  };
-  return key(a) < key(b);
-}
-
-pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds) {
-  pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
-  BoundOptions proof;
-  proof.known_peak = solution.evaluation.peak_activation;
-  const Memory peak_bound =
-      std::max(peak_activation_bound(solution.problem, solution.evaluation.makespan, proof), solution.proven_peak.value_or(Memory(0)));
-  const Ticks makespan_bound = std::max(bounds.makespan, solution.proven_makespan.value_or(Ticks(0)));
-  pipeline::Claims& claims = schedule.claims;
-  claims.bound_makespan = makespan_bound;
-  claims.bound_peak_activation = peak_bound;
-  claims.optimal_makespan = solution.evaluation.makespan == makespan_bound;
-  claims.optimal_peak_activation = solution.evaluation.peak_activation == peak_bound;
-  claims.solver = solution.solver;
-  claims.stopped_by = solution.stopped_by;
-  return schedule;
 }
 
 }  // namespace dovetail::fuse

@@ -1,80 +1,12 @@
-// The interface that every solver has, and the list of all of them: constructions, baselines and searches.
+// The list of all solvers: constructions, baselines and searches.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <variant>
 
-#include "base/result.h"
-#include "fuse/bounds.h"
-#include "parallel/cancellation.h"
-#include "parallel/exchange.h"
-#include "pipeline/evaluate.h"
-#include "pipeline/schedule.h"
+#include "fuse/solution/solution.h"
 
 namespace dovetail::fuse {
-
-/// What a search tells while it works.
-struct Progress {
-  std::string_view phase;               ///< "latency", "memory", ...
-  base::Ticks makespan;                 ///< best so far
-  base::Memory peak_activation;         ///< of the best so far
-  std::int64_t iterations = 0;          ///< done, per chain
-  std::int64_t iterations_planned = 0;  ///< of the whole run, per chain
-  double iterations_per_second = 0;     ///< all chains together
-  double seconds_left = 0;              ///< at this speed
-};
-
-struct Solution;
-
-/// What makes one schedule better than another, among those that fit.
-enum class Objective {
-  makespan,  ///< the least makespan, then the least peak activation at it
-  memory,    ///< the least peak activation, then the least makespan at it
-};
-
-/// How to search. Constructions use only memory_cap and cancellation.
-struct SolveOptions {
-  Objective objective = Objective::makespan;
-  std::optional<base::Ticks> deadline;  ///< schedules that end by then count as equally long: the least peak at a deadline
-  int robustness_percent = 0;           ///< 0: makespan alone; w: (100 - w)% makespan, w% its 95th percentile under 5% variation
-  const Solution* start = nullptr;      ///< a schedule of the same problem to start from (any BackwardForm)
-  std::uint64_t seed = 1;
-  int chains = 4;
-  std::optional<std::int64_t> iterations;    ///< per chain; absent: chosen from the problem's size
-  std::optional<double> time_limit_seconds;  ///< absent: none; chooses the iterations from the speed measured at the start
-  int threads = 1;                           ///< never changes the answer
-  std::optional<base::Memory> memory_cap;    ///< per device, beside the problem's capacity: the smaller holds
-  const parallel::Cancellation* cancellation = nullptr;
-  const parallel::Exchange* exchange = nullptr;      ///< the processes that share out the chains; absent: this one alone
-  std::function<void(const Progress&)> on_progress;  ///< called from the calling thread, between rounds
-  std::function<void(const Solution&)> on_better;    ///< the best so far, each time it got better; likewise
-};
-
-/// A valid schedule of `problem`, as an order of the ops of `graph` and the earliest times that it gives.
-struct Solution {
-  pipeline::Problem problem;                ///< the one asked for, or a derived one: see other_layout
-  std::optional<std::string> other_layout;  ///< says what was changed where this is a schedule of a derived problem
-  pipeline::OpGraph graph;
-  pipeline::Order order;
-  pipeline::Evaluation evaluation;
-  pipeline::SolverRecord solver;
-  std::optional<pipeline::StoppedBy> stopped_by = std::nullopt;  ///< absent for constructions
-  std::optional<base::Ticks> proven_makespan = std::nullopt;     ///< a lower bound that the solver itself proved
-  std::optional<base::Memory> proven_peak = std::nullopt;        ///< likewise on the peak activation, at this makespan
-  std::optional<base::Error> lost_process = std::nullopt;        ///< of the exchange: the search ended early because of it
-};
-
-/// Why a solver has no schedule for a problem.
-struct NotApplicable {
-  std::string why;
-};
-
-using Answer = std::variant<Solution, NotApplicable>;
 
 /// A way to make schedules. Plain data: the registry below is the only place that knows them all.
 struct Solver {
@@ -91,12 +23,5 @@ struct Solver {
 std::span<const Solver> solvers();
 /// The solver of that name, if there is one.
 const Solver* find_solver(std::string_view name);
-
-/// Whether `a` is better than `b` by the objective: fits where b does not (or has the lesser excess); then keeps the deadline, where
-/// there is one; then makespan and peak activation, or peak activation and makespan.
-bool is_better(const Solution& a, const Solution& b, const SolveOptions& options);
-
-/// The schedule of a solution with all that its file says: times, bounds, what is proven optimal, who made it.
-pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds);
 
 }  // namespace dovetail::fuse

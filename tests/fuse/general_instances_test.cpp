@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "fuse/constructions.h"
+#include "fuse/constructions/constructions.h"
 #include "pipeline/instances.h"
 
 namespace dovetail::fuse {

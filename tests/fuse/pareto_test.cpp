@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <variant>
 
-#include "fuse/constructions.h"
+#include "fuse/constructions/constructions.h"
+#include "fuse/solver.h"
 #include "pipeline/instances.h"
 #include "pipeline/validate.h"
 #include "support/brute_force.h"

@@ -9,8 +9,8 @@
 #include <numeric>
 #include <set>
 
-#include "fuse/annealing.h"
-#include "fuse/constructions.h"
+#include "fuse/annealing/annealing.h"
+#include "fuse/constructions/constructions.h"
 #include "pipeline/instances.h"
 #include "pipeline/validate.h"
 #include "support/brute_force.h"

@@ -13,6 +13,8 @@ from pathlib import Path
 # A folder includes only itself and folders before it (docs/architecture.md).
 LAYERS = ["base", "parallel", "pipeline", "timeline", "fuse", "llm", "cluster", "workflow", "plan", "realloc", "cost", "simulate",
           "place", "report", "cli"]
+# Folders within a folder, likewise; the files beside them may include all of them.
+ROOMS = {"fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"]}
 LEAVES = ["mpi", "runtime"]  # may include every layer but cli; nothing includes them
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 500
@@ -81,7 +83,10 @@ class SourceTree(unittest.TestCase):
         self.assertFalse(faults, "\n" + "\n".join(faults))
 
     def test_every_folder_is_a_known_layer(self):
-        self.assert_none([name for name in self.text if name.split("/")[0] not in LAYERS + LEAVES or name.count("/") != 1])
+        def is_known(folder, *rooms):
+            return folder in LAYERS + LEAVES and (not rooms or rooms in [(room,) for room in ROOMS.get(folder, [])])
+
+        self.assert_none([name for name in self.text if not is_known(*name.split("/")[:-1])])
 
     def test_includes_are_rooted_and_exist(self):
         self.assert_none([f"{name}: \"{include}\"" for name, includes in self.includes.items() for include in includes
@@ -99,6 +104,14 @@ class SourceTree(unittest.TestCase):
                 if other not in allowed:
                     faults.append(f"{name} includes {include}")
         self.assert_none(faults)
+
+    def test_includes_run_along_the_rooms(self):
+        def place(name):  # of its room in its folder; what is beside the rooms comes last
+            folder, *rooms = name.split("/")[:-1]
+            return ROOMS[folder].index(rooms[0]) if rooms else len(ROOMS[folder])
+
+        self.assert_none([f"{name} includes {include}" for name, includes in self.includes.items() for include in includes
+                          if name.split("/")[0] == include.split("/")[0] in ROOMS and place(include) > place(name)])
 
     def test_no_include_cycle(self):
         done, path = set(), []

@@ -1,5 +1,5 @@
 // Includes every installed header that an embedder may want first, and lets each construction schedule a problem made in code.
-#include <dovetail/fuse/bounds.h>
+#include <dovetail/fuse/bounds/bounds.h>
 #include <dovetail/fuse/solve.h>
 #include <dovetail/parallel/exchange.h>
 #include <dovetail/pipeline/problem.h>

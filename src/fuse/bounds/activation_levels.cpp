@@ -1,0 +1,70 @@
+#include "fuse/bounds/activation_levels.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace dovetail::fuse {
+
+using base::Memory;
+
+namespace {
+
+constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t most_steps = 100'000;
+
+}  // namespace
+
+ActivationLevels::ActivationLevels(const pipeline::Problem& problem) : devices_(static_cast<std::size_t>(problem.devices)) {
+  for (const pipeline::Model& model : problem.models) {
+    for (const auto& devices : model.replicas) {
+      for (std::size_t s = 0; s < devices.size(); ++s) {
+        add(devices_[devices[s].index()], model.activation[s], model.total_microbatches());
+        if (model.split()) add(devices_[devices[s].index()], model.weight_activation[s], model.total_microbatches());
+      }
+    }
+  }
+}
+
+void ActivationLevels::add(std::vector<Item>& items, Memory amount, std::int64_t most) {
+  if (amount == Memory(0)) return;
+  const auto same = std::find_if(items.begin(), items.end(), [&](const Item& item) { return item.amount == amount.count(); });
+  if (same == items.end())
+    items.push_back({amount.count(), most});
+  else
+    same->most += most;
+}
+
+/// The least sum of the items from `first` on that reaches `target` > 0; `none` where all of them do not.
+std::int64_t ActivationLevels::least_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target, std::int64_t& steps_left) {
+  if (first == items.size()) return none;
+  const Item& item = items[first];
+  const std::int64_t enough = (target - 1) / item.amount + 1;
+  std::int64_t best = enough <= item.most ? enough * item.amount : none;
+  for (std::int64_t count = 0; count < enough && count <= item.most && --steps_left > 0; ++count) {
+    const std::int64_t rest = least_sum(items, first + 1, target - count * item.amount, steps_left);
+    if (rest != none) best = std::min(best, count * item.amount + rest);
+  }
+  return best;
+}
+
+std::optional<Memory> ActivationLevels::at_or_above(Memory amount) const {
+  if (amount <= Memory(0)) return Memory(0);
+  std::int64_t best = none;
+  for (const std::vector<Item>& items : devices_) {
+    std::int64_t divisor = 0;
+    std::int64_t total = 0;
+    for (const Item& item : items) {
+      divisor = std::gcd(divisor, item.amount);
+      total += item.amount * item.most;
+    }
+    if (total < amount.count()) continue;
+    std::int64_t steps_left = most_steps;
+    const std::int64_t least = least_sum(items, 0, amount.count(), steps_left);
+    best = std::min(best, steps_left > 0 ? least : ((amount.count() - 1) / divisor + 1) * divisor);
+  }
+  if (best == none) return std::nullopt;
+  return Memory(best);
+}
+
+}  // namespace dovetail::fuse

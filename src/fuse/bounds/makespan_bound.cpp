@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "fuse/bounds/bounds.h"
+#include "fuse/bounds/refutation.h"
+
+namespace dovetail::fuse {
+namespace {
+
+using base::Memory;
+using base::Ticks;
+using pipeline::Model;
+using pipeline::Problem;
+
+/// [device] how much activation may be held.
+std::vector<Memory> room_of(const Problem& problem, std::optional<Memory> cap) {
+  std::vector<Memory> room(static_cast<std::size_t>(problem.devices), Memory::max());
+  for (std::size_t device = 0; device < room.size(); ++device) {
+    if (problem.capacity) room[device] = (*problem.capacity)[device];
+    if (cap) room[device] = std::min(room[device], *cap);
+    if (room[device] != Memory::max()) room[device] -= problem.resident[device];
+  }
+  return room;
+}
+
+/// A time by which one op after the other has run, with all transfers between them: no proof can go beyond.
+Ticks one_after_the_other(const Problem& problem) {
+  Ticks total;
+  for (const Model& model : problem.models) {
+    Ticks microbatch;
+    Ticks steps;
+    for (std::size_t s = 0; s < static_cast<std::size_t>(model.stages()); ++s) {
+      microbatch += model.forward[s] + model.whole_backward(s);
+      if (s > 0) microbatch += model.transfer_forward[s - 1] + model.transfer_backward[s - 1];
+      steps += model.step[s];
+    }
+    const auto replicas = static_cast<std::int64_t>(model.replicas.size());
+    total += microbatch * (replicas * model.total_microbatches()) + steps * (replicas * model.minibatches);
+  }
+  return total;
+}
+
+/// Raises a proven least makespan by refuting shorter ones.
+class MakespanSearch {
+ public:
+  MakespanSearch(const Problem& problem, std::vector<Memory> room, Ticks least, const BoundOptions& options)
+      : room_(std::move(room)),
+        least_(least),
+        // Not known to be met, where no schedule was given: yet no more than this is ever proven.
+        most_(std::max(least, options.known_makespan.value_or(one_after_the_other(problem)))),
+        refutation_(problem),
+        budget_{options.work.value_or(default_work(problem)), options.cancellation} {}
+
+  Ticks run() && {
+    search(ProofDepth::windows);
+    if (refutation_.network().size() > most_ops_to_sequence) return least_;
+    search(ProofDepth::sequences);
+    search(ProofDepth::cases);
+    return least_;
+  }
+
+ private:
+  bool is_settled() const { return budget_.spent() || least_ >= most_; }
+
+  /// Whether `deadline` is refuted; if so, raises the least makespan above it.
+  bool refute(Ticks deadline, ProofDepth depth) {
+    if (!refutation_.refutes(deadline, room_, depth, budget_)) return false;
+    least_ = deadline + Ticks(1);
+    return true;
+  }
+
+  /// Steps grow, up to what all times of a problem may add up to.
+  Ticks next_step(Ticks step) const { return std::min(step * 2 + Ticks(least_.count() / 4096 + 1), Ticks(pipeline::largest_sum)); }
+
+  void search(ProofDepth depth) {
+    Ticks open = most_;  // not refuted by `depth`, or not to be
+    for (Ticks step; !is_settled(); step = next_step(step)) {
+      const Ticks deadline = least_ + step;
+      if (deadline >= open) break;
+      if (refute(deadline, depth)) continue;
+      open = deadline;
+      break;
+    }
+    while (!is_settled() && least_ < open) {
+      const Ticks deadline = least_ + Ticks((open - least_).count() / 2);
+      if (!refute(deadline, depth)) open = deadline;
+    }
+  }
+
+  std::vector<Memory> room_;
+  Ticks least_;
+  Ticks most_;
+  Refutation refutation_;
+  ProofBudget budget_;
+};
+
+}  // namespace
+
+Ticks makespan_bound(const Problem& problem, std::optional<Memory> cap, const BoundOptions& options) {
+  const Ticks least = bounds_of(problem).makespan;
+  if (pipeline::count_ops(problem) > most_ops_to_refute || options.work == 0) return least;
+  if (!find_impossible(problem, cap).empty()) return least;
+  return MakespanSearch(problem, room_of(problem, cap), least, options).run();
+}
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,250 @@
+#include "fuse/bounds/position_bounds.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace dovetail::fuse {
+namespace {
+
+using base::DeviceId;
+using base::ModelId;
+using base::ReplicaId;
+using base::StageId;
+using base::Ticks;
+using pipeline::Model;
+
+/// The work that one micro-batch brings to the device of a stage, by all stages of the pipeline on that device.
+struct DeviceWork {
+  std::size_t first = 0;  ///< the lowest of these stages
+  Ticks forwards;
+  Ticks backwards;
+  Ticks weight_gradients;
+  Ticks forwards_below;          ///< of the lower stages alone
+  Ticks backwards_below;         ///< of the lower stages alone
+  Ticks weight_gradients_up_to;  ///< of the lower stages and this one
+};
+
+std::vector<DeviceWork> device_work_of(const Model& model, const std::vector<DeviceId>& devices) {
+  const std::size_t stages = devices.size();
+  std::vector<std::size_t> by_device(stages);
+  for (std::size_t s = 0; s < stages; ++s) by_device[s] = s;
+  std::sort(by_device.begin(), by_device.end(),
+            [&](std::size_t a, std::size_t b) { return std::pair(devices[a], a) < std::pair(devices[b], b); });
+  std::vector<DeviceWork> work(stages);
+  for (std::size_t begin = 0, end = 0; begin < stages; begin = end) {
+    DeviceWork sum{by_device[begin], {}, {}, {}, {}, {}, {}};
+    for (end = begin; end < stages && devices[by_device[end]] == devices[by_device[begin]]; ++end) {
+      const std::size_t s = by_device[end];
+      sum.forwards_below = sum.forwards;
+      sum.backwards_below = sum.backwards;
+      sum.forwards += model.forward[s];
+      sum.backwards += model.backward[s];
+      if (model.split()) sum.weight_gradients += model.weight_gradient[s];
+      sum.weight_gradients_up_to = sum.weight_gradients;
+      work[s] = sum;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      work[by_device[i]].forwards = sum.forwards;
+      work[by_device[i]].backwards = sum.backwards;
+      work[by_device[i]].weight_gradients = sum.weight_gradients;
+    }
+  }
+  return work;
+}
+
+/// Raises limits of consecutive ops of `duration` on one device. Before each op the device also does `own` for its micro-batch, and
+/// own + duration for each earlier one, none of it before the micro-batch's `release`.
+void raise_by_work(std::span<Ticks> limits, std::span<const Ticks> releases, Ticks own, Ticks duration) {
+  Ticks earliest;
+  for (std::size_t position = 0; position < limits.size(); ++position) {
+    earliest = position == 0 ? releases[0] + own : std::max(earliest + own + duration, releases[position] + own);
+    if (position > 0) limits[position] = std::max(limits[position], limits[position - 1] + duration);
+    limits[position] = std::max(limits[position], earliest);
+  }
+}
+
+/// The limits of one model, mini-batch by mini-batch: heads from the first, tails from the last. While tails are made, position and
+/// mini-batch 0 are the last in time, so that both directions run upwards.
+class ModelBounds {
+ public:
+  explicit ModelBounds(const Model& model)
+      : model_(model), stages_(static_cast<std::size_t>(model.stages())), minibatch_size_(static_cast<std::size_t>(model.microbatches)) {
+    for (const auto& devices : model.replicas) {
+      work_.push_back(device_work_of(model, devices));
+      heads_.push_back(empty_times());
+      tails_.push_back(empty_times());
+      weight_tails_.emplace_back(stages_, std::vector<Ticks>(minibatch_size_));
+    }
+  }
+
+  void run() {
+    for (std::size_t minibatch = 0; minibatch < static_cast<std::size_t>(model_.minibatches); ++minibatch) {
+      for (std::size_t replica = 0; replica < work_.size(); ++replica) {
+        add_forward_heads(replica, minibatch);
+        add_backward_heads(replica, minibatch);
+      }
+      if (model_.has_steps()) add_step_heads(minibatch);
+      if (model_.has_steps()) add_step_tails(minibatch);
+      for (std::size_t replica = 0; replica < work_.size(); ++replica) {
+        add_backward_tails(replica, minibatch);
+        add_forward_tails(replica, minibatch);
+      }
+    }
+  }
+
+  void move_to(ModelId id, std::vector<StageBounds>& result) {
+    for (std::size_t replica = 0; replica < work_.size(); ++replica)
+      for (std::size_t s = 0; s < stages_; ++s) {
+        PositionTimes& tails = tails_[replica][s];
+        for (auto* times : {&tails.forward, &tails.backward, &tails.weight_gradient, &tails.step})
+          std::reverse(times->begin(), times->end());
+        result.push_back({id, StageId(s), model_.replicas[replica][s], std::move(heads_[replica][s]), std::move(tails)});
+      }
+  }
+
+ private:
+  using Replica = std::vector<PositionTimes>;  // [stage]
+
+  Replica empty_times() const {
+    const auto positions = static_cast<std::size_t>(model_.total_microbatches());
+    PositionTimes times;
+    times.forward.resize(positions);
+    times.backward.resize(positions);
+    if (model_.split()) times.weight_gradient.resize(positions);
+    if (model_.has_steps()) times.step.resize(static_cast<std::size_t>(model_.minibatches));
+    return Replica(stages_, times);
+  }
+
+  std::span<Ticks> in_minibatch(std::vector<Ticks>& times, std::size_t minibatch) const {
+    return std::span(times).subspan(minibatch * minibatch_size_, minibatch_size_);
+  }
+
+  Ticks transfer(std::size_t replica, std::size_t from, std::size_t to) const {
+    return pipeline::transfer_between(model_, ReplicaId(replica), StageId(from), StageId(to));
+  }
+
+  void add_forward_heads(std::size_t replica, std::size_t minibatch) {
+    Replica& heads = heads_[replica];
+    for (std::size_t s = 0; s < stages_; ++s) {
+      const auto forward = in_minibatch(heads[s].forward, minibatch);
+      if (minibatch > 0) std::fill(forward.begin(), forward.end(), heads[s].step[minibatch - 1] + model_.step[s]);
+      if (s > 0) raise_by_path(forward, in_minibatch(heads[s - 1].forward, minibatch), model_.forward[s - 1] + transfer(replica, s - 1, s));
+      const DeviceWork& work = work_[replica][s];
+      raise_by_work(forward, in_minibatch(heads[work.first].forward, minibatch), work.forwards_below, model_.forward[s]);
+    }
+  }
+
+  void add_backward_heads(std::size_t replica, std::size_t minibatch) {
+    Replica& heads = heads_[replica];
+    for (std::size_t s = stages_; s-- > 0;) {
+      const auto backward = in_minibatch(heads[s].backward, minibatch);
+      raise_by_path(backward, in_minibatch(heads[s].forward, minibatch), model_.forward[s]);
+      if (s + 1 < stages_)
+        raise_by_path(backward, in_minibatch(heads[s + 1].backward, minibatch), model_.backward[s + 1] + transfer(replica, s + 1, s));
+      const DeviceWork& work = work_[replica][s];
+      const auto releases = in_minibatch(heads[work.first].forward, minibatch);
+      const Ticks own = work.forwards + work.backwards - work.backwards_below - model_.backward[s];
+      raise_by_work(backward, releases, own, model_.backward[s]);
+      if (!model_.split()) continue;
+      const auto weight_gradient = in_minibatch(heads[s].weight_gradient, minibatch);
+      raise_by_path(weight_gradient, backward, model_.backward[s]);
+      raise_by_work(weight_gradient, releases, own + model_.backward[s], model_.weight_gradient[s]);
+    }
+  }
+
+  void add_step_heads(std::size_t minibatch) {
+    for (std::size_t s = 0; s < stages_; ++s) {
+      Ticks latest;
+      for (Replica& heads : heads_) {
+        const Ticks last = in_minibatch(model_.split() ? heads[s].weight_gradient : heads[s].backward, minibatch).back();
+        latest = std::max(latest, last + (model_.split() ? model_.weight_gradient[s] : model_.backward[s]));
+      }
+      for (Replica& heads : heads_) heads[s].step[minibatch] = latest;
+    }
+  }
+
+  void add_step_tails(std::size_t minibatch) {
+    if (minibatch == 0) return;
+    for (Replica& tails : tails_)
+      for (std::size_t s = 0; s < stages_; ++s)
+        tails[s].step[minibatch] = model_.forward[s] + in_minibatch(tails[s].forward, minibatch - 1).back();
+  }
+
+  /// From the end of the last op of a mini-batch on a stage: its optimizer step, in whichever replica the most follows.
+  Ticks step_and_after(std::size_t s, std::size_t minibatch) const {
+    Ticks longest;
+    if (!model_.has_steps()) return longest;
+    for (const Replica& tails : tails_) longest = std::max(longest, model_.step[s] + tails[s].step[minibatch]);
+    return longest;
+  }
+
+  void add_backward_tails(std::size_t replica, std::size_t minibatch) {
+    Replica& tails = tails_[replica];
+    for (std::size_t s = 0; s < stages_; ++s) {
+      const DeviceWork& work = work_[replica][s];
+      const auto backward = in_minibatch(tails[s].backward, minibatch);
+      std::fill(backward.begin(), backward.end(), step_and_after(s, minibatch));
+      if (model_.split()) add_weight_gradient_tails(replica, s, minibatch);
+      if (s > 0)
+        raise_by_path(backward, in_minibatch(tails[s - 1].backward, minibatch), model_.backward[s - 1] + transfer(replica, s, s - 1));
+      raise_by_work(backward, in_minibatch(tails[work.first].backward, minibatch), work.backwards_below, model_.backward[s]);
+      if (model_.split())
+        raise_by_work(backward, weight_tails_[replica][work.first], work.backwards_below + work.weight_gradients_up_to, model_.backward[s]);
+    }
+  }
+
+  /// Tails of W, the path from I over its W, and the least tail of W over this and the lower stages on the device.
+  void add_weight_gradient_tails(std::size_t replica, std::size_t s, std::size_t minibatch) {
+    const auto weight_gradient = in_minibatch(tails_[replica][s].weight_gradient, minibatch);
+    std::fill(weight_gradient.begin(), weight_gradient.end(), step_and_after(s, minibatch));
+    raise_by_work(weight_gradient, weight_gradient, Ticks(0), model_.weight_gradient[s]);
+    raise_by_path(in_minibatch(tails_[replica][s].backward, minibatch), weight_gradient, model_.weight_gradient[s]);
+    const std::size_t first = work_[replica][s].first;
+    std::vector<Ticks>& least = weight_tails_[replica][first];
+    for (std::size_t position = 0; position < minibatch_size_; ++position)
+      least[position] = s == first ? weight_gradient[position] : std::min(least[position], weight_gradient[position]);
+  }
+
+  void add_forward_tails(std::size_t replica, std::size_t minibatch) {
+    Replica& tails = tails_[replica];
+    for (std::size_t s = stages_; s-- > 0;) {
+      const DeviceWork& work = work_[replica][s];
+      const auto forward = in_minibatch(tails[s].forward, minibatch);
+      raise_by_path(forward, in_minibatch(tails[s].backward, minibatch), model_.backward[s]);
+      if (s + 1 < stages_)
+        raise_by_path(forward, in_minibatch(tails[s + 1].forward, minibatch), model_.forward[s + 1] + transfer(replica, s, s + 1));
+      const Ticks own = work.forwards - work.forwards_below - model_.forward[s] + work.backwards;
+      raise_by_work(forward, in_minibatch(tails[work.first].backward, minibatch), own, model_.forward[s]);
+      if (model_.split()) raise_by_work(forward, weight_tails_[replica][work.first], own + work.weight_gradients, model_.forward[s]);
+    }
+  }
+
+  static void raise_by_path(std::span<Ticks> limits, std::span<const Ticks> neighbours, Ticks length) {
+    for (std::size_t position = 0; position < limits.size(); ++position)
+      limits[position] = std::max(limits[position], neighbours[position] + length);
+  }
+
+  const Model& model_;
+  std::size_t stages_;
+  std::size_t minibatch_size_;
+  std::vector<std::vector<DeviceWork>> work_;  // [replica][stage]
+  std::vector<Replica> heads_;                 // [replica]
+  std::vector<Replica> tails_;                 // [replica], position 0 the last in time
+  // [replica][lowest stage of a device][position in the mini-batch], least tail of the W on the device so far
+  std::vector<std::vector<std::vector<Ticks>>> weight_tails_;
+};
+
+}  // namespace
+
+std::vector<StageBounds> position_bounds(const pipeline::Problem& problem) {
+  std::vector<StageBounds> result;
+  for (std::size_t model = 0; model < problem.models.size(); ++model) {
+    ModelBounds bounds(problem.models[model]);
+    bounds.run();
+    bounds.move_to(ModelId(model), result);
+  }
+  return result;
+}
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,138 @@
+#include "fuse/bounds/refutation.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dovetail::fuse {
+
+using base::Memory;
+using base::Ticks;
+
+namespace {
+
+/// Beyond this many states a pipeline is left out of its device's sequences.
+constexpr std::size_t most_states_of_a_pipeline = 20'000;
+/// Beyond this many, a device's pipelines are sequenced in pairs, then each alone: 64 MiB.
+constexpr std::size_t most_states_of_a_device = std::size_t{1} << 22;
+/// What it costs to find a state of a pipeline, in states of a device looked at.
+constexpr std::int64_t work_of_a_pipeline_state = 8;
+/// A case that is this deep within others is not distinguished further.
+constexpr int deepest_case = 100;
+
+/// How much later than at its earliest an op can start.
+Ticks slack(const PositionNetwork& network, const Windows& windows, std::int32_t op) {
+  const auto i = static_cast<std::size_t>(op);
+  return windows.until[i] - windows.from[i] - network.duration(op);
+}
+
+}  // namespace
+
+std::int64_t default_work(const pipeline::Problem& problem) {
+  constexpr std::int64_t work_per_op = 2'000;
+  constexpr std::int64_t most = 20'000'000;
+  return std::min(most, work_per_op * pipeline::count_ops(problem));
+}
+
+Refutation::Refutation(const pipeline::Problem& problem) : network_(position_network(problem)) {}
+
+bool Refutation::refutes(Ticks deadline, const std::vector<Memory>& room, ProofDepth depth, ProofBudget& budget) {
+  std::int64_t work = 0;
+  Windows windows = first_windows(network_, deadline, room, work);
+  budget.work_left -= work;
+  if (windows.impossible || depth == ProofDepth::windows || budget.spent()) return windows.impossible;
+  if (!enumerate_states(room, budget)) return true;
+  if (depth == ProofDepth::cases) return refutes_cases({std::move(windows), 0, Ticks(0), Ticks::max()}, room, 0, budget);
+  WindowPropagation propagation(network_, windows);
+  sequence_devices(room, propagation, budget);
+  return windows.impossible;
+}
+
+/// False where a pipeline cannot be sequenced at all.
+bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& budget) {
+  states_.assign(static_cast<std::size_t>(network_.devices), {});
+  for (std::size_t device = 0; device < states_.size() && !budget.spent(); ++device) {
+    std::vector<base::PipelineId> pipelines;
+    for (const std::int32_t row : network_.on[device]) pipelines.push_back(network_.rows[static_cast<std::size_t>(row)].pipeline);
+    pipelines.erase(std::unique(pipelines.begin(), pipelines.end()), pipelines.end());
+    for (const base::PipelineId pipeline : pipelines) {
+      auto states = pipeline_states(network_, base::DeviceId(device), pipeline, room[device], most_states_of_a_pipeline);
+      budget.work_left -= work_of_a_pipeline_state * static_cast<std::int64_t>(states ? states->size() : most_states_of_a_pipeline);
+      if (states && states->size() == 0) return false;
+      if (states) states_[device].push_back(*std::move(states));
+    }
+  }
+  return true;
+}
+
+/// All of its pipelines together, or where these are too many states, two by two.
+void Refutation::sequence_device(const DeviceStates& states, Memory room, WindowPropagation& propagation, ProofBudget& budget) {
+  const auto tighten = [&](const std::vector<const PipelineStates*>& pipelines) {
+    const DeviceSequencing::Outcome outcome = sequencing_.tighten(network_, pipelines, room, most_states_of_a_device, propagation);
+    budget.work_left -= outcome.work;
+    return outcome.done;
+  };
+  std::vector<const PipelineStates*> all;
+  for (const PipelineStates& pipeline : states) all.push_back(&pipeline);
+  if (all.empty() || tighten(all)) return;
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    bool paired = false;
+    for (std::size_t b = a + 1; b < all.size() && !propagation.windows().impossible; ++b) paired = tighten({all[a], all[b]}) || paired;
+    if (!paired && !propagation.windows().impossible) tighten({all[a]});
+  }
+}
+
+void Refutation::sequence_devices(const std::vector<Memory>& room, WindowPropagation& propagation, ProofBudget& budget) {
+  const Windows& windows = propagation.windows();
+  budget.work_left -= propagation.propagate();
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t device = 0; device < states_.size(); ++device) {
+      if (windows.impossible || budget.spent()) return;
+      if (!windows.changed_on[device]) continue;
+      changed = true;
+      propagation.set_unchanged(base::DeviceId(device));
+      sequence_device(states_[device], room[device], propagation, budget);
+      // What its own sequences share, they share again: only news from other devices counts.
+      propagation.set_unchanged(base::DeviceId(device));
+      budget.work_left -= propagation.propagate();
+    }
+  }
+}
+
+/// An op with room to move, of the pipeline whose micro-batches take longest: it has the least room of its own, and the others have to
+/// live with where it stands. On its middle stage, which is coupled to both ends.
+std::optional<std::int32_t> Refutation::op_to_halve(const Windows& windows) const {
+  std::optional<std::int32_t> best;
+  Ticks most;
+  const auto look_at = [&](const PositionRow& row) {
+    for (std::int32_t op = row.begin; op < row.end; ++op) {
+      if (slack(network_, windows, op) <= most) continue;
+      most = slack(network_, windows, op);
+      best = op;
+    }
+  };
+  for (const base::PipelineId pipeline : network_.by_length) {
+    for (const PositionRow& row : network_.rows)
+      if (row.pipeline == pipeline && row.is_middle) look_at(row);
+    if (best) return best;
+  }
+  for (const PositionRow& row : network_.rows) look_at(row);
+  return best;
+}
+
+bool Refutation::refutes_cases(Case given, const std::vector<Memory>& room, int depth, ProofBudget& budget) {
+  Windows& windows = given.windows;
+  WindowPropagation propagation(network_, windows);
+  propagation.raise_from(given.op, given.from);
+  propagation.lower_until(given.op, given.until);
+  sequence_devices(room, propagation, budget);
+  if (windows.impossible) return true;
+  if (budget.spent() || depth == deepest_case) return false;
+  const std::optional<std::int32_t> op = op_to_halve(windows);
+  if (!op) return false;
+  const Ticks middle = windows.from[static_cast<std::size_t>(*op)] + Ticks(slack(network_, windows, *op).count() / 2);
+  if (!refutes_cases({windows, *op, Ticks(0), middle + network_.duration(*op)}, room, depth + 1, budget)) return false;
+  return refutes_cases({std::move(windows), *op, middle + Ticks(1), Ticks::max()}, room, depth + 1, budget);
+}
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,72 @@
+// Proofs that no schedule of a problem ends by a deadline within a memory: the engine behind the bounds that bite.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "fuse/bounds/device_sequencing.h"
+#include "fuse/bounds/pipeline_states.h"
+#include "fuse/bounds/position_network.h"
+#include "fuse/bounds/windows.h"
+#include "parallel/cancellation.h"
+
+namespace dovetail::fuse {
+
+/// Beyond this many ops only heads, tails and work are counted, which take no time.
+inline constexpr std::int64_t most_ops_to_refute = 200'000;
+/// Beyond this many ops the devices are not sequenced.
+inline constexpr std::size_t most_ops_to_sequence = 20'000;
+
+/// What proofs may cost together. Counted in steps of the work itself, so that the same proofs are found on every machine.
+struct ProofBudget {
+  std::int64_t work_left = 0;
+  const parallel::Cancellation* cancellation = nullptr;
+
+  bool spent() const { return work_left <= 0 || (cancellation != nullptr && cancellation->requested()); }
+};
+
+/// The work that a proof may take where nothing is said: grows with the problem, a second at most.
+std::int64_t default_work(const pipeline::Problem& problem);
+
+/// How hard to try.
+enum class ProofDepth {
+  windows,    ///< heads, tails, and how many micro-batches each stage alone may have in flight
+  sequences,  ///< and all sequences of each device, in turn, until nothing tightens any more
+  cases,      ///< and distinction of cases: an op starts in the first or in the second half of its window
+};
+
+/// Refutes deadlines and memories of one problem.
+class Refutation {
+ public:
+  explicit Refutation(const pipeline::Problem& problem);
+
+  /// Whether it is proven that no schedule ends by `deadline` and holds at most room[device] of activation on each device. False says
+  /// nothing. Takes what it costs from `budget`.
+  bool refutes(base::Ticks deadline, const std::vector<base::Memory>& room, ProofDepth depth, ProofBudget& budget);
+
+  const PositionNetwork& network() const { return network_; }
+
+ private:
+  using DeviceStates = std::vector<PipelineStates>;  // of the pipelines on a device
+
+  /// Schedules of which something was assumed: that `op` starts at `from` or later, and ends by `until`.
+  struct Case {
+    Windows windows;
+    std::int32_t op = 0;
+    base::Ticks from;
+    base::Ticks until = base::Ticks::max();
+  };
+
+  bool enumerate_states(const std::vector<base::Memory>& room, ProofBudget& budget);
+  void sequence_devices(const std::vector<base::Memory>& room, WindowPropagation& propagation, ProofBudget& budget);
+  void sequence_device(const DeviceStates& states, base::Memory room, WindowPropagation& propagation, ProofBudget& budget);
+  bool refutes_cases(Case given, const std::vector<base::Memory>& room, int depth, ProofBudget& budget);
+  std::optional<std::int32_t> op_to_halve(const Windows& windows) const;
+
+  PositionNetwork network_;
+  DeviceSequencing sequencing_;
+  std::vector<DeviceStates> states_;  // [device]
+};
+
+}  // namespace dovetail::fuse

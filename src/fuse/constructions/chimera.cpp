@@ -1,0 +1,93 @@
+// Chimera: two equal pipelines in opposite directions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "fuse/constructions/constructions.h"
+#include "fuse/constructions/serial.h"
+
+namespace dovetail::fuse {
+namespace {
+
+using pipeline::BackwardForm;
+using pipeline::Lowering;
+using pipeline::MicrobatchId;
+using pipeline::Model;
+using pipeline::OpId;
+using pipeline::PipelineId;
+using pipeline::Problem;
+using pipeline::StageId;
+
+/// The two models of the pipelines with what may differ (name and devices) made equal.
+bool same_costs(Model a, const Model& b) {
+  a.name = b.name;
+  a.replicas = b.replicas;
+  return a == b;
+}
+
+std::optional<std::string> why_not_chimera(const Problem& problem) {
+  const auto pipelines = pipeline::pipelines_of(problem);
+  if (pipelines.size() != 2) return fmt::format("it merges two pipelines; there are {}", pipelines.size());
+  const Model& down = problem.models[pipelines[0].model.index()];
+  const Model& up = problem.models[pipelines[1].model.index()];
+  if (!same_costs(down, up)) return "the two pipelines are not equal";
+  if (down.stages() % 2 != 0) return fmt::format("it needs an even number of stages; there are {}", down.stages());
+  auto mirrored = up.replicas[pipelines[1].replica.index()];
+  std::reverse(mirrored.begin(), mirrored.end());
+  if (down.replicas[pipelines[0].replica.index()] != mirrored) return "the two pipelines do not run in opposite directions";
+  if (!pipeline::on_distinct_devices(mirrored)) return "a device has several stages of a pipeline";
+  return std::nullopt;
+}
+
+/// An op and the slot in which Chimera's figure has it, if every op took one slot.
+using Slot = std::pair<int, OpId>;
+
+/// The slots of one mini-batch of one pipeline. Every second slot a micro-batch enters and moves one stage a slot, forward and back;
+/// after half as many as there are stages the next block starts when the first micro-batch of this one has left.
+void append_slots(std::vector<std::vector<Slot>>& devices, const Lowering& lowering, PipelineId pipeline, int stages, int first,
+                  int microbatches) {
+  const int block = stages / 2;
+  for (int m = 0; m < microbatches; ++m) {
+    const int enter = m / block * 2 * stages + m % block * 2;
+    for (int stage = 0; stage < stages; ++stage) {
+      const auto& ops = lowering.ops(pipeline, StageId(stage), MicrobatchId(first + m));
+      auto& slots = devices[lowering.graph.device[ops.forward.index()].index()];
+      slots.emplace_back(enter + stage, ops.forward);
+      slots.emplace_back(enter + 2 * stages - 1 - stage, ops.backward);
+    }
+  }
+}
+
+pipeline::Order merge_pipelines(const Problem& problem, const Lowering& lowering, const Model& model) {
+  pipeline::Order order;
+  order.devices.resize(static_cast<std::size_t>(problem.devices));
+  for (int minibatch = 0; minibatch < model.minibatches; ++minibatch) {
+    std::vector<std::vector<Slot>> devices(order.devices.size());
+    for (const std::size_t pipeline : {std::size_t{0}, std::size_t{1}})
+      append_slots(devices, lowering, PipelineId(pipeline), model.stages(), minibatch * model.microbatches, model.microbatches);
+    for (std::size_t device = 0; device < devices.size(); ++device) {
+      std::sort(devices[device].begin(), devices[device].end());
+      for (const auto& [slot, op] : devices[device]) order.devices[device].push_back(op);
+    }
+    for (const std::size_t pipeline : {std::size_t{0}, std::size_t{1}})
+      for (int stage = 0; stage < model.stages(); ++stage) {
+        Chain step;
+        append_step(step, lowering, PipelineId(pipeline), StageId(stage), minibatch);
+        for (const OpId op : step) order.devices[lowering.graph.device[op.index()].index()].push_back(op);
+      }
+  }
+  return order;
+}
+
+}  // namespace
+
+Answer solve_chimera(const Problem& problem, const SolveOptions&) {
+  if (const auto why = why_not_chimera(problem)) return NotApplicable{*why};
+  Lowering lowering = pipeline::lower(problem, BackwardForm::whole);
+  pipeline::Order order = merge_pipelines(problem, lowering, problem.models.front());
+  return construction_answer("chimera", problem, std::move(lowering), std::move(order));
+}
+
+}  // namespace dovetail::fuse

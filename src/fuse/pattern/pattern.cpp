@@ -1,0 +1,103 @@
+#include "fuse/pattern/pattern.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fuse/constructions/serial.h"
+#include "fuse/pattern/pattern_search.h"
+
+namespace dovetail::fuse {
+namespace {
+
+using base::MicrobatchId;
+using base::PipelineId;
+using base::StageId;
+using pipeline::Lowering;
+using pipeline::OpId;
+using pipeline::OpKind;
+
+/// Writes out the order of one device for one mini-batch.
+class DeviceWriter {
+ public:
+  DeviceWriter(const PatternFound& found, const Lowering& lowering, std::int64_t minibatch, std::vector<OpId>& order)
+      : found_(found), lowering_(lowering), minibatch_(minibatch), order_(order) {}
+
+  void write(std::size_t device) {
+    const std::vector<std::int32_t>& classes = found_.graph.on_device[device];
+    next_.assign(classes.size(), 0);
+    for (const std::int32_t id : found_.schedule.warm_up[device]) append(position_of(classes, id), id);
+    write_middle(classes);
+    for (const std::int32_t id : found_.schedule.drain[device]) append(position_of(classes, id), id);
+  }
+
+ private:
+  static std::size_t position_of(const std::vector<std::int32_t>& classes, std::int32_t id) {
+    return static_cast<std::size_t>(std::lower_bound(classes.begin(), classes.end(), id) - classes.begin());
+  }
+
+  void append(std::size_t position, std::int32_t id) {
+    const PatternClass& op_class = found_.graph.classes[static_cast<std::size_t>(id)];
+    const std::int64_t before = minibatch_ * found_.graph.pipelines[static_cast<std::size_t>(op_class.pipeline)].microbatches;
+    const MicrobatchId microbatch(static_cast<std::int32_t>(before + next_[position]++));
+    const pipeline::MicrobatchOps& ops = lowering_.ops(PipelineId(op_class.pipeline), StageId(op_class.stage), microbatch);
+    order_.push_back(op_class.kind == OpKind::F ? ops.forward : op_class.kind == OpKind::W ? ops.weight_gradient : ops.backward);
+  }
+
+  /// By the timetable: of the classes that have micro-batches left, the one whose next comes first.
+  void write_middle(const std::vector<std::int32_t>& classes) {
+    const CompactSchedule& schedule = found_.schedule;
+    for (;;) {
+      std::size_t best = classes.size();
+      std::int64_t best_time = 0;
+      for (std::size_t position = 0; position < classes.size(); ++position) {
+        const auto index = static_cast<std::size_t>(classes[position]);
+        const auto pipeline = static_cast<std::size_t>(found_.graph.classes[index].pipeline);
+        if (next_[position] >= found_.graph.pipelines[pipeline].microbatches - schedule.drain_count[index]) continue;
+        const std::int64_t time = schedule.timetable.at(index, next_[position] - schedule.ahead[pipeline]);
+        if (best < classes.size() && time >= best_time) continue;
+        best = position;
+        best_time = time;
+      }
+      if (best == classes.size()) return;
+      append(best, classes[best]);
+    }
+  }
+
+  const PatternFound& found_;
+  const Lowering& lowering_;
+  std::int64_t minibatch_;
+  std::vector<OpId>& order_;
+  std::vector<std::int64_t> next_;  // [class of the device] its next micro-batch
+};
+
+/// Puts the optimizer steps of a mini-batch behind everything else of it.
+void append_steps(pipeline::Order& order, const Lowering& lowering, int minibatch) {
+  for (const auto& steps : lowering.steps) {
+    if (steps.empty()) continue;
+    const OpId step = steps[static_cast<std::size_t>(minibatch)];
+    order.devices[lowering.graph.device[step.index()].index()].push_back(step);
+  }
+}
+
+}  // namespace
+
+pipeline::Order expand_pattern(const PatternFound& found, const pipeline::Problem& problem, const Lowering& lowering) {
+  pipeline::Order order;
+  order.devices.resize(static_cast<std::size_t>(problem.devices));
+  for (int minibatch = 0; minibatch < problem.models[0].minibatches; ++minibatch) {
+    for (std::size_t device = 0; device < order.devices.size(); ++device)
+      DeviceWriter(found, lowering, minibatch, order.devices[device]).write(device);
+    append_steps(order, lowering, minibatch);
+  }
+  return order;
+}
+
+Answer solve_pattern(const pipeline::Problem& problem, const SolveOptions& options) {
+  auto found = search_pattern(problem, options);
+  if (auto* why = std::get_if<std::string>(&found)) return NotApplicable{std::move(*why)};
+  pipeline::Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
+  pipeline::Order order = expand_pattern(std::get<PatternFound>(found), problem, lowering);
+  return construction_answer("pattern", problem, std::move(lowering), std::move(order));
+}
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,318 @@
+#include "fuse/pattern/pattern_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "parallel/for_each_index.h"
+
+namespace dovetail::fuse {
+namespace {
+
+using pipeline::Model;
+using pipeline::Problem;
+
+/// Plays of ops that a search may take, some ten seconds on one core; and how many it takes for each second of a short time limit.
+constexpr std::int64_t most_plays = 60'000'000;
+constexpr std::int64_t plays_per_second = 3'000'000;
+/// Problems with more classes than this are tuned on a part of their devices first.
+constexpr std::size_t most_classes_tuned = 256;
+constexpr int passes = 4;
+
+/// What all trials on one problem share.
+struct Ground {
+  const ClassGraph& graph;
+  Timetable timetable;                 ///< without buffers
+  std::int64_t unit = 0;               ///< rounds in flight
+  std::int64_t activation = 0;         ///< most that the timetable holds on a device
+  std::vector<std::int64_t> capacity;  ///< [device]
+  const SolveOptions& options;
+};
+
+std::vector<std::int64_t> capacity_of(const Problem& problem, const SolveOptions& options) {
+  std::vector<std::int64_t> capacity;
+  for (std::size_t device = 0; device < static_cast<std::size_t>(problem.devices); ++device) {
+    base::Memory least = options.memory_cap.value_or(base::Memory::max());
+    if (problem.capacity) least = std::min(least, (*problem.capacity)[device]);
+    capacity.push_back(
+        std::max<std::int64_t>(0, least == base::Memory::max() ? least.count() : (least - problem.resident[device]).count()));
+  }
+  return capacity;
+}
+
+std::int64_t excess_of(const std::vector<std::int64_t>& held, const std::vector<std::int64_t>& room) {
+  std::int64_t excess = 0;
+  for (std::size_t device = 0; device < held.size(); ++device) {
+    const std::int64_t beyond = std::max<std::int64_t>(0, held[device] - room[device]);
+    excess = std::min(excess, std::numeric_limits<std::int64_t>::max() - beyond) + beyond;
+  }
+  return excess;
+}
+
+/// A period with which all times still fit into 64 bits.
+std::int64_t longest_period(const ClassGraph& graph) {
+  return std::max(graph.period, (std::int64_t{1} << 60) / static_cast<std::int64_t>(16 * (graph.classes.size() + 16)));
+}
+
+/// The fastest timetable whose activations fit; where none does, one so slow that hardly more than a round is in flight.
+Ground survey(const ClassGraph& graph, std::vector<std::int64_t> capacity, const SolveOptions& options) {
+  Ground ground{graph, {}, 0, 0, std::move(capacity), options};
+  // Percent of the period; the last one leaves a micro-batch the time to pass alone.
+  std::vector<std::int64_t> stretches{100, 110, 125, 150, 200, 300, 400, 600, 800, 1600};
+  const std::int64_t longest = longest_period(graph);
+  for (std::size_t index = 0; index < stretches.size(); ++index) {
+    const std::int64_t period = std::min(longest, graph.period * stretches[index] / 100);
+    ground.timetable = make_timetable(graph, period);
+    const std::vector<std::int64_t> held = activation_of(graph, in_flight_of(graph, ground.timetable));
+    ground.activation = *std::max_element(held.begin(), held.end());
+    ground.unit = rounds_in_flight(graph, ground.timetable);
+    if (excess_of(held, ground.capacity) == 0 || period == longest) break;
+    if (index == 0) stretches.push_back(std::max<std::int64_t>(1600, 100 * ground.unit));
+  }
+  return ground;
+}
+
+std::vector<std::int64_t> room_of(const Ground& ground, const PatternParameters& parameters) {
+  std::vector<std::int64_t> room = ground.capacity;
+  const std::int64_t tenths = ground.activation / 100 + 1;
+  for (std::int64_t& value : room) value = std::min(value, tenths * parameters.memory);
+  return room;
+}
+
+/// The timetable with the buffers asked for, or as much of them as there is room for.
+Timetable buffered(const Ground& ground, const PatternParameters& parameters, const std::vector<std::int64_t>& room) {
+  std::vector<std::int64_t> extra;
+  for (const PatternPipeline& pipeline : ground.graph.pipelines)
+    extra.push_back(ground.unit * parameters.buffer[static_cast<std::size_t>(pipeline.model)] / 100);
+  for (;;) {
+    Timetable timetable = with_buffers(ground.graph, ground.timetable, extra);
+    const bool none = std::all_of(extra.begin(), extra.end(), [](std::int64_t rounds) { return rounds == 0; });
+    if (none || excess_of(activation_of(ground.graph, in_flight_of(ground.graph, timetable)), room) == 0) return timetable;
+    for (std::int64_t& rounds : extra) rounds = rounds * 3 / 4;
+  }
+}
+
+/// The cut of a ramp: when the pattern has begun on all classes, and some time later; but at most the half of the micro-batches.
+std::int64_t cut_of(const Ground& ground, const Side& side, const PatternParameters& parameters) {
+  std::int64_t begun = std::numeric_limits<std::int64_t>::min();
+  std::int64_t half = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t index = 0; index < ground.graph.classes.size(); ++index) {
+    const std::int64_t all = ground.graph.pipelines[static_cast<std::size_t>(ground.graph.classes[index].pipeline)].microbatches;
+    begun = std::max(begun, side.at(index, 0));
+    half = std::min(half, side.at(index, side.from_end ? all - all / 2 : all / 2));
+  }
+  return std::min(half, begun + ground.unit * side.timetable->period * parameters.settle / 100);
+}
+
+/// One set of parameters tried: the schedule, and the plays that it took. Nothing where cancelled, or where the ramps do not end.
+struct Trial {
+  std::optional<CompactSchedule> schedule;
+  std::int64_t plays = 0;
+};
+
+/// Both ramps, improved in turn: each knows how late the other is on each device.
+bool improve_in_turn(const Ground& ground, const RampTask (&tasks)[2], Ramp (&ramps)[2], std::vector<std::int64_t> (&late)[2]) {
+  late[1].assign(ground.capacity.size(), 0);
+  for (int turn = 0; turn < 4; ++turn) {
+    const std::size_t side = static_cast<std::size_t>(turn % 2);
+    auto best = improve_ramp(tasks[side], late[1 - side], turn < 2 ? passes : 2, turn < 2 ? std::vector<std::int64_t>{} : ramps[side].start,
+                             ground.options.cancellation);
+    if (!best) return false;
+    ramps[side] = std::move(*best);
+    late[side] = settled_lateness(tasks[side].side, ramps[side].lateness);
+  }
+  return true;
+}
+
+std::size_t devices_used(const ClassGraph& graph) {
+  return static_cast<std::size_t>(
+      std::count_if(graph.on_device.begin(), graph.on_device.end(), [](const auto& classes) { return !classes.empty(); }));
+}
+
+Trial try_parameters(const Ground& ground, const PatternParameters& parameters) {
+  const ClassGraph& graph = ground.graph;
+  Trial trial;
+  CompactSchedule schedule;
+  const std::vector<std::int64_t> room = room_of(ground, parameters);
+  schedule.timetable = buffered(ground, parameters, room);
+  const std::vector<std::int64_t> in_flight = in_flight_of(graph, schedule.timetable);
+  std::vector<std::int64_t> last;
+  for (const PatternPipeline& pipeline : graph.pipelines) {
+    schedule.ahead.push_back(ground.unit * parameters.lead[static_cast<std::size_t>(pipeline.model)] / 100 * pipeline.per_round);
+    last.push_back(pipeline.remainder - 1 - schedule.ahead.back());
+  }
+  const Side start{&graph, &schedule.timetable, false, schedule.ahead};
+  const Side end{&graph, &schedule.timetable, true, last};
+  const RampTask tasks[2] = {make_ramp_task(start, cut_of(ground, start, parameters), in_flight, room),
+                             make_ramp_task(end, cut_of(ground, end, parameters), in_flight, room)};
+  Ramp ramps[2];
+  std::vector<std::int64_t> late[2];
+  // A play looks at all classes of the device.
+  const auto looked_at = static_cast<std::int64_t>(graph.classes.size() / (4 * devices_used(graph)) + 1);
+  trial.plays = static_cast<std::int64_t>(tasks[0].first.back() + tasks[1].first.back()) * (2 * passes + 2) * looked_at;
+  if (!improve_in_turn(ground, tasks, ramps, late)) return trial;
+  const std::vector<std::int64_t> held = activation_of(graph, in_flight);
+  schedule.makespan = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t device = 0; device < held.size(); ++device)
+    if (!graph.on_device[device].empty())
+      schedule.makespan = std::max(schedule.makespan, late[0][device] + late[1][device] + graph.rounds * schedule.timetable.period);
+  schedule.peak_activation = std::max({ramps[0].peak, ramps[1].peak, *std::max_element(held.begin(), held.end())});
+  schedule.excess = excess_of(held, ground.capacity);
+  schedule.warm_up_count = tasks[0].count;
+  schedule.drain_count = tasks[1].count;
+  schedule.warm_up = std::move(ramps[0].order);
+  schedule.drain = std::move(ramps[1].order);
+  for (auto& order : schedule.drain) std::reverse(order.begin(), order.end());
+  schedule.parameters = parameters;
+  trial.schedule = std::move(schedule);
+  return trial;
+}
+
+bool better(const CompactSchedule& a, const CompactSchedule& b, const SolveOptions& options) {
+  const auto key = [&options](const CompactSchedule& schedule) {
+    if (options.objective == Objective::memory && !options.deadline)
+      return std::tuple(schedule.excess, schedule.peak_activation, schedule.makespan, schedule.makespan);
+    return std::tuple(schedule.excess, std::max(schedule.makespan, options.deadline.value_or(base::Ticks(0)).count()),
+                      schedule.peak_activation, schedule.makespan);
+  };
+  return key(a) < key(b);
+}
+
+/// Where a search starts: no buffers; and buffers for the models whose activations are not the largest, with some lead.
+std::vector<PatternParameters> first_parameters(const ClassGraph& graph) {
+  std::size_t models = 0;
+  std::size_t heaviest = 0;
+  std::int64_t largest = -1;
+  for (const PatternPipeline& pipeline : graph.pipelines) {
+    models = std::max(models, static_cast<std::size_t>(pipeline.model) + 1);
+    if (pipeline.largest_activation <= largest) continue;
+    largest = pipeline.largest_activation;
+    heaviest = static_cast<std::size_t>(pipeline.model);
+  }
+  std::vector<PatternParameters> made;
+  const std::vector<int> none(models, 0);
+  for (const int memory : {125, 110, 200}) {
+    PatternParameters others{std::vector<int>(models, 100), std::vector<int>(models, 25), memory, 25};
+    others.buffer[heaviest] = 0;
+    others.lead[heaviest] = 0;
+    made.push_back(others);
+    made.push_back({none, none, memory, 25});
+  }
+  return made;
+}
+
+/// One step up or down in each parameter.
+std::vector<PatternParameters> neighbours(const PatternParameters& parameters, int step) {
+  std::vector<PatternParameters> made;
+  const auto add = [&](auto change) {
+    for (const int sign : {1, -1}) {
+      PatternParameters changed = parameters;
+      change(changed, sign);
+      const bool sound = changed.memory >= 100 && changed.settle >= 0 &&
+                         std::all_of(changed.buffer.begin(), changed.buffer.end(), [](int percent) { return percent >= 0; });
+      if (sound && changed != parameters) made.push_back(changed);
+    }
+  };
+  for (std::size_t model = 0; model < parameters.buffer.size(); ++model) {
+    add([&](PatternParameters& changed, int sign) { changed.buffer[model] += sign * step; });
+    if (model > 0) add([&](PatternParameters& changed, int sign) { changed.lead[model] += sign * step / 2; });
+  }
+  add([&](PatternParameters& changed, int sign) { changed.memory += sign * std::max(1, step / 4); });
+  add([&](PatternParameters& changed, int sign) { changed.settle += sign * step / 2; });
+  return made;
+}
+
+/// Tries all, keeps what is better than `best`, in their order; true if one was.
+bool try_all(const Ground& ground, const std::vector<PatternParameters>& list, std::optional<CompactSchedule>& best,
+             std::int64_t& plays_left) {
+  std::vector<Trial> trials(list.size());
+  parallel::for_each_index(static_cast<int>(list.size()), ground.options.threads, [&](int index) {
+    trials[static_cast<std::size_t>(index)] = try_parameters(ground, list[static_cast<std::size_t>(index)]);
+  });
+  bool improved = false;
+  for (Trial& trial : trials) {
+    plays_left -= trial.plays;
+    if (!trial.schedule || (best && !better(*trial.schedule, *best, ground.options))) continue;
+    best = std::move(trial.schedule);
+    improved = true;
+  }
+  return improved;
+}
+
+/// Pattern search of the parameters: the best step as long as one helps, then smaller steps.
+std::optional<CompactSchedule> tune(const Ground& ground, const std::vector<PatternParameters>& first, std::int64_t plays_left) {
+  std::optional<CompactSchedule> best;
+  try_all(ground, first, best, plays_left);
+  for (int step = 48; best && step >= 3 && plays_left > 0;)
+    if (!try_all(ground, neighbours(best->parameters, step), best, plays_left)) step /= 2;
+  return best;
+}
+
+/// The problem on every `stride`-th device, with that much fewer micro-batches; nothing if a model would have no stage left.
+std::optional<Problem> thin_out(const Problem& problem, int stride) {
+  Problem thin = problem;
+  const auto kept = [stride](base::DeviceId device) { return device.value % stride == 0; };
+  for (Model& model : thin.models) {
+    const Model whole = model;
+    model.microbatches = std::max(8, whole.microbatches / stride);
+    for (auto* values : {&model.forward, &model.backward, &model.weight_gradient, &model.step}) values->clear();
+    for (auto* values : {&model.activation, &model.weight_activation}) values->clear();
+    for (auto& replica : model.replicas) replica.clear();
+    for (std::size_t stage = 0; stage < whole.forward.size(); ++stage) {
+      if (!kept(whole.replicas[0][stage])) continue;
+      model.forward.push_back(whole.forward[stage]);
+      model.backward.push_back(whole.backward[stage]);
+      model.step.push_back(whole.step[stage]);
+      model.activation.push_back(whole.activation[stage]);
+      if (whole.split()) model.weight_gradient.push_back(whole.weight_gradient[stage]);
+      if (whole.split()) model.weight_activation.push_back(whole.weight_activation[stage]);
+      for (std::size_t replica = 0; replica < whole.replicas.size(); ++replica)
+        model.replicas[replica].push_back(whole.replicas[replica][stage]);
+    }
+    if (model.forward.empty()) return std::nullopt;
+    model.transfer_forward.resize(model.forward.size() - 1);
+    model.transfer_backward.resize(model.forward.size() - 1);
+  }
+  return thin;
+}
+
+/// The parameters that are best on a part of the devices, for a problem that is too large to try many; nothing for others.
+std::optional<PatternParameters> tune_on_part(const Problem& problem, const ClassGraph& whole, const std::vector<PatternParameters>& first,
+                                              std::int64_t plays, const SolveOptions& options) {
+  const int stride = static_cast<int>(whole.classes.size() / most_classes_tuned);
+  if (stride < 2) return std::nullopt;
+  const auto thin = thin_out(problem, stride);
+  if (!thin) return std::nullopt;
+  const auto made = make_class_graph(*thin);
+  const auto* graph = std::get_if<ClassGraph>(&made);
+  if (!graph) return std::nullopt;
+  // Fewer stages have fewer micro-batches in flight.
+  std::vector<std::int64_t> capacity = capacity_of(problem, options);
+  for (std::int64_t& value : capacity) value /= stride;
+  auto best = tune(survey(*graph, std::move(capacity), options), first, plays);
+  if (!best) return std::nullopt;
+  return std::move(best->parameters);
+}
+
+}  // namespace
+
+std::variant<PatternFound, std::string> search_pattern(const Problem& problem, const SolveOptions& options) {
+  auto made = make_class_graph(problem);
+  if (auto* why = std::get_if<std::string>(&made)) return std::move(*why);
+  PatternFound found{std::get<ClassGraph>(std::move(made)), {}};
+  std::int64_t plays = most_plays;
+  if (options.time_limit_seconds)
+    plays = std::min(plays, static_cast<std::int64_t>(std::clamp(*options.time_limit_seconds, 0.0, 1e6) * plays_per_second));
+  std::vector<PatternParameters> first = first_parameters(found.graph);
+  if (auto tuned = tune_on_part(problem, found.graph, first, plays / 2, options)) {
+    first = {*tuned};
+    plays /= 2;
+  }
+  auto best = tune(survey(found.graph, capacity_of(problem, options), options), first, plays);
+  if (!best) return "it was interrupted before the first pattern, or no ramp into its pattern ends";
+  found.schedule = std::move(*best);
+  return found;
+}
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,46 @@
+#include "fuse/search/heat.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace dovetail::fuse {
+
+Scale scale_of(const pipeline::OpGraph& graph) {
+  Scale sum;
+  double forwards = 0;
+  for (std::size_t op = 0; op < graph.size(); ++op) {
+    sum.time += static_cast<double>(graph.duration[op].count());
+    sum.memory += static_cast<double>(graph.acquire[op].count());
+    forwards += graph.labels[op].kind == pipeline::OpKind::F ? 1 : 0;
+  }
+  return {sum.time / static_cast<double>(graph.size()), std::max(1.0, sum.memory / forwards)};
+}
+
+Cooling makespan_cooling(const Scale& scale, std::size_t chain, std::size_t cooling, std::int64_t iterations) {
+  constexpr double heats[] = {0.06, 0.1, 0.06, 0.3};
+  constexpr double cold = 0.4;
+  const double heat = scale.time * heats[(chain + cooling) % std::size(heats)];
+  return {heat, heat * cold, iterations};
+}
+
+Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations) {
+  constexpr double cold = 0.004;
+  return {scale.memory * heat, scale.memory * cold, iterations};
+}
+
+double fresh_heat(std::size_t turn) {
+  constexpr double heats[] = {0.3, 0.05, 0.6, 0.12};
+  return heats[turn % std::size(heats)];
+}
+
+double reheat_heat(std::size_t turn) {
+  constexpr double heats[] = {0.05, 0.1, 0.02};
+  return heats[turn % std::size(heats)];
+}
+
+std::int64_t cap_step(const Scale& scale) {
+  constexpr double step = 0.035;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(scale.memory * step));
+}
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,31 @@
+// How hot the searches' annealing runs, in parts of the problem's own durations and activations.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fuse/annealing/cooling.h"
+#include "pipeline/op_graph.h"
+
+namespace dovetail::fuse {
+
+/// What temperatures are counted in.
+struct Scale {
+  double time = 0;    ///< mean duration of an op, in ticks
+  double memory = 0;  ///< mean activation that a forward takes, in millionths
+};
+Scale scale_of(const pipeline::OpGraph& graph);
+
+/// The cooling of the makespan number `cooling` of a chain. Chains differ in heat, and each in turn: crowded problems need little, loose
+/// ones more.
+Cooling makespan_cooling(const Scale& scale, std::size_t chain, std::size_t cooling, std::int64_t iterations);
+
+/// A cooling of the peak from `heat` (in parts of the scale's memory), and how far each step lowers the cap (millionths).
+Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations);
+std::int64_t cap_step(const Scale& scale);
+
+/// The heat of a cooling of the peak from any schedule, and of one from a schedule of low peak; for turn 0, 1, 2, ...
+double fresh_heat(std::size_t turn);
+double reheat_heat(std::size_t turn);
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,311 @@
+#include "fuse/search/search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <limits>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "fuse/constructions/constructions.h"
+#include "fuse/pattern/pattern.h"
+#include "fuse/search/heat.h"
+#include "fuse/search/peak_search.h"
+#include "fuse/search/rounds.h"
+#include "fuse/search/search_order.h"
+#include "fuse/search/squeeze.h"
+#include "fuse/search/steady_walk.h"
+#include "fuse/search/stop_request.h"
+
+namespace dovetail::fuse {
+namespace {
+
+using base::Memory;
+using base::Ticks;
+using pipeline::Lowering;
+using pipeline::Order;
+using pipeline::Problem;
+using pipeline::StoppedBy;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// [device] what may be held there without what is resident; empty where nothing is limited. For the least peak it is that peak: it is
+/// known, as one micro-batch at a time has it, and what is left to find is the least makespan at it.
+std::vector<std::int64_t> room_of(const Problem& problem, const SolveOptions& options) {
+  const bool least_peak = options.objective == Objective::memory && !options.deadline;
+  if (!least_peak && !options.memory_cap && !problem.capacity) return {};
+  const Memory most = least_peak ? peak_activation_bound(problem) : Memory::max();
+  std::vector<std::int64_t> room;
+  for (std::size_t device = 0; device < static_cast<std::size_t>(problem.devices); ++device) {
+    Memory here = most;
+    if (problem.capacity) here = std::min(here, (*problem.capacity)[device] - problem.resident[device]);
+    if (options.memory_cap) here = std::min(here, *options.memory_cap - problem.resident[device]);
+    room.push_back(here.count());
+  }
+  return room;
+}
+
+/// More than any time limit is worth, and small enough to multiply.
+constexpr double most_iterations = 1e15;
+/// Proposals for each op of the first cooling of the makespan; each that follows is twice as long.
+constexpr std::int64_t first_makespan_cooling = 1'000;
+
+class Search {
+ public:
+  Search(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const std::vector<Order>& starts,
+         std::int64_t planned)
+      : problem_(problem),
+        options_(options),
+        lowering_(lowering),
+        room_(room_of(problem, options)),
+        scale_(scale_of(lowering.graph)),
+        goal_(std::max(bounds_of(problem).makespan, options.deadline.value_or(Ticks(0))).count()),
+        round_(std::clamp<std::int64_t>(64 * static_cast<std::int64_t>(lowering.graph.size()), 1 << 19, 1 << 22)),
+        rounds_(lowering.graph, starts, options, planned) {
+    rounds_.is_better = [this](const Standing& a, const Standing& b) { return key_of(a) < key_of(b); };
+    rounds_.on_better = [this](const Standing& standing) {
+      if (options_.on_better) options_.on_better(solution_of(standing));
+    };
+  }
+
+  /// `free` are orders that need not fit, the shortest first.
+  void run(const std::vector<Order>& free) {
+    const bool least_peak = options_.objective == Objective::memory && !options_.deadline;
+    if (!room_.empty() && !least_peak && least_makespan() > goal_)
+      squeeze(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned() / 2, round_});
+    shorten_all();
+    if (!rounds_.stopped()) lower_all();
+    if (!rounds_.stopped() && lowering_.graph.size() <= most_ops_for_steadiness) steady_all();
+  }
+
+  Solution answer() const {
+    Solution solution = solution_of(rounds_.standings()[rounds_.best()]);
+    solution.lost_process = rounds_.lost();
+    return solution;
+  }
+
+ private:
+  static constexpr std::size_t most_ops_for_steadiness = 50'000;
+  static constexpr double brief_seconds = 1;  // in less, there is no time for a costly proof
+
+  std::tuple<std::int64_t, std::int64_t, std::int64_t> key_of(const Standing& standing) const {
+    if (options_.robustness_percent > 0 && steadying_) return {standing.score, standing.peak, 0};
+    return {std::max(standing.makespan, goal_), standing.peak, standing.score};
+  }
+
+  bool met() const {
+    const Standing& best = rounds_.standings()[rounds_.best()];
+    return best.makespan <= goal_ && best.peak <= peak_target_;
+  }
+
+  Solution solution_of(const Standing& standing) const {
+    auto evaluation = pipeline::evaluate(lowering_.graph, standing.order);
+    Solution solution{problem_, {}, lowering_.graph, standing.order, std::move(evaluation).value(), {}};
+    solution.solver = {"search", options_.seed, options_.chains, rounds_.planned()};
+    solution.stopped_by = met() ? StoppedBy::bound : rounds_.stopped().value_or(StoppedBy::iterations);
+    return solution;
+  }
+
+  std::int64_t ops() const { return static_cast<std::int64_t>(lowering_.graph.size()); }
+
+  std::int64_t least_makespan() const {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const Standing& standing : rounds_.standings()) least = std::min(least, standing.makespan);
+    return least;
+  }
+
+  void shorten_all() {
+    const std::int64_t share = rounds_.done() + (rounds_.planned() - rounds_.done()) / 2;
+    std::size_t cooling = 0;
+    for (std::int64_t length = first_makespan_cooling * ops();; length *= 2, ++cooling) {
+      length = std::min(length, share - rounds_.done());
+      if (rounds_.stopped() || least_makespan() <= goal_ || length <= 0) return;
+      std::vector<Cooling> coolings;
+      for (std::size_t own = 0; own < rounds_.chains().size(); ++own) {
+        coolings.push_back(makespan_cooling(scale_, static_cast<std::size_t>(rounds_.number(own)), cooling, length));
+        rounds_.chains()[own].walk.reset(rounds_.chains()[own].best);
+      }
+      for (std::int64_t done = 0; done < length && !rounds_.stopped() && least_makespan() > goal_; done += round_) {
+        const std::int64_t iterations = std::min(round_, length - done);
+        rounds_.run("makespan", iterations,
+                    [&](std::size_t own) { shorten(rounds_.chains()[own], coolings[own], iterations, goal_, room_); });
+      }
+    }
+  }
+
+  void lower_all() {
+    const std::int64_t deadline = std::max(goal_, least_makespan());
+    const Standing& best = rounds_.standings()[rounds_.best()];
+    BoundOptions proof;
+    proof.work = options_.proof_work;
+    if (options_.time_limit_seconds && *options_.time_limit_seconds < brief_seconds) proof.work = 0;
+    proof.known_peak = Memory(best.peak);
+    if (!options_.exchange) proof.cancellation = options_.cancellation;  // all processes need the same target
+    peak_target_ = peak_activation_bound(problem_, Ticks(deadline), proof).count();
+    rounds_.gather([deadline](const Standing& standing) { return standing.makespan <= deadline; }, rounds_.best());
+    const bool chosen_by_time = !options_.iterations && options_.time_limit_seconds && !options_.exchange;
+    // What was done so far must not have depended on how many iterations are planned.
+    const bool depended = !room_.empty() || least_makespan() > goal_;
+    const std::int64_t done = rounds_.done();
+    const double seconds = rounds_.seconds();
+    lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, room_, round_}, [&] {
+      if (chosen_by_time && !depended) plan_by_speed(done, seconds);
+    });
+  }
+
+  /// Plans the iterations that the time limit allows at the speed since `done` and `seconds`, if they are more: so that a run of as many
+  /// does the same.
+  void plan_by_speed(std::int64_t done, double seconds) {
+    constexpr double margin = 0.95;
+    const double speed = static_cast<double>(rounds_.done() - done) / std::max(1e-6, rounds_.seconds() - seconds);
+    const double left = std::max(0.0, margin * *options_.time_limit_seconds - rounds_.seconds()) * speed;
+    rounds_.plan(std::max(rounds_.planned(), rounds_.done() + static_cast<std::int64_t>(std::min(left, most_iterations))));
+  }
+
+  /// Of equals the steadiest; or, where steadiness is weighed, what is worth most at the makespan found and at somewhat later deadlines.
+  void steady_all() {
+    constexpr int samples = 3;  // of a chain in a round
+    const int rounds = options_.robustness_percent > 0 ? 16 : 4;
+    constexpr std::int64_t later_percent[] = {0, 1, 2, 4};
+    const std::int64_t iterations = 20 * ops();
+    const Standing best = rounds_.standings()[rounds_.best()];
+    rounds_.gather([&](const Standing& standing) { return standing.makespan == best.makespan && standing.peak == best.peak; },
+                   rounds_.best());
+    const SteadinessMeasure measure{options_.robustness_percent, 200, options_.seed};
+    rounds_.run("steadiness", 0, [&](std::size_t own) {
+      Chain& chain = rounds_.chains()[own];
+      chain.best_score = steadiness(lowering_.graph, chain.best, chain.best_makespan, measure);
+    });
+    steadying_ = true;
+    for (int round = 0; round < rounds && !rounds_.stopped(); ++round)
+      rounds_.run("steadiness", 0, [&](std::size_t own) {
+        const std::int64_t later =
+            options_.robustness_percent > 0 ? later_percent[static_cast<std::size_t>(rounds_.number(own)) % std::size(later_percent)] : 0;
+        const std::int64_t deadline = best.makespan + best.makespan / 100 * later;
+        walk_steadily(rounds_.chains()[own], lowering_.graph, deadline, best.peak, room_, measure, samples, iterations);
+      });
+  }
+
+  const Problem& problem_;
+  const SolveOptions& options_;
+  const Lowering& lowering_;
+  const std::vector<std::int64_t> room_;
+  const Scale scale_;
+  const std::int64_t goal_;   // makespans up to it are alike
+  const std::int64_t round_;  // proposals of a chain between two borders
+  Rounds rounds_;
+  std::int64_t peak_target_ = 0;
+  bool steadying_ = false;
+};
+
+/// The orders to start from, the best first. From some a walk never comes to the bound that it meets in a moment from another.
+struct Starts {
+  std::vector<Order> fitting;  // as good as any in what the objective and the capacity ask for
+  std::vector<Order> free;     // by makespan alone
+};
+
+void add_order(std::vector<Order>& orders, const Lowering& lowering, const Solution& start) {
+  Order order = search_order(lowering, start);
+  if (std::find(orders.begin(), orders.end(), order) == orders.end()) orders.push_back(std::move(order));
+}
+
+Starts starts_of(const Problem& problem, std::vector<Solution> found, const SolveOptions& options, const Lowering& lowering) {
+  DOVETAIL_ASSERT(!found.empty());
+  std::sort(found.begin(), found.end(), [&](const Solution& a, const Solution& b) { return is_better(a, b, options); });
+  const auto fits = [&](const Solution& solution) {
+    return pipeline::find_excess(problem, solution.evaluation, options.memory_cap).empty();
+  };
+  const pipeline::Evaluation best = found.front().evaluation;
+  const bool least_peak = options.objective == Objective::memory && !options.deadline;
+  Starts starts;
+  for (const Solution& solution : found) {
+    // Where nothing fits, only the first has the least excess, and no walk goes beyond that. What takes twice as long as the best is no
+    // start: one micro-batch at a time where nothing limits the memory.
+    const bool far = solution.evaluation.makespan.count() / 2 > best.makespan.count();
+    if (far || (&solution != &found.front() && !fits(solution)) ||
+        (least_peak && solution.evaluation.peak_activation > best.peak_activation))
+      continue;
+    add_order(starts.fitting, lowering, solution);
+  }
+  std::sort(found.begin(), found.end(), [](const Solution& a, const Solution& b) { return a.evaluation.makespan < b.evaluation.makespan; });
+  for (const Solution& solution : found) add_order(starts.free, lowering, solution);
+  return starts;
+}
+
+/// About ten seconds of two ordinary cores with the default chains. In loose schedules a swap moves many ops: they take longer.
+std::int64_t default_iterations(std::int64_t ops, bool loose) {
+  const std::int64_t most = loose ? 20'000'000 : 80'000'000;
+  constexpr std::int64_t ops_in_fast_memory = 2'000;
+  return std::max<std::int64_t>(1'000'000, most / std::max(ops, ops_in_fast_memory) * ops_in_fast_memory);
+}
+
+/// Iterations a chain that take somewhat less than `seconds` on this machine, from a short trial: a run that its time limit has to stop
+/// cannot be repeated by its iterations.
+std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const Starts& starts,
+                           double seconds) {
+  constexpr std::int64_t fewest = 1'024;
+  if (seconds <= 0) return fewest;
+  SolveOptions trial = options;
+  trial.chains = 1;
+  trial.threads = 1;
+  trial.time_limit_seconds.reset();
+  trial.on_progress = nullptr;
+  trial.on_better = nullptr;
+  trial.exchange = nullptr;
+  trial.proof_work = 0;
+  constexpr std::int64_t trial_iterations = 1 << 20;
+  const auto begin = std::chrono::steady_clock::now();
+  Search(problem, trial, lowering, starts.fitting, trial_iterations).run(starts.free);
+  const double spent = seconds_since(begin);
+  const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
+  const int chains_a_lane = (options.chains + lanes - 1) / lanes;
+  constexpr double margin = 0.9;
+  const double speed = static_cast<double>(trial_iterations) / spent;
+  const double iterations = margin * std::max(0.0, seconds - spent) * speed / chains_a_lane;
+  return static_cast<std::int64_t>(std::clamp(iterations, static_cast<double>(fewest), most_iterations));
+}
+
+}  // namespace
+
+Solution search_from(const Problem& problem, std::vector<Solution> starts, const SolveOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
+  const Starts orders = starts_of(problem, std::move(starts), options, lowering);
+  SolveOptions settled = options;
+  std::int64_t iterations = options.iterations.value_or(
+      default_iterations(static_cast<std::int64_t>(lowering.graph.size()), options.deadline || !room_of(problem, options).empty()));
+  if (options.time_limit_seconds) {
+    if (!options.iterations) iterations = iterations_in(problem, options, lowering, orders, *options.time_limit_seconds);
+    settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - seconds_since(begin));
+  }
+  RoundReport own;
+  own.planned = iterations;
+  const auto reports = exchange_reports(options.exchange, own);
+  if (reports.ok())
+    for (const RoundReport& report : *reports) iterations = std::min(iterations, report.planned);
+  Search search(problem, settled, lowering, orders.fitting, iterations);
+  search.run(orders.free);
+  return search.answer();
+}
+
+Answer solve_search(const Problem& problem, const SolveOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Solution> starts;
+  if (options.start) starts.push_back(*options.start);
+  SolveOptions settled = options;
+  StopRequest stop(options);
+  settled.time_limit_seconds.reset();  // a pattern that looks at the time would give a start that iterations do not repeat
+  for (const auto solve : {solve_one_at_a_time, solve_pattern, solve_list, solve_greedy, solve_fused_1f1b}) {
+    Answer answer = NotApplicable{};
+    // The first is too quick to be interrupted, and there has to be one.
+    if (!stop.completes([&] { answer = solve(problem, settled); }) && !starts.empty()) continue;
+    if (auto* solution = std::get_if<Solution>(&answer)) starts.push_back(std::move(*solution));
+  }
+  if (options.time_limit_seconds) settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - seconds_since(begin));
+  return search_from(problem, std::move(starts), settled);
+}
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,25 @@
+// Schedules within a capacity from the other side: short ones that hold too much, made to hold less.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fuse/search/rounds.h"
+
+namespace dovetail::fuse {
+
+/// What a squeeze aims at.
+struct SqueezeGoal {
+  const std::vector<std::int64_t>& room;  ///< [device] what may be held, in millionths
+  std::int64_t makespan;                  ///< no need to be shorter
+  std::uint64_t seed;
+  std::int64_t iterations;  ///< of each chain, in all
+  std::int64_t round;       ///< proposals of a chain between two borders
+};
+
+/// Walks that keep within tight capacities hardly move. So each chain also shortens a schedule of `free` without any capacity, and lowers
+/// its levels at a deadline until they fit the room: first at the least deadline, then, by bisection, at later ones that are still earlier
+/// than what the chains have. A schedule that fits and is shorter becomes its chain's best.
+void squeeze(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<pipeline::Order>& free, const SqueezeGoal& goal);
+
+}  // namespace dovetail::fuse

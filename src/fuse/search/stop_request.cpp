@@ -1,0 +1,18 @@
+#include "fuse/search/stop_request.h"
+
+#include <algorithm>
+
+#include "fuse/search/standings.h"
+
+namespace dovetail::fuse {
+
+bool StopRequest::ask() {
+  RoundReport own;
+  own.interrupted = options_.cancellation && options_.cancellation->requested();
+  const auto reports = exchange_reports(options_.exchange, own);
+  if (!reports.ok()) lost_ = reports.error();
+  asked_ = !reports.ok() || std::any_of(reports->begin(), reports->end(), [](const RoundReport& report) { return report.interrupted; });
+  return asked_;
+}
+
+}  // namespace dovetail::fuse

@@ -1,0 +1,104 @@
+#include "fuse/search/stop_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "fuse/pareto.h"
+#include "fuse/portfolio.h"
+#include "fuse/search/search.h"
+#include "parallel/cancellation.h"
+#include "pipeline/instances.h"
+#include "pipeline/schedule_file.h"
+#include "support/thread_exchange.h"
+
+namespace dovetail::fuse {
+namespace {
+
+TEST(StopRequest, OfOneProcessIsItsCancellation) {
+  parallel::Cancellation cancellation;
+  SolveOptions options;
+  EXPECT_FALSE(StopRequest(options).ask());
+  options.cancellation = &cancellation;
+  StopRequest stop(options);
+  EXPECT_FALSE(stop.is_shared());
+  EXPECT_FALSE(stop.ask());
+  cancellation.request();
+  EXPECT_FALSE(stop.asked());
+  EXPECT_TRUE(stop.ask());
+  EXPECT_TRUE(stop.asked());
+  // Nobody has got further than this process.
+  EXPECT_TRUE(stop.completes([] {}));
+}
+
+TEST(StopRequest, OfOneIsThatOfAll) {
+  std::vector<int> stops(3);
+  std::vector<int> completed(3);
+  test::run_on_ranks(3, [&](const parallel::Exchange& exchange) {
+    parallel::Cancellation cancellation;
+    SolveOptions options;
+    options.exchange = &exchange;
+    options.cancellation = &cancellation;
+    StopRequest stop(options);
+    const auto rank = static_cast<std::size_t>(exchange.rank);
+    if (stop.ask()) ++stops[rank];
+    if (stop.completes([] {})) ++completed[rank];
+    if (stop.completes([&] {
+          if (exchange.rank == 1) cancellation.request();
+        }))
+      ++completed[rank];
+    if (stop.asked()) ++stops[rank];
+    EXPECT_FALSE(stop.lost());
+  });
+  EXPECT_THAT(stops, testing::Each(1));
+  EXPECT_THAT(completed, testing::Each(1));
+}
+
+TEST(StopRequest, ALostProcessIsOne) {
+  const auto group = test::connect_threads(2, 0.05);
+  SolveOptions options;
+  options.exchange = &group[0];
+  StopRequest stop(options);
+  EXPECT_TRUE(stop.ask());
+  ASSERT_TRUE(stop.lost());
+  EXPECT_EQ(stop.lost()->failure, base::Failure::io);
+}
+
+std::string file_of(const Solution& solution) { return pipeline::schedule_to_json(to_schedule(solution, bounds_of(solution.problem))); }
+
+/// What each of three processes answers where `solve` is asked to stop in one of them alone, from the start.
+template <class Solve>
+std::vector<std::string> files_where_one_is_stopped(const Solve& solve) {
+  std::vector<std::string> files(3);
+  test::run_on_ranks(3, [&](const parallel::Exchange& exchange) {
+    parallel::Cancellation cancellation;
+    if (exchange.rank == 2) cancellation.request();
+    SolveOptions options;
+    options.chains = 2;
+    options.iterations = 1'000'000'000;
+    options.exchange = &exchange;
+    options.cancellation = &cancellation;
+    const Solution solution = solve(options);
+    EXPECT_EQ(solution.stopped_by, pipeline::StoppedBy::interrupt);
+    EXPECT_FALSE(solution.lost_process);
+    files[static_cast<std::size_t>(exchange.rank)] = file_of(solution);
+  });
+  return files;
+}
+
+TEST(StopRequest, OfOneProcessLeavesAllWithTheSameAnswer) {
+  const pipeline::Problem& problem = pipeline::find_instance("exp4")->problem;
+  const auto portfolio =
+      files_where_one_is_stopped([&](const SolveOptions& options) { return std::get<Solution>(solve_auto(problem, options)); });
+  EXPECT_THAT(portfolio, testing::Each(portfolio.front()));
+  const auto search =
+      files_where_one_is_stopped([&](const SolveOptions& options) { return std::get<Solution>(solve_search(problem, options)); });
+  EXPECT_THAT(search, testing::Each(search.front()));
+  const auto front = files_where_one_is_stopped([&](const SolveOptions& options) { return solve_pareto(problem, options).front(); });
+  EXPECT_THAT(front, testing::Each(front.front()));
+}
+
+}  // namespace
+}  // namespace dovetail::fuse
