@@ -16,11 +16,15 @@ Scale scale_of(const pipeline::OpGraph& graph) {
   return {sum.time / static_cast<double>(graph.size()), std::max(1.0, sum.memory / forwards)};
 }
 
-Cooling makespan_cooling(const Scale& scale, std::size_t chain, std::size_t cooling, std::int64_t iterations) {
-  constexpr double heats[] = {0.06, 0.1, 0.06, 0.3};
-  constexpr double cold = 0.4;
-  const double heat = scale.time * heats[(chain + cooling) % std::size(heats)];
-  return {heat, heat * cold, iterations};
+MakespanDescent makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations) {
+  struct Turn {
+    double heat;
+    bool prompt;
+  };
+  constexpr Turn turns[] = {{0.05, true}, {0.1, true}, {0.02, true}, {0.3, true}, {0.5, false}};
+  constexpr double cold = 0.003;
+  const Turn& own = turns[turn % std::size(turns)];
+  return {Cooling(scale.time * own.heat, scale.time * cold, iterations), own.prompt};
 }
 
 Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations) {

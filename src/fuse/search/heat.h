@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "fuse/annealing/cooling.h"
+#include "fuse/search/walk_phases.h"
 #include "pipeline/op_graph.h"
 
 namespace dovetail::fuse {
@@ -16,9 +17,8 @@ struct Scale {
 };
 Scale scale_of(const pipeline::OpGraph& graph);
 
-/// The cooling of the makespan number `cooling` of a chain. Chains differ in heat, and each in turn: crowded problems need little, loose
-/// ones more.
-Cooling makespan_cooling(const Scale& scale, std::size_t chain, std::size_t cooling, std::int64_t iterations);
+/// A cooling of the makespan, for turn 0, 1, 2, ...: crowded problems need little heat, loose ones more.
+MakespanDescent makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
 /// A cooling of the peak from `heat` (in parts of the scale's memory), and how far each step lowers the cap (millionths).
 Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations);

@@ -121,17 +121,17 @@ class Search {
     const std::int64_t share = rounds_.done() + (rounds_.planned() - rounds_.done()) / 2;
     std::size_t cooling = 0;
     for (std::int64_t length = first_makespan_cooling * ops();; length *= 2, ++cooling) {
-      length = std::min(length, share - rounds_.done());
+      if (share - rounds_.done() < 2 * length) length = share - rounds_.done();  // the last is the longest
       if (rounds_.stopped() || least_makespan() <= goal_ || length <= 0) return;
-      std::vector<Cooling> coolings;
+      std::vector<MakespanDescent> descents;
       for (std::size_t own = 0; own < rounds_.chains().size(); ++own) {
-        coolings.push_back(makespan_cooling(scale_, static_cast<std::size_t>(rounds_.number(own)), cooling, length));
+        descents.push_back(makespan_descent(scale_, static_cast<std::size_t>(rounds_.number(own)) + cooling, length));
         rounds_.chains()[own].walk.reset(rounds_.chains()[own].best);
       }
       for (std::int64_t done = 0; done < length && !rounds_.stopped() && least_makespan() > goal_; done += round_) {
         const std::int64_t iterations = std::min(round_, length - done);
         rounds_.run("makespan", iterations,
-                    [&](std::size_t own) { shorten(rounds_.chains()[own], coolings[own], iterations, goal_, room_); });
+                    [&](std::size_t own) { shorten(rounds_.chains()[own], descents[own], iterations, goal_, room_); });
       }
     }
   }

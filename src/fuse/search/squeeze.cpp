@@ -54,13 +54,13 @@ class Squeeze {
 
  private:
   void shorten_free(std::int64_t length) {
-    std::vector<Cooling> coolings;
+    std::vector<MakespanDescent> descents;
     for (std::size_t own = 0; own < free_.size(); ++own)
-      coolings.push_back(makespan_cooling(scale_, static_cast<std::size_t>(rounds_.number(own)), 0, length));
+      descents.push_back(makespan_descent(scale_, static_cast<std::size_t>(rounds_.number(own)), length));
     for (std::int64_t done = 0; done < length && !rounds_.stopped(); done += goal_.round) {
       const std::int64_t iterations = std::min(goal_.round, length - done);
       rounds_.run("makespan", iterations,
-                  [&](std::size_t own) { shorten(free_[own].chain, coolings[own], iterations, goal_.makespan, {}); });
+                  [&](std::size_t own) { shorten(free_[own].chain, descents[own], iterations, goal_.makespan, {}); });
     }
     for (FreeChain& free : free_) free.shortest = free.chain.best;
   }

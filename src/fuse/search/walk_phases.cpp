@@ -29,6 +29,10 @@ inline bool breaks_capacity(const SwapWalk& walk, const Proposal& proposal, std:
   return level > walk.level(proposal.first) && level > capacity[static_cast<std::size_t>(walk.device(proposal.first))];
 }
 
+inline bool is_refused(SwapWalk& walk, const Proposal& proposal, bool prompt) {
+  return prompt ? !walk.is_prompt(proposal.first, proposal.second) : walk.makes_cycle(proposal.first, proposal.second);
+}
+
 std::int64_t energy_above(const SwapWalk& walk, std::int64_t cap) {
   std::int64_t energy = 0;
   for (Node op = 0; !walk.is_none(op); ++op) energy += std::max<std::int64_t>(0, walk.level(op) - cap);
@@ -56,7 +60,7 @@ bool descend(Chain& chain, PeakDescent& descent, std::int64_t& count) {
     if (limited && breaks_capacity(walk, proposal, level, descent.capacity)) continue;
     const SwapWalk::Trial trial = walk.try_swap(proposal.first, proposal.second);
     if (trial.longest > descent.deadline) continue;
-    if (descent.prompt ? !walk.is_prompt(proposal.first, proposal.second) : walk.makes_cycle(proposal.first, proposal.second)) continue;
+    if (is_refused(walk, proposal, descent.prompt)) continue;
     walk.swap(proposal.first, proposal.second, trial);
     descent.energy += change;
     if (descent.energy == 0 && change < 0) return true;
@@ -79,9 +83,11 @@ void record(Chain& chain) {
   chain.best_peak = chain.walk.peak();
 }
 
-void shorten(Chain& chain, Cooling& cooling, std::int64_t iterations, std::int64_t target, const std::vector<std::int64_t>& capacity) {
+void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, std::int64_t target,
+             const std::vector<std::int64_t>& capacity) {
   SwapWalk& walk = chain.walk;
   const MetropolisTable& table = metropolis_table();
+  Cooling& cooling = descent.cooling;
   for (std::int64_t done = 0; done < iterations && chain.best_makespan > target; ++done) {
     if (done % Cooling::iterations_a_step == 0) cooling.temperature *= cooling.factor;
     const Proposal proposal = propose(walk, chain.random);
@@ -91,8 +97,8 @@ void shorten(Chain& chain, Cooling& cooling, std::int64_t iterations, std::int64
     const SwapWalk::Trial trial = walk.try_swap(proposal.first, proposal.second);
     const std::int64_t loss = trial.longest - walk.makespan();
     if (loss > 0 && static_cast<double>(loss) > cooling.temperature * table[proposal.bits]) continue;
-    // Swaps that leave a device waiting lead among the many bad schedules of equal makespan: the walk is far better without them.
-    if (!walk.is_prompt(proposal.first, proposal.second)) continue;
+    // Swaps that leave a device waiting lead among the many bad schedules of equal makespan: mostly the walk is better without them.
+    if (is_refused(walk, proposal, descent.prompt)) continue;
     walk.swap(proposal.first, proposal.second, trial);
     if (walk.makespan() < chain.best_makespan) record(chain);
   }

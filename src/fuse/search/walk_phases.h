@@ -27,10 +27,17 @@ Chain chain_from(const pipeline::OpGraph& graph, const pipeline::Order& order, s
 /// Takes what the walk is at now as the best so far.
 void record(Chain& chain);
 
+/// The state of a descent of the makespan; its temperature is in ticks.
+struct MakespanDescent {
+  Cooling cooling;
+  bool prompt = true;  ///< only by swaps that leave no device waiting for the op that goes first (SwapWalk::is_prompt)
+};
+
 /// Anneals the makespan by uniform random swaps of unlike neighbours: what is not longer is taken, what is longer by a chance that falls
-/// with the temperature (in ticks). No device goes beyond its `capacity` ([device], millionths) where it is not beyond it already.
-/// Does `iterations` proposals, or fewer where the makespan comes down to `target`.
-void shorten(Chain& chain, Cooling& cooling, std::int64_t iterations, std::int64_t target, const std::vector<std::int64_t>& capacity);
+/// with the temperature. No device goes beyond its `capacity` ([device], millionths) where it is not beyond it already. Does
+/// `iterations` proposals, or fewer where the makespan comes down to `target`.
+void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, std::int64_t target,
+             const std::vector<std::int64_t>& capacity);
 
 /// The state of a descent of the peak at a deadline. The energy is the sum, over the ops of each device, of what their levels exceed
 /// the cap; a swap changes one term. The cap is lowered by `step` whenever the energy is small for the temperature (in millionths).

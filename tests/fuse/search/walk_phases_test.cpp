@@ -91,8 +91,8 @@ RC_GTEST_PROP(Shorten, FindsNothingWorseAndKeepsToTheRoom, ()) {
   const bool limited = *rc::gen::noShrink(rc::gen::arbitrary<bool>());
   Chain chain = chain_from(lowering.graph, start, any_seed(), 0);
   const std::int64_t before = chain.best_makespan;
-  Cooling cooling(4, 0.5, 3'000);
-  shorten(chain, cooling, 3'000, none, limited ? room : std::vector<std::int64_t>());
+  MakespanDescent descent{Cooling(4, 0.5, 3'000), *rc::gen::arbitrary<bool>()};
+  shorten(chain, descent, 3'000, none, limited ? room : std::vector<std::int64_t>());
   RC_ASSERT(tells_the_truth(chain, lowering.graph));
   RC_ASSERT(chain.best_makespan <= before);
   RC_ASSERT(chain.best_makespan <= chain.walk.makespan());
@@ -107,10 +107,11 @@ RC_GTEST_PROP(Shorten, IsTheSameForTheSameSeedAndInParts, ()) {
   const Lowering lowering = lower_split(problem);
   const Order start = order_by(solve_one_at_a_time, problem, lowering);
   const std::uint64_t seed = any_seed();
+  const bool prompt = *rc::gen::arbitrary<bool>();
   const auto run = [&](const std::vector<std::int64_t>& parts) {
     Chain chain = chain_from(lowering.graph, start, seed, 0);
-    Cooling cooling(2, 0.2, 3 * Cooling::iterations_a_step);
-    for (const std::int64_t part : parts) shorten(chain, cooling, part * Cooling::iterations_a_step, none, {});
+    MakespanDescent descent{Cooling(2, 0.2, 3 * Cooling::iterations_a_step), prompt};
+    for (const std::int64_t part : parts) shorten(chain, descent, part * Cooling::iterations_a_step, none, {});
     return chain;
   };
   RC_ASSERT(are_same(run({3}), run({3})));
@@ -124,8 +125,8 @@ RC_GTEST_PROP(Shorten, StopsAtItsTarget, ()) {
   const std::uint64_t seed = any_seed();
   const auto run = [&](std::int64_t iterations, std::int64_t target) {
     Chain chain = chain_from(lowering.graph, start, seed, 0);
-    Cooling cooling(2, 0.2, 4'096);
-    shorten(chain, cooling, iterations, target, {});
+    MakespanDescent descent{Cooling(2, 0.2, 4'096)};
+    shorten(chain, descent, iterations, target, {});
     return chain;
   };
   const Chain fresh = chain_from(lowering.graph, start, seed, 0);
