@@ -33,7 +33,8 @@ Run run_search(const pipeline::Problem& problem, const fuse::SolveOptions& optio
 /// The best of all constructions by the options' objective.
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options);
 
-/// The annealing baseline with the time that another run took (at least one second), else with the same options.
+/// The annealing baseline in the time that another run took (at least one second), else with the same options: where it ends sooner, the
+/// best of as many seeds as there is time for.
 std::optional<Run> run_annealing_beside(const Run& other, const pipeline::Problem& problem, const fuse::SolveOptions& options);
 
 /// "708", in the unit of the run's problem; with a star where it does not fit. "-" for no run.

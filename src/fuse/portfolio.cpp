@@ -24,7 +24,7 @@ constexpr std::int64_t most_ops_to_search = 200'000;
 /// Constructions of so many ops take less than a second.
 constexpr std::int64_t most_ops_without_clock = 20'000;
 /// A second at most, and chosen without a clock: what the recorded iterations repeat.
-constexpr std::int64_t iterations_of_a_minibatch = 2'000'000;
+constexpr std::int64_t iterations_of_a_minibatch = 1'000'000;
 /// Problems of so many ops are often proven in a second; larger ones hardly ever.
 constexpr std::int64_t most_ops_to_prove = 48;
 
