@@ -23,8 +23,9 @@ using pipeline::StoppedBy;
 constexpr std::int64_t most_ops_to_search = 200'000;
 /// Constructions of so many ops take less than a second.
 constexpr std::int64_t most_ops_without_clock = 20'000;
-/// A second at most, and chosen without a clock: what the recorded iterations repeat.
-constexpr std::int64_t iterations_of_a_minibatch = 1'000'000;
+/// Of a mini-batch alone, for each of its ops and at most: a second, chosen without a clock, so that the recorded iterations repeat it.
+constexpr std::int64_t iterations_an_op = 3'000;
+constexpr std::int64_t most_iterations_alone = 1'000'000;
 /// Problems of so many ops are often proven in a second; larger ones hardly ever.
 constexpr std::int64_t most_ops_to_prove = 48;
 
@@ -81,11 +82,11 @@ class Portfolio {
     options.threads = options_.threads;
     options.memory_cap = options_.memory_cap;
     options.cancellation = options_.cancellation;
-    options.iterations = iterations_of_a_minibatch;
     options.proof_work = 0;
     std::vector<Solution> parts;
     for (int index = 0; index < count; ++index) {
       Problem part = only_minibatch(problem_, index);
+      options.iterations = std::min(most_iterations_alone, iterations_an_op * pipeline::count_ops(part));
       if (!parts.empty() && parts.back().problem == part)
         parts.push_back(parts.back());
       else if (!stop_.completes([&] { parts.push_back(Portfolio(part, options).run()); }))
