@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stopwatch.h"
 #include "fuse/annealing/annealing.h"
 #include "parallel/for_each_index.h"
 #include "pipeline/instances.h"
@@ -30,7 +31,7 @@ Row run(const pipeline::Instance& instance) {
   options.on_progress = [&](const fuse::Progress& progress) { last = progress; };
   const auto begin = std::chrono::steady_clock::now();
   const fuse::Solution solution = fuse::anneal(instance.problem, parameters, options);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = base::seconds_since(begin);
   const base::Ticks bound = instance.published->bound;
   return {solution.evaluation.makespan == bound, fmt::format("{:<8} {:>6} {:>9} {:>12} {:>12} {:>8.1f} {:>14.0f}", instance.name,
                                                              bound.count(), solution.evaluation.makespan.count(), last.iterations,

@@ -113,8 +113,7 @@ int print_tables(const std::vector<const pipeline::Instance*>& instances, const 
 int main(int argc, char** argv) {
   Options options;
   CLI::App program("The bundled general problems: the search beside constructions and the annealing baseline.");
-  program.add_option("--seconds", options.seconds, "time limit of each search (default 10)")->check(CLI::Range(0.001, 86400.0));
-  program.add_option("--threads", options.threads, "threads of each search (default 2)")->check(CLI::Range(1, 1024));
+  bench::add_search_options(program, options.seconds, options.threads);
   program.add_option("instances", options.names, "bundled instances (default: all of examples/general)");
   CLI11_PARSE(program, argc, argv);
   if (options.names.empty())

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "base/file.h"
+#include "base/stopwatch.h"
 #include "report/table.h"
 #include "tables.h"
 
@@ -50,7 +51,7 @@ Timed run_command(const std::string& command, const std::filesystem::path& folde
   const auto begin = std::chrono::steady_clock::now();
   const int status = std::system(fmt::format("{} -o '{}' >'{}' 2>&1", command, output.string(), said.string()).c_str());
   Timed timed;
-  timed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  timed.seconds = base::seconds_since(begin);
   timed.file = read_or_empty(output);
   timed.done = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !timed.file.empty();
   if (!timed.done) timed.message = first_line(read_or_empty(said));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stopwatch.h"
 #include "fuse/bounds/bounds.h"
 #include "fuse/pattern/pattern_search.h"
 #include "parallel/for_each_index.h"
@@ -18,10 +19,6 @@
 namespace {
 
 using namespace dovetail;
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 /// The models of scale64 on that many stages, in opposite directions, with that many micro-batches each.
 pipeline::Problem problem_of(int stages, int microbatches) {
@@ -49,14 +46,14 @@ bool run(int stages, int microbatches) {
   options.threads = parallel::default_thread_count();
   const auto begin = std::chrono::steady_clock::now();
   const auto found = fuse::search_pattern(problem, options);
-  const double search = seconds_since(begin);
+  const double search = base::seconds_since(begin);
   const auto* pattern = std::get_if<fuse::PatternFound>(&found);
   if (!pattern) return false;
   const auto middle = std::chrono::steady_clock::now();
   const pipeline::Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
   const auto evaluation = pipeline::evaluate(lowering.graph, fuse::expand_pattern(*pattern, problem, lowering));
   if (!evaluation.ok()) return false;
-  const double expansion = seconds_since(middle);
+  const double expansion = base::seconds_since(middle);
   const std::int64_t makespan = evaluation.value().makespan.count();
   const std::int64_t bound = fuse::bounds_of(problem).makespan.count();
   rusage usage{};

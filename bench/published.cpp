@@ -175,8 +175,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App program("The published instances: what the search reaches, beside the published results and the annealing baseline.");
   program.add_option("--seeds", options.seeds, "run seeds 1 to N (default 1)")->check(CLI::Range(1, 1024));
-  program.add_option("--seconds", options.seconds, "time limit of each search (default 60)")->check(CLI::Range(0.001, 86400.0));
-  program.add_option("--threads", options.threads, "threads of each search (default 2)")->check(CLI::Range(1, 1024));
+  bench::add_search_options(program, options.seconds, options.threads);
   program.add_option("instances", options.names, "exp0 to exp11 (default: all)");
   CLI11_PARSE(program, argc, argv);
   if (options.names.empty())

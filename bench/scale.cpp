@@ -146,8 +146,7 @@ int print_table(const std::vector<const pipeline::Instance*>& instances, const O
 int main(int argc, char** argv) {
   Options options;
   CLI::App program("Many stages and micro-batches: the search beside annealing and constructions, each in a process of its own.");
-  program.add_option("--seconds", options.seconds, "time limit of each search (default 60)")->check(CLI::Range(0.001, 86400.0));
-  program.add_option("--threads", options.threads, "threads of each search (default 2)")->check(CLI::Range(1, 1024));
+  bench::add_search_options(program, options.seconds, options.threads);
   program.add_option("instances", options.names, "bundled instances (default: scale64 scale256)");
   CLI11_PARSE(program, argc, argv);
   if (options.names.empty()) options.names = {"scale64", "scale256"};

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "fuse/solver.h"
 #include "parallel/for_each_index.h"
 #include "pipeline/validate.h"
@@ -39,7 +40,7 @@ std::optional<Run> run(std::string_view solver, const pipeline::Problem& problem
                        const std::function<void()>& when_solved) {
   const auto begin = std::chrono::steady_clock::now();
   fuse::Answer answer = fuse::find_solver(solver)->solve(problem, options);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = base::seconds_since(begin);
   when_solved();
   auto* solution = std::get_if<fuse::Solution>(&answer);
   if (solution == nullptr || solution->other_layout) return std::nullopt;
@@ -52,6 +53,12 @@ Run run_search(const pipeline::Problem& problem, const fuse::SolveOptions& optio
   Run made = run("auto", problem, options, when_solved).value();  // it applies to everything
   made.claims = fuse::to_schedule(made.solution, fuse::bounds_of(problem)).claims;
   return made;
+}
+
+void add_search_options(CLI::App& program, double& seconds, int& threads) {
+  program.add_option("--seconds", seconds, fmt::format("time limit of each search (default {:g})", seconds))
+      ->check(CLI::Range(0.001, 86400.0));
+  program.add_option("--threads", threads, fmt::format("threads of each search (default {})", threads))->check(CLI::Range(1, 1024));
 }
 
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options) {

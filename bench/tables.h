@@ -1,6 +1,7 @@
 // What the benchmarks that print tables share: runs of solvers with their times, and the lines around a table.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ std::optional<Run> run(
 
 /// Runs "auto", and says what is proven of its schedule.
 Run run_search(const pipeline::Problem& problem, const fuse::SolveOptions& options, const std::function<void()>& when_solved = [] {});
+
+/// The options that all tables have: --seconds and --threads of each search, with the defaults that the two hold.
+void add_search_options(CLI::App& program, double& seconds, int& threads);
 
 /// The best of all constructions by the options' objective.
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options);

@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "base/random.h"
+#include "base/stopwatch.h"
 #include "fuse/annealing/annealing.h"
 #include "fuse/annealing/cooling.h"
 #include "fuse/constructions/constructions.h"
@@ -51,7 +52,7 @@ Rate timed(const Work& work) {
   const double processor_begin = processor_seconds();
   work(rate);
   rate.processor_seconds = processor_seconds() - processor_begin;
-  rate.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  rate.wall_seconds = base::seconds_since(begin);
   return rate;
 }
 

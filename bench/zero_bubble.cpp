@@ -149,8 +149,7 @@ int print_table(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App program("One model with split backward: the search against the zero-bubble constructions at their peaks.");
-  program.add_option("--seconds", options.seconds, "time limit of each search (default 5)")->check(CLI::Range(0.001, 86400.0));
-  program.add_option("--threads", options.threads, "threads of each search (default 2)")->check(CLI::Range(1, 1024));
+  bench::add_search_options(program, options.seconds, options.threads);
   program.add_option("--least-devices", options.least_devices, "fewest devices (default 4)")->check(CLI::Range(2, 256));
   program.add_option("--most-devices", options.most_devices, "most devices, in steps of four (default 16)")->check(CLI::Range(2, 256));
   program.add_option("constructions", options.constructions, "zb-h1, zb-h2, zb-v (default: all)")

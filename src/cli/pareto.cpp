@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/file.h"
+#include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
@@ -269,7 +270,7 @@ Front solve_front(const NamedProblem& named, const fuse::Bounds& bounds, const f
       front.schedules.push_back(with_bounds(std::move(solution), bounds, options.memory_cap, solutions.size()));
     front.iterations_per_second = line.iterations_per_second();
   }
-  front.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  front.seconds = base::seconds_since(begin);
   return front;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "fuse/portfolio.h"
 #include "fuse/search/stop_request.h"
 #include "fuse/solver.h"
@@ -72,7 +73,7 @@ class ParetoSearch {
   /// Whether the searches took longer than all of them together may; never so where several processes would have to agree on it.
   bool is_late() const {
     if (options_.exchange || !options_.time_limit_seconds) return false;
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count() >= *options_.time_limit_seconds;
+    return base::seconds_since(begin_) >= *options_.time_limit_seconds;
   }
 
   /// What can be had by rule is on the front where nothing better is found.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/stopwatch.h"
 #include "fuse/constructions/constructions.h"
 #include "fuse/constructions/serial.h"
 #include "fuse/exact/exact.h"
@@ -142,7 +143,7 @@ class Portfolio {
   void search() {
     SolveOptions options = options_;
     options.on_better = [this](const Solution& solution) { improve(solution); };
-    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    const double spent = base::seconds_since(begin_);
     if (options.time_limit_seconds) options.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - spent);
     Solution found = search_from(problem_, std::move(starts_), options);
     // What is answered depends on the search, whoever found the best: its record lets the run be repeated.

@@ -24,8 +24,6 @@ constexpr double mark_radius = 5;
 constexpr double label_size = 12.5;
 constexpr std::size_t longest_title = 80;
 constexpr std::size_t longest_name = 32;
-constexpr std::string_view font =
-    "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans','Liberation Sans',sans-serif";
 constexpr std::string_view front_color = "#1f62a8";
 constexpr std::string_view baseline_color = "#d96c06";
 constexpr std::string_view other_color = "#6b7280";
@@ -279,7 +277,7 @@ class ParetoWriter {
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"{2}\" "
                "role=\"img\">\n<title>{3}</title>\n",
-               number(page_width), number(page_height), font, escape_xml(picture_.title)) +
+               number(page_width), number(page_height), font_family, escape_xml(picture_.title)) +
            fmt::format("<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" stroke=\"#e5e7eb\"/>\n",
                        number(page_width - 1), number(page_height - 1)) +
            std::string(body) + "</svg>\n";

@@ -18,8 +18,6 @@ constexpr double chart_top = 104;
 constexpr double axis_height = 44;
 constexpr double memory_height = 190;
 constexpr std::size_t longest_title = 96;
-constexpr std::string_view font =
-    "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans','Liberation Sans',sans-serif";
 
 std::string title_lines(const Picture& picture) {
   const timeline::Timeline& timeline = picture.timeline;
@@ -46,7 +44,7 @@ std::string page(const Picture& picture, std::string_view body, double height) {
   return fmt::format(
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"{2}\" "
              "role=\"img\">\n<title>{3}</title>\n",
-             number(page_width), number(height), font, escape_xml(picture.timeline.title)) +
+             number(page_width), number(height), font_family, escape_xml(picture.timeline.title)) +
          svg_patterns(picture) +
          fmt::format("<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" stroke=\"#e5e7eb\"/>\n",
                      number(page_width - 1), number(height - 1)) +

@@ -12,6 +12,10 @@
 
 namespace dovetail::report {
 
+/// Of all text: what the reader's system has.
+constexpr std::string_view font_family =
+    "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans','Liberation Sans',sans-serif";
+
 /// What all parts draw from.
 struct Picture {
   const timeline::Timeline& timeline;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "fuse/constructions/constructions.h"
 #include "parallel/for_each_index.h"
 
@@ -48,10 +49,6 @@ void iterate(Walk& walk, const AnnealingPass& pass, Goal goal) {
   }
   walk.temperature *= pass.cooling;
   ++walk.iterations;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 class Annealing {
@@ -111,7 +108,7 @@ class Annealing {
   }
 
   void end_round(Goal goal) {
-    const double seconds = seconds_since(begin_);
+    const double seconds = base::seconds_since(begin_);
     if (options_.on_progress) {
       std::int64_t iterations = 0;
       for (const Walk& walk : walks_) iterations += walk.iterations;
@@ -170,7 +167,7 @@ std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, 
   AnnealingParameters parameters = fitted_parameters(problem, *trial.iterations);
   const auto begin = std::chrono::steady_clock::now();
   anneal(problem, parameters, trial);
-  const double spent = seconds_since(begin);
+  const double spent = base::seconds_since(begin);
   const int chains_a_thread = (options.chains + options.threads - 1) / options.threads;
   const double speed = static_cast<double>(*trial.iterations) / spent;
   constexpr double margin = 0.8;
@@ -190,7 +187,7 @@ Answer solve_annealing(const Problem& problem, const SolveOptions& options) {
   if (!settled.iterations)
     settled.iterations =
         options.time_limit_seconds ? iterations_in(problem, options, *options.time_limit_seconds) : default_iterations(problem);
-  if (options.time_limit_seconds) settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - seconds_since(begin));
+  if (options.time_limit_seconds) settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
   return anneal(problem, fitted_parameters(problem, *settled.iterations), settled);
 }
 

@@ -73,7 +73,7 @@ pipeline::Order merge_pipelines(const Problem& problem, const Lowering& lowering
     }
     for (const std::size_t pipeline : {std::size_t{0}, std::size_t{1}})
       for (int stage = 0; stage < model.stages(); ++stage) {
-        Chain step;
+        OpChain step;
         append_step(step, lowering, PipelineId(pipeline), StageId(stage), minibatch);
         for (const OpId op : step) order.devices[lowering.graph.device[op.index()].index()].push_back(op);
       }

@@ -51,7 +51,7 @@ std::optional<std::string> why_not_interleaved(const Problem& problem) {
 
 /// The chain of one device for one mini-batch. Micro-batches go in groups as large as the ring; a group passes through a device's
 /// first stage, then its second, ...; backwards in the opposite order of stages.
-void append_interleaved(Chain& chain, const Lowering& lowering, PipelineId pipeline, int ring, int rounds, int rank, int first,
+void append_interleaved(OpChain& chain, const Lowering& lowering, PipelineId pipeline, int ring, int rounds, int rank, int first,
                         int microbatches) {
   const int total = microbatches * rounds;
   const auto ops_of = [&](int index, bool forward) {
@@ -79,9 +79,9 @@ Answer solve_interleaved_1f1b(const Problem& problem, const SolveOptions&) {
     const Model& model = problem.models[model_id.index()];
     const int ring = *ring_of(model.replicas[replica.index()]);
     const int rounds = model.stages() / ring;
-    std::vector<Chain> chains;
+    std::vector<OpChain> chains;
     for (int rank = 0; rank < ring; ++rank) {
-      Chain& chain = chains.emplace_back();
+      OpChain& chain = chains.emplace_back();
       for (int minibatch = 0; minibatch < model.minibatches; ++minibatch) {
         append_interleaved(chain, lowered, pipeline, ring, rounds, rank, minibatch * model.microbatches, model.microbatches);
         for (int round = 0; round < rounds; ++round) append_step(chain, lowered, pipeline, StageId(round * ring + rank), minibatch);

@@ -48,7 +48,7 @@ bool append_model(Order& order, const OpGraph& graph, const std::vector<std::vec
 std::optional<Order> run_models_in_turn(const pipeline::Problem& problem, const pipeline::Lowering& lowering, const ChainsOf& chains_of) {
   std::vector<Precedence> links;
   for (std::size_t pipeline = 0; pipeline < lowering.pipelines.size(); ++pipeline)
-    for (const Chain& chain : chains_of(lowering, PipelineId(pipeline)))
+    for (const OpChain& chain : chains_of(lowering, PipelineId(pipeline)))
       for (std::size_t next = 1; next < chain.size(); ++next) links.push_back({chain[next - 1], chain[next], Ticks(0)});
   const OpGraph chained = pipeline::with_predecessors(lowering.graph, links);
   const DispatchRules rules = backward_first_rules(lowering);
@@ -63,12 +63,12 @@ std::optional<Order> run_models_in_turn(const pipeline::Problem& problem, const 
   return order;
 }
 
-std::vector<Chain> chains_by_stage(const pipeline::Problem& problem, const pipeline::Lowering& lowering, PipelineId pipeline,
-                                   const AppendMinibatch& append_minibatch) {
+std::vector<OpChain> chains_by_stage(const pipeline::Problem& problem, const pipeline::Lowering& lowering, PipelineId pipeline,
+                                     const AppendMinibatch& append_minibatch) {
   const pipeline::Model& model = problem.models[lowering.pipelines[pipeline.index()].model.index()];
-  std::vector<Chain> chains;
+  std::vector<OpChain> chains;
   for (int stage = 0; stage < model.stages(); ++stage) {
-    Chain& chain = chains.emplace_back();
+    OpChain& chain = chains.emplace_back();
     for (int minibatch = 0; minibatch < model.minibatches; ++minibatch) {
       append_minibatch(chain, lowering, pipeline, StageId(stage), minibatch * model.microbatches, model.microbatches);
       append_step(chain, lowering, pipeline, StageId(stage), minibatch);
@@ -77,7 +77,7 @@ std::vector<Chain> chains_by_stage(const pipeline::Problem& problem, const pipel
   return chains;
 }
 
-void append_step(Chain& chain, const pipeline::Lowering& lowering, PipelineId pipeline, StageId stage, int minibatch) {
+void append_step(OpChain& chain, const pipeline::Lowering& lowering, PipelineId pipeline, StageId stage, int minibatch) {
   const auto& steps = lowering.steps[static_cast<std::size_t>(lowering.pipeline_stage(pipeline, stage))];
   if (!steps.empty()) chain.push_back(steps[static_cast<std::size_t>(minibatch)]);
 }

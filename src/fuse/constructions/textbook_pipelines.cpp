@@ -26,12 +26,12 @@ int stages_of(const Lowering& lowering, PipelineId pipeline) {
   return lowering.stage_begin[pipeline.index() + 1] - lowering.stage_begin[pipeline.index()];
 }
 
-void append_gpipe(Chain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first, int microbatches) {
+void append_gpipe(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first, int microbatches) {
   for (int m = 0; m < microbatches; ++m) chain.push_back(lowering.ops(pipeline, stage, MicrobatchId(first + m)).forward);
   for (int m = 0; m < microbatches; ++m) chain.push_back(lowering.ops(pipeline, stage, MicrobatchId(first + m)).backward);
 }
 
-void append_1f1b(Chain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first, int microbatches) {
+void append_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first, int microbatches) {
   const int ahead = std::min(microbatches, stages_of(lowering, pipeline) - 1 - stage.value);
   for (int m = 0; m < microbatches + ahead; ++m) {
     if (m < microbatches) chain.push_back(lowering.ops(pipeline, stage, MicrobatchId(first + m)).forward);
@@ -60,7 +60,7 @@ void append_minibatch_one_at_a_time(const Lowering& lowering, const Model& model
   }
   for (std::size_t replica = 0; replica < model.replicas.size(); ++replica)
     for (int s = 0; s < model.stages(); ++s) {
-      Chain step;
+      OpChain step;
       append_step(step, lowering, PipelineId(first.index() + replica), StageId(s), minibatch);
       for (const pipeline::OpId op : step) append(op);
     }

@@ -29,7 +29,7 @@ std::optional<std::string> why_not_split(const Problem& problem) {
 }
 
 /// One mini-batch of a stage: `ahead` forwards, then I, a weight gradient that is `lag` micro-batches behind, and F in turn.
-void append_split_1f1b(Chain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first, int microbatches, int ahead,
+void append_split_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first, int microbatches, int ahead,
                        int lag) {
   const auto ops = [&](int m) { return lowering.ops(pipeline, stage, MicrobatchId(first + m)); };
   ahead = std::min(ahead, microbatches);
@@ -53,7 +53,7 @@ Answer solve_handcrafted(std::string_view name, const Problem& problem, int fact
   auto order = run_models_in_turn(problem, lowering, [&](const Lowering& lowered, PipelineId pipeline) {
     const int stages = problem.models[lowered.pipelines[pipeline.index()].model.index()].stages();
     return chains_by_stage(problem, lowered, pipeline,
-                           [&](Chain& chain, const Lowering& graph, PipelineId owner, StageId stage, int first, int microbatches) {
+                           [&](OpChain& chain, const Lowering& graph, PipelineId owner, StageId stage, int first, int microbatches) {
                              const int ahead = factor * (stages - stage.value) - (factor - 1);
                              append_split_1f1b(chain, graph, owner, stage, first, microbatches, ahead, factor * stage.value);
                            });
@@ -171,13 +171,13 @@ class SlottedV {
   std::vector<int> held_;
 };
 
-std::vector<Chain> chains_of_v(const Problem& problem, const Lowering& lowering, PipelineId pipeline) {
+std::vector<OpChain> chains_of_v(const Problem& problem, const Lowering& lowering, PipelineId pipeline) {
   const Model& model = problem.models[lowering.pipelines[pipeline.index()].model.index()];
   const int devices = model.stages() / 2;
   const auto steps = SlottedV(devices, model.microbatches).run();
-  std::vector<Chain> chains;
+  std::vector<OpChain> chains;
   for (int device = 0; device < devices; ++device) {
-    Chain& chain = chains.emplace_back();
+    OpChain& chain = chains.emplace_back();
     for (int minibatch = 0; minibatch < model.minibatches; ++minibatch) {
       for (const auto& step : steps[static_cast<std::size_t>(device)]) {
         const MicrobatchOps& ops =

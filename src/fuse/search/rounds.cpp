@@ -89,8 +89,7 @@ void Rounds::gather(const std::function<bool(const Standing&)>& good, std::size_
 
 void Rounds::show_progress(std::string_view phase) const {
   const Standing& now = standings_[best()];
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  const double speed = static_cast<double>(done_) / std::max(seconds, 1e-9);
+  const double speed = static_cast<double>(done_) / std::max(seconds(), 1e-9);
   const double seconds_left = done_ > 0 ? static_cast<double>(planned_ - done_) / speed : 0;
   options_.on_progress({phase, base::Ticks(now.makespan), base::Memory(now.peak), done_, planned_,
                         speed * static_cast<double>(options_.chains), seconds_left});

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/stopwatch.h"
 #include "fuse/search/standings.h"
 #include "fuse/search/walk_phases.h"
 #include "fuse/solution/solution.h"
@@ -30,7 +31,7 @@ class Rounds {
   const std::vector<Standing>& standings() const { return standings_; }
   std::int64_t planned() const { return planned_; }
   void plan(std::int64_t iterations) { planned_ = iterations; }
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+  double seconds() const { return base::seconds_since(begin_); }
   std::int64_t done() const { return done_; }
 
   /// Runs `work(own)` for each chain of this process, then takes over what became better in all processes. `iterations`: what each

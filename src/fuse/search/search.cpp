@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "fuse/constructions/constructions.h"
 #include "fuse/pattern/pattern.h"
 #include "fuse/search/heat.h"
@@ -27,10 +28,6 @@ using pipeline::Lowering;
 using pipeline::Order;
 using pipeline::Problem;
 using pipeline::StoppedBy;
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 /// [device] what may be held there without what is resident; empty where nothing is limited. For the least peak it is that peak: it is
 /// known, as one micro-batch at a time has it, and what is left to find is the least makespan at it.
@@ -259,7 +256,7 @@ std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, 
   constexpr std::int64_t trial_iterations = 1 << 20;
   const auto begin = std::chrono::steady_clock::now();
   Search(problem, trial, lowering, starts.fitting, trial_iterations).run(starts.free);
-  const double spent = seconds_since(begin);
+  const double spent = base::seconds_since(begin);
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
   const int chains_a_lane = (options.chains + lanes - 1) / lanes;
   constexpr double margin = 0.9;
@@ -279,7 +276,7 @@ Solution search_from(const Problem& problem, std::vector<Solution> starts, const
       default_iterations(static_cast<std::int64_t>(lowering.graph.size()), options.deadline || !room_of(problem, options).empty()));
   if (options.time_limit_seconds) {
     if (!options.iterations) iterations = iterations_in(problem, options, lowering, orders, *options.time_limit_seconds);
-    settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - seconds_since(begin));
+    settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
   }
   RoundReport own;
   own.planned = iterations;
@@ -304,7 +301,7 @@ Answer solve_search(const Problem& problem, const SolveOptions& options) {
     if (!stop.completes([&] { answer = solve(problem, settled); }) && !starts.empty()) continue;
     if (auto* solution = std::get_if<Solution>(&answer)) starts.push_back(std::move(*solution));
   }
-  if (options.time_limit_seconds) settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - seconds_since(begin));
+  if (options.time_limit_seconds) settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
   return search_from(problem, std::move(starts), settled);
 }
 

@@ -1,0 +1,13 @@
+// Elapsed time, for limits and reports. It never enters what is computed.
+#pragma once
+
+#include <chrono>
+
+namespace dovetail::base {
+
+/// The seconds that have passed since `begin`.
+inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace dovetail::base
