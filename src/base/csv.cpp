@@ -9,13 +9,9 @@
 namespace dovetail::base {
 namespace {
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-
 class CsvParser {
  public:
-  CsvParser(std::string_view content, const std::string& path) : content_(content), path_(path) {
-    if (content_.starts_with(byte_order_mark)) content_.remove_prefix(byte_order_mark.size());
-  }
+  CsvParser(std::string_view content, const std::string& path) : content_(without_byte_order_mark(content)), path_(path) {}
 
   Result<std::vector<CsvRow>> run() && {
     DOVETAIL_CHECK(check_characters(content_, path_));

@@ -9,6 +9,7 @@
 #include "base/decimal.h"
 #include "base/document_builder.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 
 namespace dovetail::base {
 

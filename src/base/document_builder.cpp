@@ -111,12 +111,9 @@ Status check_text(std::string_view content, const std::string& path, std::string
   if (std::all_of(text.begin(), text.end(), [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; })) {
     return text_error(path, {1, 1}, fmt::format("the file is empty; accepted: {}", accepted));
   }
+  // The parsers would skip another one.
+  if (text.starts_with(byte_order_mark)) return text_error(path, {1, 1}, "a second byte order mark; accepted: one, at the start");
   return check_characters(text, path);
-}
-
-std::string_view without_byte_order_mark(std::string_view content) {
-  constexpr std::string_view mark = "\xEF\xBB\xBF";
-  return content.starts_with(mark) ? content.substr(mark.size()) : content;
 }
 
 TextPlace place_at(std::string_view content, std::size_t offset) {

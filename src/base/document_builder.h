@@ -64,12 +64,9 @@ class DocumentBuilder {
 /// The largest content that is parsed: lines and columns fit an int.
 inline constexpr std::size_t largest_content = (std::size_t{2} << 30) - 2;
 
-/// What is wrong with the characters of a file: empty, too large, control characters, not UTF-8. `accepted` names what an empty file
-/// should hold.
+/// What is wrong with the characters of a file: empty, too large, control characters, not UTF-8, two byte order marks. `accepted` names
+/// what an empty file should hold.
 Status check_text(std::string_view content, const std::string& path, std::string_view accepted);
-
-/// `content` without a byte order mark.
-std::string_view without_byte_order_mark(std::string_view content);
 
 /// Line and column of the byte at `offset`.
 TextPlace place_at(std::string_view content, std::size_t offset);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/document_builder.h"
+#include "base/utf8.h"
 
 namespace dovetail::base {
 

@@ -10,6 +10,7 @@
 
 #include "base/decimal.h"
 #include "base/document_builder.h"
+#include "base/utf8.h"
 
 namespace dovetail::base {
 

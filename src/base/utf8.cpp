@@ -48,6 +48,10 @@ std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
+std::string_view without_byte_order_mark(std::string_view content) {
+  return content.starts_with(byte_order_mark) ? content.substr(byte_order_mark.size()) : content;
+}
+
 Status check_characters(std::string_view content, const std::string& path) {
   int line = 1;
   std::size_t line_begin = 0;

@@ -12,6 +12,11 @@ namespace dovetail::base {
 /// How many bytes the UTF-8 character at the start of `text` has; 0 where there is none.
 std::size_t utf8_length(std::string_view text);
 
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+/// `content` without a byte order mark at its start.
+std::string_view without_byte_order_mark(std::string_view content);
+
 /// An Error at the first control character (but tabs and line ends), or the first byte that is not UTF-8: `content` is no text.
 Status check_characters(std::string_view content, const std::string& path);
 

@@ -188,6 +188,12 @@ TEST(Document, ToleratesAByteOrderMark) {
   EXPECT_TRUE(parse_yaml_or_json("\xEF\xBB\xBF{\"a\": 1}", "f").ok());
 }
 
+TEST(Document, RefusesASecondByteOrderMark) {
+  constexpr std::string_view twice = "\xEF\xBB\xBF\xEF\xBB\xBF{\"a\": 1}";
+  EXPECT_EQ(json_error(twice), "f:1:1: a second byte order mark; accepted: one, at the start");
+  EXPECT_EQ(yaml_error(twice), "f:1:1: a second byte order mark; accepted: one, at the start");
+}
+
 TEST(Document, BracesAreJsonOrYaml) {
   EXPECT_TRUE(parse_yaml_or_json("{a: 1}", "f.yaml").ok());
   EXPECT_THAT(to_text(parse_yaml_or_json("{a: 1}", "f.json").error()), StartsWith("f.json:1:2: not valid JSON"));
