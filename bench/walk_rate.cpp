@@ -63,19 +63,18 @@ void cool(fuse::SwapWalk& walk, const fuse::AnnealingPass& pass, std::uint64_t s
   double temperature = pass.start_temperature;
   rate.least = walk.makespan();
   while (rate.tested < pass.iterations) {
-    const auto first = static_cast<fuse::SwapWalk::Node>(random.below(walk.ops()));
-    const fuse::SwapWalk::Node second = walk.next(first);
-    if (walk.is_none(second) || walk.alike(first, second)) continue;
+    const auto first = static_cast<fuse::SwapWalk::Place>(random.below(walk.places()));
+    if (!walk.can_swap(first)) continue;
     ++rate.tested;
     temperature *= pass.cooling;
-    const fuse::SwapWalk::Trial trial = walk.try_swap(first, second);
-    if (walk.makes_cycle(first, second)) {
+    const fuse::SwapWalk::Trial trial = walk.try_swap(first);
+    if (walk.makes_cycle(first)) {
       ++rate.cycles;
       continue;
     }
     const auto loss = static_cast<double>(trial.longest - walk.makespan());
     if (loss > 0 && loss > temperature * table[random.next()]) continue;
-    walk.swap(first, second, trial);
+    walk.swap(first, trial);
     ++rate.accepted;
     rate.least = std::min(rate.least, walk.makespan());
   }

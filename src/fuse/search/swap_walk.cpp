@@ -8,310 +8,350 @@
 namespace dovetail::fuse {
 namespace {
 
-using pipeline::Arc;
 using pipeline::OpGraph;
 using pipeline::OpId;
-using pipeline::OpLabel;
 using pipeline::Order;
-using Node = SwapWalk::Node;
+using Place = SwapWalk::Place;
 
 // Larger than any time, and small enough to add to.
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max() / 4;
 
-bool are_alike(const OpLabel& a, const OpLabel& b) {
-  return a.kind == b.kind && a.model == b.model && a.replica == b.replica && a.stage == b.stage;
-}
-
-struct Edge {
-  Node before;
-  Node after;
-  std::int64_t lag;
-};
-
-/// The edges that the others do not imply where like ops keep their order: of an op's like predecessors the last one is enough, of its
-/// like successors the first. Ids grow with the micro-batch among like ops, which stand side by side among a step's neighbours.
-std::vector<Edge> needed_edges(const OpGraph& graph) {
-  std::vector<Edge> edges;
-  edges.reserve(graph.predecessor_arcs.size());
-  const auto alike = [&](OpId a, OpId b) { return are_alike(graph.labels[a.index()], graph.labels[b.index()]); };
-  const auto by_id = [](const Arc& a, const Arc& b) { return a.op < b.op; };
-  std::vector<Arc> arcs;
+/// [op] the number of its class of like ops.
+std::vector<std::int32_t> number_classes(const OpGraph& graph) {
+  std::vector<std::int32_t> numbers(graph.size());
+  std::int32_t classes = 0;
   for (std::size_t op = 0; op < graph.size(); ++op) {
-    const auto before = graph.predecessors(OpId(op));
-    arcs.assign(before.begin(), before.end());
-    std::sort(arcs.begin(), arcs.end(), by_id);
-    for (std::size_t i = 0; i < arcs.size(); ++i) {
-      if (i + 1 < arcs.size() && alike(arcs[i].op, arcs[i + 1].op)) continue;
-      edges.push_back({arcs[i].op.value, static_cast<Node>(op), arcs[i].lag.count()});
-    }
-  }
-  std::sort(edges.begin(), edges.end(),
-            [](const Edge& a, const Edge& b) { return std::pair(a.before, a.after) < std::pair(b.before, b.after); });
-  const auto implied = std::unique(edges.begin(), edges.end(), [&](const Edge& a, const Edge& b) {
-    return a.before == b.before && alike(OpId(a.after), OpId(b.after));
-  });
-  edges.erase(implied, edges.end());
-  return edges;
-}
-
-/// Gives every node at most two edges on one side: of more, two that have no lag are joined in a new node, again and again. `side`
-/// is the end of an edge that is counted, `other` the one that the new node takes.
-void join(std::vector<Edge>& edges, Node& nodes, Node Edge::* side, Node Edge::* other) {
-  std::vector<std::vector<std::size_t>> by_node(static_cast<std::size_t>(nodes));
-  for (std::size_t edge = 0; edge < edges.size(); ++edge) by_node[static_cast<std::size_t>(edges[edge].*side)].push_back(edge);
-  for (std::size_t node = 0; node < by_node.size(); ++node) {
-    std::vector<std::size_t>& own = by_node[node];
-    std::sort(own.begin(), own.end(), [&](std::size_t a, std::size_t b) { return edges[a].lag > edges[b].lag; });
-    while (own.size() > 2) {
-      const std::size_t a = own[own.size() - 1];
-      const std::size_t b = own[own.size() - 2];
-      DOVETAIL_ASSERT(edges[a].lag == 0 && edges[b].lag == 0);
-      Edge joined{};
-      joined.*side = static_cast<Node>(node);
-      joined.*other = nodes;
-      edges[a].*side = nodes;
-      edges[b].*side = nodes;
-      ++nodes;
-      edges.push_back(joined);
-      own.resize(own.size() - 2);
-      own.push_back(edges.size() - 1);
-    }
-    DOVETAIL_ASSERT(own.size() < 2 || edges[own[1]].lag == 0);
-  }
-}
-
-}  // namespace
-
-SwapWalk::SwapWalk(const OpGraph& graph, const Order& order) : ops_(static_cast<Node>(graph.size())) {
-  std::vector<Edge> edges = needed_edges(graph);
-  Node nodes = ops_;
-  join(edges, nodes, &Edge::after, &Edge::before);
-  join(edges, nodes, &Edge::before, &Edge::after);
-  source_ = nodes;
-  sink_ = nodes + 1;
-  nodes_.resize(index(nodes) + 2);
-  seen_.resize(nodes_.size());
-  queue_.resize(nodes_.size() + 3);
-  class_.resize(graph.size());
-  device_.resize(graph.size());
-  last_.resize(static_cast<std::size_t>(graph.devices));
-  lag_before_.resize(nodes_.size());
-  lag_after_.resize(nodes_.size());
-  for (NodeData& node : nodes_) {
-    node.previous = node.before[0] = node.before[1] = source_;
-    node.next = node.after[0] = node.after[1] = sink_;
-  }
-  at(sink_).head = never;
-  at(source_).tail = never;
-  std::uint32_t classes = 0;
-  for (std::size_t op = 0; op < graph.size(); ++op) {
-    nodes_[op].duration = graph.duration[op].count();
-    nodes_[op].memory = (graph.acquire[op] - graph.release[op]).count();
-    device_[op] = graph.device[op].value;
     // The ops of a micro-batch on a stage stand together; those of a class are at most three apart, with steps at the end.
     std::size_t like = op;
     for (std::size_t back = 1; back <= 3 && back <= op && like == op; ++back)
       if (are_alike(graph.labels[op - back], graph.labels[op])) like = op - back;
-    class_[op] = like == op ? classes++ : class_[like];
+    numbers[op] = like == op ? classes++ : numbers[like];
   }
-  // Edges with a lag come first: the second of each pair has none.
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.lag > b.lag; });
-  for (const Edge& edge : edges) {
-    NodeData& before = at(edge.before);
-    NodeData& after = at(edge.after);
-    has_lags_ = has_lags_ || edge.lag > 0;
-    if (edge.lag > 0) lag_before_[index(edge.after)] = lag_after_[index(edge.before)] = edge.lag;
-    (before.after[0] == sink_ ? before.after[0] : before.after[1]) = edge.after;
-    (after.before[0] == source_ ? after.before[0] : after.before[1]) = edge.before;
+  return numbers;
+}
+
+bool has_two_on_a_side(const std::vector<WalkEdge>& edges, std::int32_t WalkEdge::* side, std::size_t nodes) {
+  std::vector<bool> has_one(nodes);
+  for (const WalkEdge& edge : edges) {
+    if (has_one[static_cast<std::size_t>(edge.*side)]) return true;
+    has_one[static_cast<std::size_t>(edge.*side)] = true;
   }
+  return false;
+}
+
+/// An op behind one that ends at `now`, no longer at `before`, is to be looked at again if it starts before this: where the end grew,
+/// what it now holds back; where it fell, what it held back.
+std::int64_t reach_of(std::int64_t now, std::int64_t before) { return std::max(now, before) + (now < before ? 1 : 0); }
+
+}  // namespace
+
+SwapWalk::SwapWalk(const OpGraph& graph, const Order& order) {
+  WalkGraph walk = walk_graph(graph);
+  const auto nodes = static_cast<std::size_t>(walk.nodes);
+  edges_ = std::move(walk.edges);
+  has_more_ = (!edges_.empty() && edges_.front().lag > 0) || has_two_on_a_side(edges_, &WalkEdge::before, nodes) ||
+              has_two_on_a_side(edges_, &WalkEdge::after, nodes);
+  const std::vector<std::int32_t> classes = number_classes(graph);
+  ops_.resize(nodes);
+  for (std::size_t op = 0; op < graph.size(); ++op)
+    ops_[op] = {graph.duration[op].count(), (graph.acquire[op] - graph.release[op]).count(), classes[op]};
+  lay_out(order);
   reset(order);
 }
 
-void SwapWalk::reset(const Order& order) {
-  std::fill(last_.begin(), last_.end(), source_);
+/// Which places are whose: the sequences of the devices, then the joints, each between two free places.
+void SwapWalk::lay_out(const Order& order) {
+  Place place = 0;
+  for (const auto& device : order.devices) {
+    begin_.push_back(place + 1);
+    place += static_cast<Place>(device.size()) + 2;
+  }
+  const Place on_devices = place;
+  place_of_.resize(ops_.size());
   for (std::size_t device = 0; device < order.devices.size(); ++device) {
-    std::int64_t level = floor_.empty() ? 0 : floor_[device];
-    for (const OpId id : order.devices[device]) {
-      NodeData& node = at(id.value);
-      level += node.memory;
-      node.level = level;
-      node.previous = last_[device];
-      node.next = sink_;
-      if (last_[device] != source_) at(last_[device]).next = id.value;
-      last_[device] = id.value;
-    }
+    last_.push_back(begin_[device] + static_cast<Place>(order.devices[device].size()) - 1);
+    device_.resize(index(last_.back()) + 2, static_cast<std::int32_t>(device));
   }
-  const std::vector<Node> sorted = topological_order();
-  for (const Node node : sorted) at(node).head = std::max(head_by_graph(node), end(at(node).previous));
-  for (std::size_t position = sorted.size(); position-- > 0;) {
-    NodeData& node = at(sorted[position]);
-    node.tail = node.duration + std::max(tail_by_graph(sorted[position]), at(node.next).tail);
+  for (std::size_t node = 0; node < ops_.size(); ++node) {
+    if (!is_joint(ops_[node])) continue;
+    place_of_[node] = place + 1;
+    place += 3;
   }
-  makespan_ = 0;
-  for (const Node last : last_) makespan_ = std::max(makespan_, end(last));
+  const std::size_t places = index(place);
+  for (std::vector<std::int64_t>* times : {&end_, &tail_, &duration_, &before_.lag, &after_.lag}) times->resize(places);
+  for (std::vector<Place>* neighbours : {&before_.first, &before_.second, &after_.first, &after_.second}) neighbours->resize(places);
+  level_.assign(index(on_devices), -never);
+  memory_.resize(level_.size());
+  op_.assign(places, -1);
+  class_.assign(places, -1);
+  seen_.resize(places);
+  queue_.resize(places + 3);
+  source_ = 0;
+  sink_ = last_.front() + 1;
 }
 
-std::vector<Node> SwapWalk::topological_order() const {
-  std::vector<std::int8_t> waits(index(source_));
-  std::vector<Node> sorted;
-  sorted.reserve(waits.size());
-  for (Node node = 0; node < source_; ++node) {
-    const NodeData& data = at(node);
-    for (const Node before : {data.previous, data.before[0], data.before[1]})
-      if (before != source_) ++waits[index(node)];
-    if (waits[index(node)] == 0) sorted.push_back(node);
+/// A free place in front of a sequence ends at once, and waits for nothing; one behind it starts never, and nothing waits for it.
+void SwapWalk::set_free(Place place, bool in_front) {
+  end_[index(place)] = in_front ? 0 : never;
+  tail_[index(place)] = in_front ? never : 0;
+  duration_[index(place)] = in_front ? 1 : 0;  // it starts before anything ends
+}
+
+void SwapWalk::reset(const Order& order) {
+  for (std::size_t device = 0; device < order.devices.size(); ++device) {
+    std::int64_t level = floor_.empty() ? 0 : floor_[device];
+    Place place = begin_[device];
+    set_free(place - 1, true);
+    for (const OpId id : order.devices[device]) {
+      const Op& op = ops_[id.index()];
+      place_of_[id.index()] = place;
+      op_[index(place)] = id.value;
+      class_[index(place)] = op.class_number;
+      duration_[index(place)] = op.duration;
+      memory_[index(place)] = op.memory;
+      level += op.memory;
+      level_[index(place)] = level;
+      ++place;
+    }
+    set_free(place, false);
+  }
+  for (std::size_t node = 0; node < ops_.size(); ++node) {
+    if (!is_joint(ops_[node])) continue;
+    op_[index(place_of_[node])] = static_cast<std::int32_t>(node);
+    set_free(place_of_[node] - 1, true);
+    set_free(place_of_[node] + 1, false);
+  }
+  link();
+  const std::vector<Place> sorted = topological_order();
+  for (const Place place : sorted) end_[index(place)] = std::max(ready(place), end(place - 1)) + duration(place);
+  for (std::size_t position = sorted.size(); position-- > 0;) {
+    const Place place = sorted[position];
+    tail_[index(place)] = std::max(rest(place), tail(place + 1)) + duration(place);
+  }
+  find_makespan();
+}
+
+/// The neighbours of every place in the graph.
+void SwapWalk::link() {
+  for (std::vector<Place>* neighbours : {&before_.first, &before_.second}) std::fill(neighbours->begin(), neighbours->end(), source_);
+  for (std::vector<Place>* neighbours : {&after_.first, &after_.second}) std::fill(neighbours->begin(), neighbours->end(), sink_);
+  for (std::vector<std::int64_t>* lags : {&before_.lag, &after_.lag}) std::fill(lags->begin(), lags->end(), 0);
+  const auto add = [](Neighbours& neighbours, Place of, Place place, Place none, std::int64_t lag) {
+    const bool is_first = neighbours.first[index(of)] == none;
+    (is_first ? neighbours.first : neighbours.second)[index(of)] = place;
+    if (is_first) neighbours.lag[index(of)] = lag;
+  };
+  for (const WalkEdge& edge : edges_) {
+    const Place before = place_of_[static_cast<std::size_t>(edge.before)];
+    const Place after = place_of_[static_cast<std::size_t>(edge.after)];
+    add(after_, before, after, sink_, edge.lag);
+    add(before_, after, before, source_, edge.lag);
+  }
+}
+
+std::vector<Place> SwapWalk::topological_order() const {
+  std::vector<std::int8_t> waits(end_.size());
+  std::vector<Place> sorted;
+  sorted.reserve(ops_.size());
+  for (const Place place : place_of_) {
+    for (const Place before : {place - 1, before_.first[index(place)], before_.second[index(place)]})
+      if (!is_free(before)) ++waits[index(place)];
+    if (waits[index(place)] == 0) sorted.push_back(place);
   }
   for (std::size_t done = 0; done < sorted.size(); ++done) {
-    const NodeData& data = at(sorted[done]);
-    for (const Node after : {data.next, data.after[0], data.after[1]})
-      if (after != sink_ && --waits[index(after)] == 0) sorted.push_back(after);
+    const Place place = sorted[done];
+    for (const Place after : {place + 1, after_.first[index(place)], after_.second[index(place)]})
+      if (!is_free(after) && --waits[index(after)] == 0) sorted.push_back(after);
   }
-  DOVETAIL_ASSERT(sorted.size() == waits.size());
+  DOVETAIL_ASSERT(sorted.size() == ops_.size());
   return sorted;
 }
 
-std::int64_t SwapWalk::peak() const {
-  std::int64_t peak = 0;
-  for (Node op = 0; op < ops_; ++op) peak = std::max(peak, at(op).level);
-  return peak;
-}
+std::int64_t SwapWalk::peak() const { return std::max<std::int64_t>(0, *std::max_element(level_.begin(), level_.end())); }
 
-void SwapWalk::swap(Node first, Node second, const Trial& trial) {
-  NodeData& a = at(first);
-  NodeData& b = at(second);
-  const Node previous = a.previous;
-  const Node next = b.next;
-  b.level = a.level - a.memory + b.memory;
-  a.level = b.level + a.memory;
-  b.previous = previous;
-  b.next = first;
-  a.previous = second;
-  a.next = next;
-  if (previous != source_) at(previous).next = second;
-  if (next != sink_)
-    at(next).previous = first;
-  else
-    last_[index(device_[index(first)])] = first;
-
-  last_moved_ = next == sink_;
-  const std::int64_t old_head_first = std::exchange(a.head, trial.head_first);
-  const std::int64_t old_head_second = std::exchange(b.head, trial.head_second);
-  push_after(second, old_head_second, false);
-  push_after(first, old_head_first, false);
-  make_room();
-  push_if(next, next != sink_);
-  update_heads();
-
-  const std::int64_t old_tail_first = std::exchange(a.tail, trial.tail_first);
-  const std::int64_t old_tail_second = std::exchange(b.tail, trial.tail_second);
-  push_before(first, old_tail_first, false);
-  push_before(second, old_tail_second, false);
-  make_room();
-  push_if(previous, previous != source_);
-  update_tails();
-
-  if (!last_moved_) return;
+void SwapWalk::find_makespan() {
   makespan_ = 0;
-  for (const Node last : last_) makespan_ = std::max(makespan_, end(last));
+  for (const Place last : last_) makespan_ = std::max(makespan_, end(last));
 }
 
-/// Queues the successors whose heads the changed head of `node` may change: where it grew, those that it now holds back; where it
-/// fell, those that it held back.
-void SwapWalk::push_after(Node node, std::int64_t old_head, bool with_next) {
-  const NodeData& data = at(node);
-  const std::int64_t new_end = data.head + data.duration;
-  const std::int64_t old_end = old_head + data.duration;
-  if (new_end == old_end) return;
-  make_room();
-  const bool grew = new_end > old_end;
-  const auto push = [&](Node after, std::int64_t lag) {
-    const std::int64_t head = at(after).head;
-    const bool is_held_back = new_end + lag > head;
-    const bool was_held_back = old_end + lag == head;
-    push_if(after, grew ? is_held_back : was_held_back);
-  };
-  push(data.after[0], lag_after(node));
-  push(data.after[1], 0);
-  if (!with_next) return;
-  push(data.next, 0);
-  last_moved_ = last_moved_ || data.next == sink_;
+void SwapWalk::swap(Place first, const Trial& trial) {
+  if (has_more_)
+    update<true>(first, trial);
+  else
+    update<false>(first, trial);
 }
 
-void SwapWalk::update_heads() {
-  for (std::size_t position = 0; position < queued_; ++position) {
-    const Node node = queue_[position];
-    NodeData& data = at(node);
-    const std::int64_t head = std::max(head_by_graph(node), end(data.previous));
-    if (head == data.head) continue;
-    push_after(node, std::exchange(data.head, head), true);
+/// Longest paths are the same before and behind an op but for the direction. Ends run forward: times are ends, `waits` the neighbours
+/// before an op, `holds` those behind it. Tails run backward. The pointers are copies: nothing that the loops write can change them.
+template <int step, bool more>
+struct SwapWalk::Front {
+  std::int64_t* times;
+  const std::int64_t* duration;
+  const Place* waits_first;
+  const Place* waits_second;
+  const std::int64_t* waits_lag;
+  const Place* holds_first;
+  const Place* holds_second;
+  const std::int64_t* holds_lag;
+  std::vector<Place>& room;
+  Place* queue;
+  std::size_t queued = 0;
+
+  Front(SwapWalk& walk, std::vector<std::int64_t>& of, const Neighbours& waits, const Neighbours& holds)
+      : times(of.data()),
+        duration(walk.duration_.data()),
+        waits_first(waits.first.data()),
+        waits_second(waits.second.data()),
+        waits_lag(waits.lag.data()),
+        holds_first(holds.first.data()),
+        holds_second(holds.second.data()),
+        holds_lag(holds.lag.data()),
+        room(walk.queue_),
+        queue(room.data()) {}
+
+  std::int64_t begin(Place place) const { return times[place] - duration[place]; }
+  /// Whether a place is queued is as good as random: a branch on it would cost more than all the rest.
+  void push_if(Place place, bool wanted) {
+    queue[queued] = place;
+    queued += wanted ? 1 : 0;
   }
-  queued_ = 0;
-}
-
-/// The same for predecessors and tails.
-void SwapWalk::push_before(Node node, std::int64_t old_tail, bool with_previous) {
-  const NodeData& data = at(node);
-  if (data.tail == old_tail) return;
-  make_room();
-  const std::int64_t new_tail = data.tail;
-  const bool grew = new_tail > old_tail;
-  const auto push = [&](Node before, std::int64_t lag) {
-    const std::int64_t behind = at(before).tail - at(before).duration;
-    const bool holds_back = new_tail + lag > behind;
-    const bool held_back = old_tail + lag == behind;
-    push_if(before, grew ? holds_back : held_back);
-  };
-  push(data.before[0], lag_before(node));
-  push(data.before[1], 0);
-  if (with_previous) push(data.previous, 0);
-}
-
-void SwapWalk::update_tails() {
-  for (std::size_t position = 0; position < queued_; ++position) {
-    const Node node = queue_[position];
-    NodeData& data = at(node);
-    const std::int64_t tail = data.duration + std::max(tail_by_graph(node), at(data.next).tail);
-    if (tail == data.tail) continue;
-    push_before(node, std::exchange(data.tail, tail), true);
+  void make_room() {
+    if (queued + 3 <= room.size()) return;
+    room.resize(2 * room.size());
+    queue = room.data();
   }
-  queued_ = 0;
+  /// Queues what the op at `place` holds back in the graph now and did not, or did and no longer does.
+  void push_held(Place place, std::int64_t reach) {
+    make_room();
+    push_if(holds_first[place], reach + (more ? holds_lag[place] : 0) > begin(holds_first[place]));
+    if constexpr (more) push_if(holds_second[place], reach > begin(holds_second[place]));
+  }
+  /// From each queued place on, along its device, until nothing changes any more. Whether a device's last op changed.
+  bool run() {
+    bool reached_the_last = false;
+    for (std::size_t position = 0; position < queued; ++position) {
+      Place place = queue[position];
+      std::int64_t now = times[place - step];
+      std::int64_t old = times[place];
+      for (;;) {
+        now = std::max(now, times[waits_first[place]] + (more ? waits_lag[place] : 0));
+        if constexpr (more) now = std::max(now, times[waits_second[place]]);
+        now += duration[place];
+        if (now == old) break;
+        times[place] = now;
+        const std::int64_t reach = reach_of(now, old);
+        push_held(place, reach);
+        place += step;
+        old = times[place];
+        if (reach > old - duration[place]) continue;
+        reached_the_last = reached_the_last || old == never;
+        break;
+      }
+    }
+    return reached_the_last;
+  }
+};
+
+template <bool more>
+void SwapWalk::update(Place first, const Trial& trial) {
+  const Place second = first + 1;
+  const std::int64_t old_end[2] = {end(first), end(second)};
+  const std::int64_t old_tail[2] = {tail(first), tail(second)};
+  level_[index(first)] = level_between(first);
+  exchange(first);
+  end_[index(first)] = trial.end_second;
+  end_[index(second)] = trial.end_first;
+  tail_[index(first)] = trial.tail_second;
+  tail_[index(second)] = trial.tail_first;
+
+  Front<1, more> ends(*this, end_, before_, after_);
+  ends.push_held(first, reach_of(trial.end_second, old_end[1]));
+  ends.push_held(second, reach_of(trial.end_first, old_end[0]));
+  ends.push_if(second + 1, reach_of(trial.end_first, old_end[1]) > head(second + 1));
+  const bool last_moved = ends.run() || is_free(second + 1);
+
+  Front<-1, more> tails(*this, tail_, after_, before_);
+  tails.push_held(second, reach_of(trial.tail_first, old_tail[0]));
+  tails.push_held(first, reach_of(trial.tail_second, old_tail[1]));
+  tails.push_if(first - 1, reach_of(trial.tail_second, old_tail[0]) > tail(first - 1) - duration(first - 1));
+  tails.run();
+
+  if (last_moved) find_makespan();
 }
 
-bool SwapWalk::leads_to_predecessor(Node first, Node second) {
+/// The ops at `first` and behind it change places; their times and levels are set by the caller.
+void SwapWalk::exchange(Place first) {
+  const std::size_t a = index(first);
+  redirect(first);
+  const auto swap_in = [a](auto& values) { std::swap(values[a], values[a + 1]); };
+  swap_in(op_);
+  swap_in(class_);
+  swap_in(duration_);
+  swap_in(memory_);
+  swap_in(before_.first);
+  swap_in(after_.first);
+  if (!has_more_) return;
+  for (Neighbours* neighbours : {&before_, &after_}) {
+    swap_in(neighbours->second);
+    swap_in(neighbours->lag);
+  }
+}
+
+/// What the neighbours in the graph know of the places of the two. The two may share a neighbour; source_ and sink_ may hold anything.
+void SwapWalk::redirect(Place first) {
+  const std::size_t a = index(first);
+  const std::size_t b = a + 1;
+  if (!has_more_) {
+    after_.first[index(before_.first[a])] = first + 1;
+    after_.first[index(before_.first[b])] = first;
+    before_.first[index(after_.first[a])] = first + 1;
+    before_.first[index(after_.first[b])] = first;
+    return;
+  }
+  const auto replace = [](Neighbours& there, Place of, Place old_place, Place new_place) {
+    for (std::vector<Place>* places : {&there.first, &there.second})
+      if ((*places)[index(of)] == old_place) (*places)[index(of)] = new_place;
+  };
+  constexpr Place moving = -1;
+  for (auto [here, there] : {std::pair(&before_, &after_), std::pair(&after_, &before_)}) {
+    for (const Place of : {here->first[a], here->second[a]}) replace(*there, of, first, moving);
+    for (const Place of : {here->first[b], here->second[b]}) replace(*there, of, first + 1, first);
+    for (const Place of : {here->first[a], here->second[a]}) replace(*there, of, moving, first + 1);
+  }
+}
+
+bool SwapWalk::leads_to_second(Place first) {
   if (++search_ == 0) {  // the numbers of searches begin again
     std::fill(seen_.begin(), seen_.end(), 0);
     search_ = 1;
   }
-  const Node targets[2] = {at(second).before[0], at(second).before[1]};
-  const std::int64_t latest = std::max(targets[0] < source_ ? at(targets[0]).head : 0, targets[1] < source_ ? at(targets[1]).head : 0);
-  bool found = false;
-  const auto visit = [&](Node node) {
-    if (node == sink_ || node == second || at(node).head > latest || seen_[index(node)] == search_) return;
-    seen_[index(node)] = search_;
-    found = found || node == targets[0] || node == targets[1];
-    make_room();
-    push_if(node, true);
+  const Place second = first + 1;
+  const Place targets[2] = {before_.first[index(second)], before_.second[index(second)]};
+  bool found = targets[0] == first || targets[1] == first;
+  const std::int64_t latest = std::max(head(targets[0]), head(targets[1]));
+  const auto visit = [&](Place place) {
+    if (place == second || head(place) > latest || seen_[index(place)] == search_) return;
+    seen_[index(place)] = search_;
+    found = found || place == targets[0] || place == targets[1];
+    met_.push_back(place);
   };
-  visit(at(first).after[0]);
-  visit(at(first).after[1]);
-  for (std::size_t position = 0; position < queued_ && !found; ++position) {
-    const NodeData& data = at(queue_[position]);
-    visit(data.after[0]);
-    visit(data.after[1]);
-    visit(data.next);
+  met_.clear();
+  visit(after_.first[index(first)]);
+  visit(after_.second[index(first)]);
+  for (std::size_t position = 0; position < met_.size() && !found; ++position) {
+    const Place place = met_[position];
+    visit(after_.first[index(place)]);
+    visit(after_.second[index(place)]);
+    visit(place + 1);
   }
-  queued_ = 0;
   return found;
 }
 
 Order SwapWalk::order() const {
   Order order;
   order.devices.resize(last_.size());
-  for (std::size_t device = 0; device < last_.size(); ++device) {
-    std::vector<OpId>& sequence = order.devices[device];
-    for (Node node = last_[device]; node != source_; node = at(node).previous) sequence.push_back(OpId(node));
-    std::reverse(sequence.begin(), sequence.end());
-  }
+  for (std::size_t device = 0; device < last_.size(); ++device)
+    for (Place place = begin_[device]; place <= last_[device]; ++place) order.devices[device].push_back(OpId(op(place)));
   return order;
 }
 

@@ -1,8 +1,8 @@
 // A schedule that changes by swaps of neighbours on a device: the disjunctive graph with the longest path before and behind every op.
 //
 // Swapping two neighbours of a device changes only the paths through them, so whether the new makespan stays within a limit is known
-// from the heads and tails of their neighbours, in constant time; only a swap that is made costs an update, of the few ops whose paths
-// it changes. Memory depends on the order alone: a swap changes the level between the two, and nothing else. Source: neighbourhoods
+// from the heads and tails of their neighbours, in constant time; only a swap that is made costs an update, of the ops whose paths it
+// changes. Memory depends on the order alone: a swap changes the level between the two, and nothing else. Source: neighbourhoods
 // for job shops (van Laarhoven, Aarts, Lenstra 1992; Taillard 1994), with memory as a level of each prefix.
 #pragma once
 
@@ -12,22 +12,24 @@
 #include <utility>
 #include <vector>
 
+#include "fuse/search/walk_graph.h"
 #include "pipeline/op_graph.h"
 #include "pipeline/schedule.h"
 
 namespace dovetail::fuse {
 
 /// The candidate of a walk. Times are ticks, levels millionths: plain numbers, because this is the innermost loop of the searches.
-/// An op is its OpId's number. Like ops never change places: micro-batches are alike, so that no better orders exist.
+/// Like ops never change places: micro-batches are alike, so that no better orders exist.
 class SwapWalk {
  public:
-  /// An op, or a joint: what has more than two predecessors or successors has some by way of joints, which last no time, on no device.
-  using Node = std::int32_t;
+  /// Where an op stands. The sequence of a device is a run of places, a free one before and behind it: the op behind the one at
+  /// `place` stands at place + 1. What follows an op in time so follows it in memory, which is what an update needs to be fast.
+  using Place = std::int32_t;
 
   /// What a swap would give, if it makes no cycle: the times of the two after it, and the longest path through either of them.
   struct Trial {
-    std::int64_t head_first;
-    std::int64_t head_second;
+    std::int64_t end_first;
+    std::int64_t end_second;
     std::int64_t tail_first;
     std::int64_t tail_second;
     std::int64_t longest;
@@ -36,58 +38,57 @@ class SwapWalk {
   /// Starts from `order`. REQUIRES: it is feasible, has no barriers, and like ops stand in the order of their micro-batches.
   SwapWalk(const pipeline::OpGraph& graph, const pipeline::Order& order);
 
-  /// How many ops there are; the op after an op on its device is next(op), or none.
-  std::uint32_t ops() const { return static_cast<std::uint32_t>(ops_); }
-  Node next(Node op) const { return at(op).next; }
-  bool is_none(Node node) const { return node >= ops_; }
-  int device(Node op) const { return device_[index(op)]; }
+  /// All ops stand at places below this; the first place of a swap is to be drawn from these.
+  std::uint32_t places() const { return static_cast<std::uint32_t>(level_.size() - 1); }
   int devices() const { return static_cast<int>(last_.size()); }
-  /// Whether two ops are of one (pipeline, stage, kind): a swap would change nothing.
-  bool alike(Node a, Node b) const { return class_[index(a)] == class_[index(b)]; }
+  int device(Place place) const { return device_[index(place)]; }
+  /// The number of the op at `place`, or -1 where none stands.
+  std::int32_t op(Place place) const { return op_[index(place)]; }
+  /// Whether two ops that are not of one (pipeline, stage, kind) stand at `first` and behind it: a swap that changes something.
+  bool can_swap(Place first) const {
+    const std::int32_t a = class_[index(first)];
+    const std::int32_t b = class_[index(first) + 1];
+    return a != b && (a | b) >= 0;
+  }
 
-  /// What is held on the op's device after its start (F) or end (others).
-  std::int64_t level(Node op) const { return at(op).level; }
-  /// What level(first) becomes, as level(second), when `first` and its next change places. No other level changes.
-  std::int64_t level_between(Node first, Node second) const { return at(first).level - at(first).memory + at(second).memory; }
-  /// The largest level of any op.
+  /// What is held on the device after the start (F) or end (others) of the op at `place`; where none stands, less than of any op.
+  std::int64_t level(Place place) const { return level_[index(place)]; }
+  /// What level(first) becomes when the ops at `first` and behind it change places. No other place's level changes.
+  std::int64_t level_between(Place first) const { return level(first) - memory_[index(first)] + memory_[index(first) + 1]; }
+  /// The largest level.
   std::int64_t peak() const;
   std::int64_t makespan() const { return makespan_; }
-  std::int64_t head(Node op) const { return at(op).head; }
-  /// Longest path from the start of `op` to the end of everything: its own duration is counted.
-  std::int64_t tail(Node op) const { return at(op).tail; }
+  std::int64_t head(Place place) const { return end(place) - duration(place); }
+  /// Longest path from the start of the op at `place` to the end of everything: its own duration is counted.
+  std::int64_t tail(Place place) const { return tail_[index(place)]; }
+  std::int64_t duration(Place place) const { return duration_[index(place)]; }
 
-  /// The swap of `first` with its next, `second`, tried. If trial.longest > makespan(), it is the makespan after the swap exactly; else
-  /// the makespan does not grow.
-  Trial try_swap(Node first, Node second) const {
-    const NodeData& a = at(first);
-    const NodeData& b = at(second);
+  /// The swap of the ops at `first` and behind it, tried. If trial.longest > makespan(), it is the makespan after the swap exactly;
+  /// else the makespan does not grow. REQUIRES: can_swap(first).
+  Trial try_swap(Place first) const {
+    const Place second = first + 1;
     Trial trial;
-    trial.head_second = std::max(head_by_graph(second), end(a.previous));
-    trial.head_first = std::max(head_by_graph(first), trial.head_second + b.duration);
-    trial.tail_first = a.duration + std::max(tail_by_graph(first), at(b.next).tail);
-    trial.tail_second = b.duration + std::max(tail_by_graph(second), trial.tail_first);
-    trial.longest = std::max(trial.head_first + trial.tail_first, trial.head_second + trial.tail_second);
+    trial.end_second = std::max(ready(second), end(first - 1)) + duration(second);
+    trial.end_first = std::max(ready(first), trial.end_second) + duration(first);
+    trial.tail_first = std::max(rest(first), tail(second + 1)) + duration(first);
+    trial.tail_second = std::max(rest(second), trial.tail_first) + duration(second);
+    trial.longest = std::max(trial.end_first - duration(first) + trial.tail_first, trial.end_second - duration(second) + trial.tail_second);
     return trial;
   }
 
-  /// Whether both predecessors of `second` in the graph start before `first` ends. Then the swap makes no cycle, and delays `first` by
-  /// not much more than the duration of `second`.
-  bool is_prompt(Node first, Node second) const {
-    const NodeData& b = at(second);
-    if (b.before[0] == first || b.before[1] == first) return false;
-    // Whatever `first` leads to starts after its end.
-    const std::int64_t end_first = end(first);
-    return (b.before[0] >= source_ || at(b.before[0]).head < end_first) && (b.before[1] >= source_ || at(b.before[1]).head < end_first);
+  /// Whether all that the second op waits for in the graph starts before the first ends. Then the swap makes no cycle, and delays the
+  /// first by not much more than the duration of the second.
+  bool is_prompt(Place first) const {
+    const std::size_t second = index(first) + 1;
+    // Whatever the first leads to starts after its end.
+    const auto starts_before = [&](Place place) { return place != first && head(place) < end(first); };
+    return starts_before(before_.first[second]) && (!has_more_ || starts_before(before_.second[second]));
   }
-  /// Whether the swap would make an op wait for itself: a path leads from `first` to `second` beside the one on the device.
-  bool makes_cycle(Node first, Node second) {
-    const NodeData& b = at(second);
-    if (b.before[0] == first || b.before[1] == first) return true;
-    return !is_prompt(first, second) && leads_to_predecessor(first, second);
-  }
+  /// Whether the swap would make an op wait for itself: a path leads from the first to the second beside the one on the device.
+  bool makes_cycle(Place first) { return !is_prompt(first) && leads_to_second(first); }
 
-  /// Makes the swap that was tried. REQUIRES: `trial` is try_swap(first, second), and it makes no cycle.
-  void swap(Node first, Node second, const Trial& trial);
+  /// Makes the swap that was tried. REQUIRES: `trial` is try_swap(first), and it makes no cycle.
+  void swap(Place first, const Trial& trial);
 
   /// The order as it is now.
   pipeline::Order order() const;
@@ -97,66 +98,74 @@ class SwapWalk {
   void reset(const pipeline::Order& order);
 
  private:
-  /// One cache line.
-  struct alignas(64) NodeData {
-    std::int64_t head = 0;
-    std::int64_t tail = 0;
+  /// What an op is, wherever it stands. Joints (walk_graph.h) are ops of no class, each in a sequence of its own.
+  struct Op {
     std::int64_t duration = 0;
-    std::int64_t level = 0;
     std::int64_t memory = 0;  // level after it less level before it
-    Node previous = 0;        // on the device
-    Node next = 0;
-    Node before[2] = {0, 0};  // in the graph; only the first may have a lag
-    Node after[2] = {0, 0};
+    std::int32_t class_number = -1;
+  };
+  /// [place] the places of at most two neighbours in the graph, on one side. Without a neighbour it is source_ or sink_, without a
+  /// second one as well. `second` and `lag`, which the edge to the first may have, are only used where has_more_.
+  struct Neighbours {
+    std::vector<Place> first;
+    std::vector<Place> second;
+    std::vector<std::int64_t> lag;
   };
 
-  static std::size_t index(Node node) { return static_cast<std::size_t>(node); }
-  const NodeData& at(Node node) const { return nodes_[index(node)]; }
-  NodeData& at(Node node) { return nodes_[index(node)]; }
-  std::int64_t end(Node node) const { return at(node).head + at(node).duration; }
-  std::int64_t lag_before(Node node) const { return has_lags_ ? lag_before_[index(node)] : 0; }
-  std::int64_t lag_after(Node node) const { return has_lags_ ? lag_after_[index(node)] : 0; }
-  std::int64_t head_by_graph(Node node) const {
-    const NodeData& data = at(node);
-    return std::max(end(data.before[0]) + lag_before(node), end(data.before[1]));
+  static std::size_t index(Place place) { return static_cast<std::size_t>(place); }
+  std::int64_t end(Place place) const { return end_[index(place)]; }
+  static bool is_joint(const Op& op) { return op.class_number < 0; }
+  bool is_free(Place place) const { return op_[index(place)] < 0; }
+  /// When what the op at `place` waits for in the graph is done.
+  std::int64_t ready(Place place) const {
+    const std::int64_t first = end(before_.first[index(place)]);
+    return has_more_ ? std::max(first + before_.lag[index(place)], end(before_.second[index(place)])) : first;
   }
-  std::int64_t tail_by_graph(Node node) const {
-    const NodeData& data = at(node);
-    return std::max(at(data.after[0]).tail + lag_after(node), at(data.after[1]).tail);
+  /// The longest path behind its end, by the graph.
+  std::int64_t rest(Place place) const {
+    const std::int64_t first = tail(after_.first[index(place)]);
+    return has_more_ ? std::max(first + after_.lag[index(place)], tail(after_.second[index(place)])) : first;
   }
 
-  void push_after(Node node, std::int64_t old_head, bool with_next);
-  void push_before(Node node, std::int64_t old_tail, bool with_previous);
-  /// Whether a node is queued is as good as random: a branch on it would cost more than all the rest. REQUIRES: make_room().
-  void push_if(Node node, bool wanted) {
-    queue_[queued_] = node;
-    queued_ += wanted ? 1 : 0;
-  }
-  /// For three nodes.
-  void make_room() {
-    if (queued_ + 3 > queue_.size()) queue_.resize(2 * queue_.size());
-  }
-  void update_heads();
-  void update_tails();
-  bool leads_to_predecessor(Node first, Node second);
-  std::vector<Node> topological_order() const;
+  void lay_out(const pipeline::Order& order);
+  void link();
+  void set_free(Place place, bool in_front);
+  void exchange(Place first);
+  void redirect(Place first);
+  template <int step, bool more>
+  struct Front;
+  template <bool more>
+  void update(Place first, const Trial& trial);
+  void find_makespan();
+  bool leads_to_second(Place first);
+  std::vector<Place> topological_order() const;
 
-  std::vector<NodeData> nodes_;  // ops, joints, then source and sink: what stands where there is no predecessor, no successor
-  std::vector<std::uint32_t> class_;
-  std::vector<std::int32_t> device_;
-  std::vector<std::int64_t> lag_before_;
-  std::vector<std::int64_t> lag_after_;
-  std::vector<Node> last_;           // [device] its last op, or source_
+  std::vector<Op> ops_;              // [node] ops, then joints
+  std::vector<WalkEdge> edges_;      // between nodes
+  std::vector<Place> place_of_;      // [node]
+  std::vector<Place> begin_;         // [device] where its first op stands
+  std::vector<Place> last_;          // [device] where its last op stands, or the free place in front
   std::vector<std::int64_t> floor_;  // [device], or empty for 0
-  Node ops_ = 0;
-  Node source_ = 0;
-  Node sink_ = 0;
-  bool has_lags_ = false;
+  Place source_ = 0;
+  Place sink_ = 0;
+  bool has_more_ = false;  // whether any op has two neighbours on one side, or an edge a lag
   std::int64_t makespan_ = 0;
-  bool last_moved_ = false;  // whether a device's last op has another end
-  std::vector<Node> queue_;  // the first `queued_` are used
-  std::size_t queued_ = 0;
-  std::vector<std::uint32_t> seen_;  // [node] the search that last met it
+
+  // [place]; the first four are all that an update reads where there are no more neighbours.
+  std::vector<std::int64_t> end_;
+  std::vector<std::int64_t> tail_;
+  std::vector<std::int64_t> duration_;
+  Neighbours before_;
+  Neighbours after_;
+  std::vector<std::int64_t> level_;  // of devices only, as memory_ and device_
+  std::vector<std::int64_t> memory_;
+  std::vector<std::int32_t> device_;
+  std::vector<std::int32_t> op_;
+  std::vector<std::int32_t> class_;
+
+  std::vector<Place> queue_;         // room for Front's
+  std::vector<std::uint32_t> seen_;  // [place] the search that last met it
+  std::vector<Place> met_;           // by that search
   std::uint32_t search_ = 0;
 };
 

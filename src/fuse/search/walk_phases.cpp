@@ -5,37 +5,30 @@
 namespace dovetail::fuse {
 namespace {
 
-using Node = SwapWalk::Node;
+using Place = SwapWalk::Place;
 
-/// A uniform random op and what follows it on its device; the low bits are free for a threshold.
+/// A uniform random place: a swap of the op there and what follows it on its device; the low bits are free for a threshold.
 struct Proposal {
-  Node first;
-  Node second;
+  Place first;
   std::uint64_t bits;
 };
 
 inline Proposal propose(const SwapWalk& walk, base::Random& random) {
   const std::uint64_t bits = random.next();
-  const auto first = static_cast<Node>(((bits >> 32) * walk.ops()) >> 32);
-  return {first, walk.next(first), bits};
-}
-
-inline bool is_neighbour(const SwapWalk& walk, const Proposal& proposal) {
-  return !walk.is_none(proposal.second) && !walk.alike(proposal.first, proposal.second);
+  return {static_cast<Place>(((bits >> 32) * walk.places()) >> 32), bits};
 }
 
 /// Whether the level between the two would leave the capacity, or go further beyond it.
-inline bool breaks_capacity(const SwapWalk& walk, const Proposal& proposal, std::int64_t level, const std::vector<std::int64_t>& capacity) {
-  return level > walk.level(proposal.first) && level > capacity[static_cast<std::size_t>(walk.device(proposal.first))];
+inline bool breaks_capacity(const SwapWalk& walk, Place first, std::int64_t level, const std::vector<std::int64_t>& capacity) {
+  return level > walk.level(first) && level > capacity[static_cast<std::size_t>(walk.device(first))];
 }
 
-inline bool is_refused(SwapWalk& walk, const Proposal& proposal, bool prompt) {
-  return prompt ? !walk.is_prompt(proposal.first, proposal.second) : walk.makes_cycle(proposal.first, proposal.second);
-}
+inline bool is_refused(SwapWalk& walk, Place first, bool prompt) { return prompt ? !walk.is_prompt(first) : walk.makes_cycle(first); }
 
 std::int64_t energy_above(const SwapWalk& walk, std::int64_t cap) {
   std::int64_t energy = 0;
-  for (Node op = 0; !walk.is_none(op); ++op) energy += std::max<std::int64_t>(0, walk.level(op) - cap);
+  for (std::uint32_t place = 0; place < walk.places(); ++place)
+    energy += std::max<std::int64_t>(0, walk.level(static_cast<Place>(place)) - cap);
   return energy;
 }
 
@@ -52,16 +45,16 @@ bool descend(Chain& chain, PeakDescent& descent, std::int64_t& count) {
   const std::int64_t cap = descent.cap;
   const bool limited = !descent.capacity.empty();
   while (count-- > 0) {
-    const Proposal proposal = propose(walk, chain.random);
-    if (!is_neighbour(walk, proposal)) continue;
-    const std::int64_t level = walk.level_between(proposal.first, proposal.second);
-    const std::int64_t change = std::max<std::int64_t>(0, level - cap) - std::max<std::int64_t>(0, walk.level(proposal.first) - cap);
-    if (change > 0 && static_cast<double>(change) > temperature * table[proposal.bits]) continue;
-    if (limited && breaks_capacity(walk, proposal, level, descent.capacity)) continue;
-    const SwapWalk::Trial trial = walk.try_swap(proposal.first, proposal.second);
+    const auto [first, bits] = propose(walk, chain.random);
+    if (!walk.can_swap(first)) continue;
+    const std::int64_t level = walk.level_between(first);
+    const std::int64_t change = std::max<std::int64_t>(0, level - cap) - std::max<std::int64_t>(0, walk.level(first) - cap);
+    if (change > 0 && static_cast<double>(change) > temperature * table[bits]) continue;
+    if (limited && breaks_capacity(walk, first, level, descent.capacity)) continue;
+    const SwapWalk::Trial trial = walk.try_swap(first);
     if (trial.longest > descent.deadline) continue;
-    if (is_refused(walk, proposal, descent.prompt)) continue;
-    walk.swap(proposal.first, proposal.second, trial);
+    if (is_refused(walk, first, descent.prompt)) continue;
+    walk.swap(first, trial);
     descent.energy += change;
     if (descent.energy == 0 && change < 0) return true;
   }
@@ -90,16 +83,16 @@ void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, st
   Cooling& cooling = descent.cooling;
   for (std::int64_t done = 0; done < iterations && chain.best_makespan > target; ++done) {
     if (done % Cooling::iterations_a_step == 0) cooling.temperature *= cooling.factor;
-    const Proposal proposal = propose(walk, chain.random);
-    if (!is_neighbour(walk, proposal)) continue;
-    const std::int64_t level = walk.level_between(proposal.first, proposal.second);
-    if (!capacity.empty() && breaks_capacity(walk, proposal, level, capacity)) continue;
-    const SwapWalk::Trial trial = walk.try_swap(proposal.first, proposal.second);
+    const auto [first, bits] = propose(walk, chain.random);
+    if (!walk.can_swap(first)) continue;
+    const std::int64_t level = walk.level_between(first);
+    if (!capacity.empty() && breaks_capacity(walk, first, level, capacity)) continue;
+    const SwapWalk::Trial trial = walk.try_swap(first);
     const std::int64_t loss = trial.longest - walk.makespan();
-    if (loss > 0 && static_cast<double>(loss) > cooling.temperature * table[proposal.bits]) continue;
+    if (loss > 0 && static_cast<double>(loss) > cooling.temperature * table[bits]) continue;
     // Swaps that leave a device waiting lead among the many bad schedules of equal makespan: mostly the walk is better without them.
-    if (is_refused(walk, proposal, descent.prompt)) continue;
-    walk.swap(proposal.first, proposal.second, trial);
+    if (is_refused(walk, first, descent.prompt)) continue;
+    walk.swap(first, trial);
     if (walk.makespan() < chain.best_makespan) record(chain);
   }
 }
@@ -134,12 +127,12 @@ void lower_peak(Chain& chain, PeakDescent& descent, std::int64_t iterations, std
 void wander(Chain& chain, std::int64_t iterations, std::int64_t deadline, const std::vector<std::int64_t>& limit) {
   SwapWalk& walk = chain.walk;
   for (std::int64_t done = 0; done < iterations; ++done) {
-    const Proposal proposal = propose(walk, chain.random);
-    if (!is_neighbour(walk, proposal)) continue;
-    if (breaks_capacity(walk, proposal, walk.level_between(proposal.first, proposal.second), limit)) continue;
-    const SwapWalk::Trial trial = walk.try_swap(proposal.first, proposal.second);
-    if (trial.longest > deadline || !walk.is_prompt(proposal.first, proposal.second)) continue;
-    walk.swap(proposal.first, proposal.second, trial);
+    const auto [first, bits] = propose(walk, chain.random);
+    if (!walk.can_swap(first)) continue;
+    if (breaks_capacity(walk, first, walk.level_between(first), limit)) continue;
+    const SwapWalk::Trial trial = walk.try_swap(first);
+    if (trial.longest > deadline || !walk.is_prompt(first)) continue;
+    walk.swap(first, trial);
   }
 }
 

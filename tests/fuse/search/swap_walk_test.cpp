@@ -27,7 +27,7 @@ using pipeline::OpGraph;
 using pipeline::OpId;
 using pipeline::Order;
 using pipeline::Problem;
-using Node = SwapWalk::Node;
+using Place = SwapWalk::Place;
 
 Lowering lower_split(const Problem& problem) { return pipeline::lower(problem, pipeline::BackwardForm::split); }
 
@@ -62,6 +62,13 @@ std::vector<std::int64_t> levels_of(const OpGraph& graph, const Order& order) {
   return levels;
 }
 
+/// Where the op of this number stands.
+Place place_of(const SwapWalk& walk, std::int32_t op) {
+  Place place = 0;
+  while (walk.op(place) != op) ++place;
+  return place;
+}
+
 /// The first thing that `walk` says and that is not so, or nothing.
 std::string_view first_lie(const SwapWalk& walk, const OpGraph& graph) {
   const Order order = walk.order();
@@ -71,65 +78,68 @@ std::string_view first_lie(const SwapWalk& walk, const OpGraph& graph) {
   if (walk.peak() != evaluation->peak_activation.count()) return "peak";
   const std::vector<Ticks> tails = pipeline::longest_tails(with_device_edges(graph, order));
   const std::vector<std::int64_t> levels = levels_of(graph, order);
-  for (std::size_t op = 0; op < graph.size(); ++op) {
-    const auto node = static_cast<Node>(op);
-    if (walk.head(node) != evaluation->start[op].count()) return "head";
-    if (walk.tail(node) != (tails[op] + graph.duration[op]).count()) return "tail";
-    if (walk.level(node) != levels[op]) return "level";
-    if (walk.device(node) != graph.device[op].value) return "device";
+  std::size_t found = 0;
+  for (std::uint32_t i = 0; i < walk.places(); ++i) {
+    const auto place = static_cast<Place>(i);
+    if (walk.op(place) < 0) continue;
+    const auto op = static_cast<std::size_t>(walk.op(place));
+    ++found;
+    if (walk.head(place) != evaluation->start[op].count()) return "head";
+    if (walk.tail(place) != (tails[op] + graph.duration[op]).count()) return "tail";
+    if (walk.level(place) != levels[op]) return "level";
+    if (walk.device(place) != graph.device[op].value) return "device";
   }
+  if (found != graph.size()) return "places";
   for (const auto& device : order.devices)
     for (std::size_t i = 0; i < device.size(); ++i) {
-      const Node next = walk.next(device[i].value);
-      if (walk.is_none(next) != (i + 1 == device.size())) return "end of a device";
-      if (i + 1 < device.size() && next != device[i + 1].value) return "next";
+      const std::int32_t behind = walk.op(place_of(walk, device[i].value) + 1);
+      if (behind != (i + 1 < device.size() ? device[i + 1].value : -1)) return "op behind";
     }
   return "";
 }
 
-Order swapped(Order order, const OpGraph& graph, Node first) {
+Order swapped(Order order, const OpGraph& graph, std::int32_t first) {
   std::vector<OpId>& device = order.devices[graph.device[static_cast<std::size_t>(first)].index()];
   const auto place = std::find(device.begin(), device.end(), OpId(first));
   std::iter_swap(place, place + 1);
   return order;
 }
 
-/// A random pair of unlike neighbours; nothing where the op that was drawn has none behind it.
-std::optional<std::pair<Node, Node>> draw_neighbours(const SwapWalk& walk, base::Random& random) {
-  const auto first = static_cast<Node>(random.below(walk.ops()));
-  const Node second = walk.next(first);
-  if (walk.is_none(second) || walk.alike(first, second)) return std::nullopt;
-  return std::pair(first, second);
+/// The place of a random pair of unlike neighbours; nothing where the one that was drawn has none.
+std::optional<Place> draw_neighbours(const SwapWalk& walk, base::Random& random) {
+  const auto first = static_cast<Place>(random.below(walk.places()));
+  if (!walk.can_swap(first)) return std::nullopt;
+  return first;
 }
 
 /// Makes a random swap, if the one drawn makes no cycle.
 bool swap_randomly(SwapWalk& walk, base::Random& random) {
-  const auto pair = draw_neighbours(walk, random);
-  if (!pair || walk.makes_cycle(pair->first, pair->second)) return false;
-  walk.swap(pair->first, pair->second, walk.try_swap(pair->first, pair->second));
+  const auto first = draw_neighbours(walk, random);
+  if (!first || walk.makes_cycle(*first)) return false;
+  walk.swap(*first, walk.try_swap(*first));
   return true;
 }
 
-/// The first thing that is said of the swap of `first` and `second` before it is made and that is not so, or nothing.
-std::string_view first_false_promise(SwapWalk& walk, const OpGraph& graph, Node first, Node second) {
-  const Order order = swapped(walk.order(), graph, first);
+/// The first thing that is said of the swap of the ops at `place` and behind it before it is made and that is not so, or nothing.
+std::string_view first_false_promise(SwapWalk& walk, const OpGraph& graph, Place place) {
+  const auto first = static_cast<std::size_t>(walk.op(place));
+  const auto second = static_cast<std::size_t>(walk.op(place + 1));
+  const Order order = swapped(walk.order(), graph, walk.op(place));
   const auto evaluation = pipeline::evaluate(graph, order);
-  if (walk.makes_cycle(first, second) == evaluation.ok()) return "makes_cycle";
-  if (walk.is_prompt(first, second) && !evaluation.ok()) return "is_prompt";
+  if (walk.makes_cycle(place) == evaluation.ok()) return "makes_cycle";
+  if (walk.is_prompt(place) && !evaluation.ok()) return "is_prompt";
   if (!evaluation.ok()) return "";
-  const SwapWalk::Trial trial = walk.try_swap(first, second);
+  const SwapWalk::Trial trial = walk.try_swap(place);
   if (trial.longest > walk.makespan() ? trial.longest != evaluation->makespan.count() : evaluation->makespan.count() > walk.makespan())
     return "longest";
   const std::vector<Ticks> tails = pipeline::longest_tails(with_device_edges(graph, order));
-  const auto tail_of = [&](Node op) {
-    return (tails[static_cast<std::size_t>(op)] + graph.duration[static_cast<std::size_t>(op)]).count();
-  };
-  const auto head_of = [&](Node op) { return evaluation->start[static_cast<std::size_t>(op)].count(); };
-  if (trial.head_first != head_of(first) || trial.head_second != head_of(second)) return "heads";
+  const auto tail_of = [&](std::size_t op) { return (tails[op] + graph.duration[op]).count(); };
+  const auto end_of = [&](std::size_t op) { return (evaluation->start[op] + graph.duration[op]).count(); };
+  if (trial.end_first != end_of(first) || trial.end_second != end_of(second)) return "ends";
   if (trial.tail_first != tail_of(first) || trial.tail_second != tail_of(second)) return "tails";
   std::vector<std::int64_t> levels = levels_of(graph, walk.order());
-  levels[static_cast<std::size_t>(first)] = walk.level(second);
-  levels[static_cast<std::size_t>(second)] = walk.level_between(first, second);
+  levels[first] = walk.level(place + 1);
+  levels[second] = walk.level_between(place);
   return levels == levels_of(graph, order) ? "" : "level_between";
 }
 
@@ -139,7 +149,7 @@ RC_GTEST_PROP(SwapWalk, StartsAtTheOrderItIsGiven, ()) {
   for (const auto solve : {solve_one_at_a_time, solve_greedy}) {
     const Order order = order_by(solve, problem, lowering);
     const SwapWalk walk(lowering.graph, order);
-    RC_ASSERT(walk.ops() == lowering.graph.size());
+    RC_ASSERT(walk.places() >= lowering.graph.size());
     RC_ASSERT(walk.devices() == problem.devices);
     RC_ASSERT(walk.order().devices == order.devices);
     RC_ASSERT(first_lie(walk, lowering.graph) == "");
@@ -152,12 +162,11 @@ RC_GTEST_PROP(SwapWalk, KnowsEverySwapBeforeAndAfterIt, ()) {
   SwapWalk walk(lowering.graph, order_by(solve_one_at_a_time, problem, lowering));
   base::Random random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()), 0);
   for (int step = 0; step < 60; ++step) {
-    const auto pair = draw_neighbours(walk, random);
-    if (!pair) continue;
-    const auto [first, second] = *pair;
-    RC_ASSERT(first_false_promise(walk, lowering.graph, first, second) == "");
-    if (walk.makes_cycle(first, second)) continue;
-    walk.swap(first, second, walk.try_swap(first, second));
+    const auto first = draw_neighbours(walk, random);
+    if (!first) continue;
+    RC_ASSERT(first_false_promise(walk, lowering.graph, *first) == "");
+    if (walk.makes_cycle(*first)) continue;
+    walk.swap(*first, walk.try_swap(*first));
     RC_ASSERT(first_lie(walk, lowering.graph) == "");
   }
 }
@@ -191,7 +200,7 @@ RC_GTEST_PROP(SwapWalk, LikeOpsKeepTheirOrder, ()) {
     for (std::size_t a = 0; a < device.size(); ++a)
       for (std::size_t b = a + 1; b < device.size(); ++b) {
         const bool same = class_of(labels[device[a].index()]) == class_of(labels[device[b].index()]);
-        RC_ASSERT(walk.alike(device[a].value, device[b].value) == same);
+        if (b == a + 1) RC_ASSERT(walk.can_swap(place_of(walk, device[a].value)) == !same);
         const bool in_order = !same || labels[device[a].index()].microbatch < labels[device[b].index()].microbatch;
         RC_ASSERT(in_order);
       }
@@ -221,12 +230,12 @@ RC_GTEST_PROP(SwapWalk, ASwapIsUndoneByAnother, ()) {
   SwapWalk walk(lowering.graph, order_by(solve_one_at_a_time, problem, lowering));
   base::Random random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()), 0);
   for (int step = 0; step < 50; ++step) {
-    const auto pair = draw_neighbours(walk, random);
-    if (!pair || walk.makes_cycle(pair->first, pair->second)) continue;
+    const auto first = draw_neighbours(walk, random);
+    if (!first || walk.makes_cycle(*first)) continue;
     const Order before = walk.order();
-    walk.swap(pair->first, pair->second, walk.try_swap(pair->first, pair->second));
-    RC_ASSERT(!walk.makes_cycle(pair->second, pair->first));
-    walk.swap(pair->second, pair->first, walk.try_swap(pair->second, pair->first));
+    walk.swap(*first, walk.try_swap(*first));
+    RC_ASSERT(!walk.makes_cycle(*first));
+    walk.swap(*first, walk.try_swap(*first));
     RC_ASSERT(walk.order().devices == before.devices);
     RC_ASSERT(first_lie(walk, lowering.graph) == "");
   }
@@ -243,11 +252,11 @@ TEST_P(SwapWalkOnInstances, StaysTrue) {
   const std::int64_t deadline = walk.makespan() + walk.makespan() / 10;
   int made = 0;
   for (int proposal = 1; proposal <= 60'000; ++proposal) {
-    const auto pair = draw_neighbours(walk, random);
-    if (!pair) continue;
-    const SwapWalk::Trial trial = walk.try_swap(pair->first, pair->second);
-    if (trial.longest > deadline || walk.makes_cycle(pair->first, pair->second)) continue;
-    walk.swap(pair->first, pair->second, trial);
+    const auto first = draw_neighbours(walk, random);
+    if (!first) continue;
+    const SwapWalk::Trial trial = walk.try_swap(*first);
+    if (trial.longest > deadline || walk.makes_cycle(*first)) continue;
+    walk.swap(*first, trial);
     ASSERT_LE(walk.makespan(), deadline);
     if (++made % 500 != 0) continue;
     ASSERT_EQ(first_lie(walk, lowering.graph), "") << made << " swaps";
@@ -265,7 +274,7 @@ TEST(SwapWalk, HasOneOpOnly) {
   SwapWalk walk(lowering.graph, order_by(solve_one_at_a_time, problem, lowering));
   EXPECT_EQ(walk.makespan(), 5);
   EXPECT_EQ(walk.peak(), 1'000'000);
-  EXPECT_TRUE(walk.makes_cycle(0, 1)) << "a backward waits for its forward";
+  EXPECT_TRUE(walk.makes_cycle(place_of(walk, 0))) << "a backward waits for its forward";
 }
 
 TEST(SwapWalk, SeesACycleThroughOtherDevices) {
@@ -274,10 +283,9 @@ TEST(SwapWalk, SeesACycleThroughOtherDevices) {
   const Lowering lowering = lower_split(problem);
   SwapWalk walk(lowering.graph, order_by(solve_one_at_a_time, problem, lowering));
   // F of stage 0 leads to F of stage 2 by way of F of stage 1.
-  const Node first = lowering.ops(base::PipelineId(0), base::StageId(0), base::MicrobatchId(0)).forward.value;
-  const Node second = lowering.ops(base::PipelineId(0), base::StageId(2), base::MicrobatchId(0)).forward.value;
-  ASSERT_EQ(walk.next(first), second);
-  EXPECT_TRUE(walk.makes_cycle(first, second));
+  const Place first = place_of(walk, lowering.ops(base::PipelineId(0), base::StageId(0), base::MicrobatchId(0)).forward.value);
+  ASSERT_EQ(walk.op(first + 1), lowering.ops(base::PipelineId(0), base::StageId(2), base::MicrobatchId(0)).forward.value);
+  EXPECT_TRUE(walk.makes_cycle(first));
 }
 
 TEST(SwapWalk, StepsOfNoDurationHideNoCycle) {
@@ -293,13 +301,13 @@ TEST(SwapWalk, StepsOfNoDurationHideNoCycle) {
   base::Random random(1, 0);
   int cycles = 0;
   for (int proposal = 0; proposal < 3'000; ++proposal) {
-    const auto pair = draw_neighbours(walk, random);
-    if (!pair) continue;
-    ASSERT_EQ(first_false_promise(walk, lowering.graph, pair->first, pair->second), "");
-    if (walk.makes_cycle(pair->first, pair->second))
+    const auto first = draw_neighbours(walk, random);
+    if (!first) continue;
+    ASSERT_EQ(first_false_promise(walk, lowering.graph, *first), "");
+    if (walk.makes_cycle(*first))
       ++cycles;
     else
-      walk.swap(pair->first, pair->second, walk.try_swap(pair->first, pair->second));
+      walk.swap(*first, walk.try_swap(*first));
   }
   EXPECT_GE(cycles, 50);
 }
@@ -309,7 +317,7 @@ TEST(SwapWalkDeathTest, AnOrderThatWaitsForItselfIsABug) {
   const Lowering lowering = lower_split(problem);
   Order order = order_by(solve_one_at_a_time, problem, lowering);
   std::reverse(order.devices[0].begin(), order.devices[0].end());
-  EXPECT_DEATH(SwapWalk(lowering.graph, order), "sorted.size\\(\\) == waits.size\\(\\)");
+  EXPECT_DEATH(SwapWalk(lowering.graph, order), "sorted.size\\(\\) == ops_.size\\(\\)");
 }
 
 }  // namespace

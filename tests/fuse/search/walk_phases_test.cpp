@@ -158,7 +158,8 @@ RC_GTEST_PROP(LowerPeak, KeepsTheDeadlineAndTheRoom, ()) {
     RC_ASSERT(chain.best_peak <= before);
     RC_ASSERT(chain.best_peak >= peak_activation_bound(problem).count());
     std::int64_t energy = 0;
-    for (SwapWalk::Node op = 0; !chain.walk.is_none(op); ++op) energy += std::max<std::int64_t>(0, chain.walk.level(op) - descent.cap);
+    for (std::uint32_t place = 0; place < chain.walk.places(); ++place)
+      energy += std::max<std::int64_t>(0, chain.walk.level(static_cast<SwapWalk::Place>(place)) - descent.cap);
     RC_ASSERT(descent.energy == energy);
     if (limited) RC_ASSERT(are_within(peaks_of(lowering.graph, chain.walk.order()), peaks, room));
   }
