@@ -20,7 +20,7 @@ namespace {
 using namespace dovetail;
 
 struct Options {
-  int chains = 4;
+  int chains = 8;
   std::optional<std::int64_t> iterations;
   int ranks = 4;
   std::string program;
@@ -123,15 +123,15 @@ int main(int argc, char** argv) {
   Options options;
   options.program = (std::filesystem::path(argv[0]).parent_path() / "dovetail").string();
   CLI::App program("The same schedule whoever computes it: threads and MPI ranks against one thread.");
-  program.add_option("--chains", options.chains, "chains in all (default 4)")->check(CLI::PositiveNumber);
+  program.add_option("--chains", options.chains, "chains in all (default 8)")->check(CLI::PositiveNumber);
   program.add_option("--iterations", options.iterations, "iterations of a chain (default: the program's)")->check(CLI::PositiveNumber);
   program.add_option("--ranks", options.ranks, "MPI ranks (default 4; 0: no MPI)")->check(CLI::NonNegativeNumber);
   program.add_option("--launcher", options.launcher, fmt::format("what starts the ranks (default: {})", options.launcher));
   program.add_option("--program", options.program, "the dovetail program (default: the one beside this)");
   program.add_option("--extra", options.extra, "further arguments of dovetail schedule, as one text");
-  program.add_option("instances", options.names, "bundled instances or files (default: exp2 exp9 three-models-2 split-backward-3)");
+  program.add_option("instances", options.names, "bundled instances or files (default: exp9 exp10 three-models-2 split-backward-3)");
   CLI11_PARSE(program, argc, argv);
-  if (options.names.empty()) options.names = {"exp2", "exp9", "three-models-2", "split-backward-3"};
+  if (options.names.empty()) options.names = {"exp9", "exp10", "three-models-2", "split-backward-3"};
   std::string folder = (std::filesystem::temp_directory_path() / "dovetail-invariance-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) {
     fmt::print(stderr, "no temporary folder can be made at {}\n", folder);

@@ -1,6 +1,7 @@
 #include "fuse/search/rounds.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "parallel/for_each_index.h"
 
@@ -31,6 +32,7 @@ Rounds::Rounds(const pipeline::OpGraph& graph, const std::vector<pipeline::Order
     chains_.push_back(chain_from(graph, starts[start], options.seed, static_cast<std::uint64_t>(number)));
     numbers_.push_back(number);
   }
+  last_seconds_.resize(chains_.size());
 }
 
 std::size_t Rounds::best() const {
@@ -43,8 +45,7 @@ std::size_t Rounds::best() const {
 void Rounds::run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work) {
   const auto cancelled = [this] { return options_.cancellation && options_.cancellation->requested(); };
   // A round is long; but all processes come to its border.
-  if (!cancelled())
-    parallel::for_each_index(static_cast<int>(chains_.size()), options_.threads, [&](int own) { work(static_cast<std::size_t>(own)); });
+  if (!cancelled()) work_on_all(work);
   done_ += iterations;
   RoundReport report;
   report.interrupted = cancelled();
@@ -62,6 +63,20 @@ void Rounds::run(std::string_view phase, std::int64_t iterations, const std::fun
   }
   take(std::move(reports).value());
   if (options_.on_progress) show_progress(phase);
+}
+
+/// What took longest in the last round goes first: so threads end together.
+void Rounds::work_on_all(const std::function<void(std::size_t own)>& work) {
+  std::vector<std::size_t> longest_first(chains_.size());
+  std::iota(longest_first.begin(), longest_first.end(), std::size_t{0});
+  std::stable_sort(longest_first.begin(), longest_first.end(),
+                   [this](std::size_t a, std::size_t b) { return last_seconds_[a] > last_seconds_[b]; });
+  parallel::for_each_index(static_cast<int>(chains_.size()), options_.threads, [&](int i) {
+    const std::size_t own = longest_first[static_cast<std::size_t>(i)];
+    const auto begin = std::chrono::steady_clock::now();
+    work(own);
+    last_seconds_[own] = base::seconds_since(begin);
+  });
 }
 
 void Rounds::take(std::vector<RoundReport> reports) {

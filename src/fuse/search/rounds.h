@@ -52,12 +52,14 @@ class Rounds {
   const std::optional<base::Error>& lost() const { return lost_; }
 
  private:
+  void work_on_all(const std::function<void(std::size_t own)>& work);
   void take(std::vector<RoundReport> reports);
   void show_progress(std::string_view phase) const;
 
   const SolveOptions& options_;
   std::vector<Chain> chains_;
   std::vector<int> numbers_;
+  std::vector<double> last_seconds_;  // [own] what its last round took
   std::vector<Standing> standings_;
   std::int64_t planned_;
   std::int64_t done_ = 0;

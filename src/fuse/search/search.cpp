@@ -60,7 +60,7 @@ class Search {
         room_(room_of(problem, options)),
         scale_(scale_of(lowering.graph)),
         goal_(std::max(bounds_of(problem).makespan, options.deadline.value_or(Ticks(0))).count()),
-        round_(std::clamp<std::int64_t>(64 * static_cast<std::int64_t>(lowering.graph.size()), 1 << 19, 1 << 22)),
+        round_(std::clamp<std::int64_t>(64 * static_cast<std::int64_t>(lowering.graph.size()), 1 << 21, 1 << 22)),
         rounds_(lowering.graph, starts, options, planned) {
     rounds_.is_better = [this](const Standing& a, const Standing& b) { return key_of(a) < key_of(b); };
     rounds_.on_better = [this](const Standing& standing) {

@@ -1,6 +1,7 @@
 // What a chain of the search does with its walk: shorten the makespan, or lower the peak at a deadline.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -12,8 +13,11 @@
 
 namespace dovetail::fuse {
 
+/// Chains side by side in memory run on different cores: what one core writes all the time must not be where another reads.
+inline constexpr std::size_t apart = 128;
+
 /// A candidate, its best so far, and its own random numbers.
-struct Chain {
+struct alignas(apart) Chain {
   SwapWalk walk;
   base::Random random;
   pipeline::Order best;
@@ -28,7 +32,7 @@ Chain chain_from(const pipeline::OpGraph& graph, const pipeline::Order& order, s
 void record(Chain& chain);
 
 /// The state of a descent of the makespan; its temperature is in ticks.
-struct MakespanDescent {
+struct alignas(apart) MakespanDescent {
   Cooling cooling;
   bool prompt = true;  ///< only by swaps that leave no device waiting for the op that goes first (SwapWalk::is_prompt)
 };
@@ -41,7 +45,7 @@ void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, st
 
 /// The state of a descent of the peak at a deadline. The energy is the sum, over the ops of each device, of what their levels exceed
 /// the cap; a swap changes one term. The cap is lowered by `step` whenever the energy is small for the temperature (in millionths).
-struct PeakDescent {
+struct alignas(apart) PeakDescent {
   Cooling cooling;
   std::int64_t deadline;
   std::int64_t step;
