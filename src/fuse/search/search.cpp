@@ -70,12 +70,17 @@ class Search {
 
   /// `free` are orders that need not fit, the shortest first.
   void run(const std::vector<Order>& free) {
+    walk(free);
+    if (!rounds_.stopped() && lowering_.graph.size() <= most_ops_for_steadiness) steady_all();
+  }
+
+  /// Without what follows, which takes its time whatever the iterations are.
+  void walk(const std::vector<Order>& free) {
     const bool least_peak = options_.objective == Objective::memory && !options_.deadline;
     if (!room_.empty() && !least_peak && least_makespan() > goal_)
       squeeze(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned() / 2, round_});
     shorten_all();
     if (!rounds_.stopped()) lower_all();
-    if (!rounds_.stopped() && lowering_.graph.size() <= most_ops_for_steadiness) steady_all();
   }
 
   Solution answer() const {
@@ -114,12 +119,17 @@ class Search {
     return least;
   }
 
+  /// Coolings, each twice as long as the one before; the last takes what is left of half of the iterations.
   void shorten_all() {
     const std::int64_t share = rounds_.done() + (rounds_.planned() - rounds_.done()) / 2;
     std::size_t cooling = 0;
     for (std::int64_t length = first_makespan_cooling * ops();; length *= 2, ++cooling) {
-      if (share - rounds_.done() < 2 * length) length = share - rounds_.done();  // the last is the longest
-      if (rounds_.stopped() || least_makespan() <= goal_ || length <= 0) return;
+      if (rounds_.stopped() || least_makespan() <= goal_) return;
+      if (share - rounds_.done() < 2 * length) {
+        length = share - rounds_.done();
+        depends_on_plan_ = true;
+      }
+      if (length <= 0) return;
       std::vector<MakespanDescent> descents;
       for (std::size_t own = 0; own < rounds_.chains().size(); ++own) {
         descents.push_back(makespan_descent(scale_, static_cast<std::size_t>(rounds_.number(own)) + cooling, length));
@@ -145,7 +155,7 @@ class Search {
     rounds_.gather([deadline](const Standing& standing) { return standing.makespan <= deadline; }, rounds_.best());
     const bool chosen_by_time = !options_.iterations && options_.time_limit_seconds && !options_.exchange;
     // What was done so far must not have depended on how many iterations are planned.
-    const bool depended = !room_.empty() || least_makespan() > goal_;
+    const bool depended = !room_.empty() || depends_on_plan_;
     const std::int64_t done = rounds_.done();
     const double seconds = rounds_.seconds();
     lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, room_, round_}, [&] {
@@ -194,6 +204,7 @@ class Search {
   const std::int64_t goal_;   // makespans up to it are alike
   const std::int64_t round_;  // proposals of a chain between two borders
   Rounds rounds_;
+  bool depends_on_plan_ = false;
   std::int64_t peak_target_ = 0;
   bool steadying_ = false;
 };
@@ -255,7 +266,7 @@ std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, 
   trial.proof_work = 0;
   constexpr std::int64_t trial_iterations = 1 << 20;
   const auto begin = std::chrono::steady_clock::now();
-  Search(problem, trial, lowering, starts.fitting, trial_iterations).run(starts.free);
+  Search(problem, trial, lowering, starts.fitting, trial_iterations).walk(starts.free);
   const double spent = base::seconds_since(begin);
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
   const int chains_a_lane = (options.chains + lanes - 1) / lanes;
