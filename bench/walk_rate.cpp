@@ -15,6 +15,7 @@
 #include "fuse/annealing/annealing.h"
 #include "fuse/annealing/cooling.h"
 #include "fuse/constructions/constructions.h"
+#include "fuse/search/makespan_walk.h"
 #include "fuse/search/search_order.h"
 #include "fuse/search/swap_walk.h"
 #include "report/table.h"
@@ -59,23 +60,19 @@ Rate timed(const Work& work) {
 /// One cooling from the greedy schedule. An iteration draws until the pair has two ops that are unlike; only those count.
 void cool(fuse::SwapWalk& walk, const fuse::AnnealingPass& pass, std::uint64_t seed, Rate& rate) {
   const fuse::MetropolisTable& table = fuse::metropolis_table();
+  fuse::MakespanWalk steps(walk);
   base::Random random(seed, 0);
   double temperature = pass.start_temperature;
   rate.least = walk.makespan();
   while (rate.tested < pass.iterations) {
-    const auto first = static_cast<fuse::SwapWalk::Place>(random.below(walk.places()));
+    const std::uint64_t bits = random.next();
+    const auto first = static_cast<fuse::SwapWalk::Place>(((bits >> 32) * walk.places()) >> 32);
     if (!walk.can_swap(first)) continue;
     ++rate.tested;
     temperature *= pass.cooling;
-    const fuse::SwapWalk::Trial trial = walk.try_swap(first);
-    if (walk.makes_cycle(first)) {
-      ++rate.cycles;
-      continue;
-    }
-    const auto loss = static_cast<double>(trial.longest - walk.makespan());
-    if (loss > 0 && loss > temperature * table[random.next()]) continue;
-    walk.swap(first, trial);
-    ++rate.accepted;
+    const auto outcome = steps.step(first, temperature * table[bits]);
+    rate.cycles += outcome == fuse::MakespanWalk::Outcome::cycle ? 1 : 0;
+    rate.accepted += outcome == fuse::MakespanWalk::Outcome::made ? 1 : 0;
     rate.least = std::min(rate.least, walk.makespan());
   }
 }

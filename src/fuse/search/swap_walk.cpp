@@ -13,9 +13,6 @@ using pipeline::OpId;
 using pipeline::Order;
 using Place = SwapWalk::Place;
 
-// Larger than any time, and small enough to add to.
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max() / 4;
-
 /// [op] the number of its class of like ops.
 std::vector<std::int32_t> number_classes(const OpGraph& graph) {
   std::vector<std::int32_t> numbers(graph.size());
@@ -38,10 +35,6 @@ bool has_two_on_a_side(const std::vector<WalkEdge>& edges, std::int32_t WalkEdge
   }
   return false;
 }
-
-/// An op behind one that ends at `now`, no longer at `before`, is to be looked at again if it starts before this: where the end grew,
-/// what it now holds back; where it fell, what it held back.
-std::int64_t reach_of(std::int64_t now, std::int64_t before) { return std::max(now, before) + (now < before ? 1 : 0); }
 
 }  // namespace
 
@@ -90,11 +83,12 @@ void SwapWalk::lay_out(const Order& order) {
   sink_ = last_.front() + 1;
 }
 
-/// A free place in front of a sequence ends at once, and waits for nothing; one behind it starts never, and nothing waits for it.
+/// A free place in front of a sequence ends at once, having begun before anything ends; nothing makes it begin later, seen from behind.
+/// One behind a sequence is the same seen against the time.
 void SwapWalk::set_free(Place place, bool in_front) {
   end_[index(place)] = in_front ? 0 : never;
   tail_[index(place)] = in_front ? never : 0;
-  duration_[index(place)] = in_front ? 1 : 0;  // it starts before anything ends
+  duration_[index(place)] = 1;
 }
 
 void SwapWalk::reset(const Order& order) {
@@ -122,6 +116,11 @@ void SwapWalk::reset(const Order& order) {
     set_free(place_of_[node] + 1, false);
   }
   link();
+  find_times();
+}
+
+/// Ends and tails of all, from nothing.
+void SwapWalk::find_times() {
   const std::vector<Place> sorted = topological_order();
   for (const Place place : sorted) end_[index(place)] = std::max(ready(place), end(place - 1)) + duration(place);
   for (std::size_t position = sorted.size(); position-- > 0;) {
@@ -136,7 +135,7 @@ void SwapWalk::link() {
   for (std::vector<Place>* neighbours : {&before_.first, &before_.second}) std::fill(neighbours->begin(), neighbours->end(), source_);
   for (std::vector<Place>* neighbours : {&after_.first, &after_.second}) std::fill(neighbours->begin(), neighbours->end(), sink_);
   for (std::vector<std::int64_t>* lags : {&before_.lag, &after_.lag}) std::fill(lags->begin(), lags->end(), 0);
-  const auto add = [](Neighbours& neighbours, Place of, Place place, Place none, std::int64_t lag) {
+  const auto add = [](WalkNeighbours& neighbours, Place of, Place place, Place none, std::int64_t lag) {
     const bool is_first = neighbours.first[index(of)] == none;
     (is_first ? neighbours.first : neighbours.second)[index(of)] = place;
     if (is_first) neighbours.lag[index(of)] = lag;
@@ -181,108 +180,19 @@ void SwapWalk::swap(Place first, const Trial& trial) {
     update<false>(first, trial);
 }
 
-/// Longest paths are the same before and behind an op but for the direction. Ends run forward: times are ends, `waits` the neighbours
-/// before an op, `holds` those behind it. Tails run backward. The pointers are copies: nothing that the loops write can change them.
-template <int step, bool more>
-struct SwapWalk::Front {
-  std::int64_t* times;
-  const std::int64_t* duration;
-  const Place* waits_first;
-  const Place* waits_second;
-  const std::int64_t* waits_lag;
-  const Place* holds_first;
-  const Place* holds_second;
-  const std::int64_t* holds_lag;
-  std::vector<Place>& room;
-  Place* queue;
-  std::size_t queued = 0;
-
-  Front(SwapWalk& walk, std::vector<std::int64_t>& of, const Neighbours& waits, const Neighbours& holds)
-      : times(of.data()),
-        duration(walk.duration_.data()),
-        waits_first(waits.first.data()),
-        waits_second(waits.second.data()),
-        waits_lag(waits.lag.data()),
-        holds_first(holds.first.data()),
-        holds_second(holds.second.data()),
-        holds_lag(holds.lag.data()),
-        room(walk.queue_),
-        queue(room.data()) {}
-
-  std::int64_t begin(Place place) const { return times[place] - duration[place]; }
-  /// Whether a place is queued is as good as random: a branch on it would cost more than all the rest.
-  void push_if(Place place, bool wanted) {
-    queue[queued] = place;
-    queued += wanted ? 1 : 0;
-  }
-  void make_room() {
-    if (queued + 3 <= room.size()) return;
-    room.resize(2 * room.size());
-    queue = room.data();
-  }
-  /// Queues what the op at `place` holds back in the graph now and did not, or did and no longer does.
-  void push_held(Place place, std::int64_t reach) {
-    make_room();
-    push_if(holds_first[place], reach + (more ? holds_lag[place] : 0) > begin(holds_first[place]));
-    if constexpr (more) push_if(holds_second[place], reach > begin(holds_second[place]));
-  }
-  /// From each queued place on, along its device, until nothing changes any more. Whether a device's last op changed.
-  bool run() {
-    bool reached_the_last = false;
-    for (std::size_t position = 0; position < queued; ++position) {
-      Place place = queue[position];
-      std::int64_t now = times[place - step];
-      std::int64_t old = times[place];
-      for (;;) {
-        now = std::max(now, times[waits_first[place]] + (more ? waits_lag[place] : 0));
-        if constexpr (more) now = std::max(now, times[waits_second[place]]);
-        now += duration[place];
-        if (now == old) break;
-        times[place] = now;
-        const std::int64_t reach = reach_of(now, old);
-        push_held(place, reach);
-        place += step;
-        old = times[place];
-        if (reach > old - duration[place]) continue;
-        reached_the_last = reached_the_last || old == never;
-        break;
-      }
-    }
-    return reached_the_last;
-  }
-};
-
 template <bool more>
 void SwapWalk::update(Place first, const Trial& trial) {
-  const Place second = first + 1;
-  const std::int64_t old_end[2] = {end(first), end(second)};
-  const std::int64_t old_tail[2] = {tail(first), tail(second)};
-  level_[index(first)] = level_between(first);
   exchange(first);
-  end_[index(first)] = trial.end_second;
-  end_[index(second)] = trial.end_first;
-  tail_[index(first)] = trial.tail_second;
-  tail_[index(second)] = trial.tail_first;
-
-  Front<1, more> ends(*this, end_, before_, after_);
-  ends.push_held(first, reach_of(trial.end_second, old_end[1]));
-  ends.push_held(second, reach_of(trial.end_first, old_end[0]));
-  ends.push_if(second + 1, reach_of(trial.end_first, old_end[1]) > head(second + 1));
-  const bool last_moved = ends.run() || is_free(second + 1);
-
-  Front<-1, more> tails(*this, tail_, after_, before_);
-  tails.push_held(second, reach_of(trial.tail_first, old_tail[0]));
-  tails.push_held(first, reach_of(trial.tail_second, old_tail[1]));
-  tails.push_if(first - 1, reach_of(trial.tail_second, old_tail[0]) > tail(first - 1) - duration(first - 1));
-  tails.run();
-
+  const bool last_moved = WalkFront<1, more>(end_, duration_, before_, after_, queue_).update(first, trial.end_second, trial.end_first);
+  WalkFront<-1, more>(tail_, duration_, after_, before_, queue_).update(first + 1, trial.tail_first, trial.tail_second);
   if (last_moved) find_makespan();
 }
 
-/// The ops at `first` and behind it change places; their times and levels are set by the caller.
+/// The ops at `first` and behind it change places; their times are set by the caller.
 void SwapWalk::exchange(Place first) {
   const std::size_t a = index(first);
   redirect(first);
+  level_[a] = level_between(first);
   const auto swap_in = [a](auto& values) { std::swap(values[a], values[a + 1]); };
   swap_in(op_);
   swap_in(class_);
@@ -291,7 +201,7 @@ void SwapWalk::exchange(Place first) {
   swap_in(before_.first);
   swap_in(after_.first);
   if (!has_more_) return;
-  for (Neighbours* neighbours : {&before_, &after_}) {
+  for (WalkNeighbours* neighbours : {&before_, &after_}) {
     swap_in(neighbours->second);
     swap_in(neighbours->lag);
   }
@@ -308,7 +218,7 @@ void SwapWalk::redirect(Place first) {
     before_.first[index(after_.first[b])] = first;
     return;
   }
-  const auto replace = [](Neighbours& there, Place of, Place old_place, Place new_place) {
+  const auto replace = [](WalkNeighbours& there, Place of, Place old_place, Place new_place) {
     for (std::vector<Place>* places : {&there.first, &there.second})
       if ((*places)[index(of)] == old_place) (*places)[index(of)] = new_place;
   };
@@ -320,32 +230,45 @@ void SwapWalk::redirect(Place first) {
   }
 }
 
-bool SwapWalk::leads_to_second(Place first) {
+template <int step>
+bool SwapWalk::is_cycle(Place near) {
+  const std::vector<std::int64_t>& times = step > 0 ? end_ : tail_;
+  const WalkNeighbours& waits = step > 0 ? before_ : after_;
+  const WalkNeighbours& holds = step > 0 ? after_ : before_;
+  const auto begin = [&](Place place) { return times[index(place)] - duration(place); };
+  const Place far = near + step;
+  const Place targets[2] = {waits.first[index(far)], waits.second[index(far)]};
+  if (targets[0] == near || targets[1] == near) return true;
+  // Whatever the near one leads to begins after its end.
+  const std::int64_t latest = std::max(begin(targets[0]), begin(targets[1]));
+  if (latest < times[index(near)]) return false;
   if (++search_ == 0) {  // the numbers of searches begin again
     std::fill(seen_.begin(), seen_.end(), 0);
     search_ = 1;
   }
-  const Place second = first + 1;
-  const Place targets[2] = {before_.first[index(second)], before_.second[index(second)]};
-  bool found = targets[0] == first || targets[1] == first;
-  const std::int64_t latest = std::max(head(targets[0]), head(targets[1]));
+  bool found = false;
   const auto visit = [&](Place place) {
-    if (place == second || head(place) > latest || seen_[index(place)] == search_) return;
+    if (place == far || begin(place) > latest || seen_[index(place)] == search_) return;
     seen_[index(place)] = search_;
     found = found || place == targets[0] || place == targets[1];
     met_.push_back(place);
   };
   met_.clear();
-  visit(after_.first[index(first)]);
-  visit(after_.second[index(first)]);
+  visit(holds.first[index(near)]);
+  visit(holds.second[index(near)]);
   for (std::size_t position = 0; position < met_.size() && !found; ++position) {
     const Place place = met_[position];
-    visit(after_.first[index(place)]);
-    visit(after_.second[index(place)]);
-    visit(place + 1);
+    visit(holds.first[index(place)]);
+    visit(holds.second[index(place)]);
+    visit(place + step);
   }
   return found;
 }
+
+template bool SwapWalk::is_cycle<1>(Place near);
+template bool SwapWalk::is_cycle<-1>(Place near);
+
+bool SwapWalk::makes_cycle(Place first) { return is_cycle<1>(first); }
 
 Order SwapWalk::order() const {
   Order order;

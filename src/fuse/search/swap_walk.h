@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "fuse/search/walk_front.h"
 #include "fuse/search/walk_graph.h"
 #include "pipeline/op_graph.h"
 #include "pipeline/schedule.h"
@@ -85,7 +86,10 @@ class SwapWalk {
     return starts_before(before_.first[second]) && (!has_more_ || starts_before(before_.second[second]));
   }
   /// Whether the swap would make an op wait for itself: a path leads from the first to the second beside the one on the device.
-  bool makes_cycle(Place first) { return !is_prompt(first) && leads_to_second(first); }
+  bool makes_cycle(Place first);
+
+  /// Whether a CutWalk may cut it: no op has two neighbours on one side in the graph, and no edge a lag.
+  bool can_be_cut() const { return !has_more_; }
 
   /// Makes the swap that was tried. REQUIRES: `trial` is try_swap(first), and it makes no cycle.
   void swap(Place first, const Trial& trial);
@@ -98,20 +102,14 @@ class SwapWalk {
   void reset(const pipeline::Order& order);
 
  private:
+  friend class CutWalk;
+
   /// What an op is, wherever it stands. Joints (walk_graph.h) are ops of no class, each in a sequence of its own.
   struct Op {
     std::int64_t duration = 0;
     std::int64_t memory = 0;  // level after it less level before it
     std::int32_t class_number = -1;
   };
-  /// [place] the places of at most two neighbours in the graph, on one side. Without a neighbour it is source_ or sink_, without a
-  /// second one as well. `second` and `lag`, which the edge to the first may have, are only used where has_more_.
-  struct Neighbours {
-    std::vector<Place> first;
-    std::vector<Place> second;
-    std::vector<std::int64_t> lag;
-  };
-
   static std::size_t index(Place place) { return static_cast<std::size_t>(place); }
   std::int64_t end(Place place) const { return end_[index(place)]; }
   static bool is_joint(const Op& op) { return op.class_number < 0; }
@@ -132,12 +130,14 @@ class SwapWalk {
   void set_free(Place place, bool in_front);
   void exchange(Place first);
   void redirect(Place first);
-  template <int step, bool more>
-  struct Front;
+  void find_times();
+  void find_makespan();
   template <bool more>
   void update(Place first, const Trial& trial);
-  void find_makespan();
-  bool leads_to_second(Place first);
+  /// Whether a path leads from the op at `near` to the one at near + step beside the one on the device. With step -1 all is seen
+  /// against the time: from tails, for the same swap with its second place as `near`.
+  template <int step>
+  bool is_cycle(Place near);
   std::vector<Place> topological_order() const;
 
   std::vector<Op> ops_;              // [node] ops, then joints
@@ -155,15 +155,16 @@ class SwapWalk {
   std::vector<std::int64_t> end_;
   std::vector<std::int64_t> tail_;
   std::vector<std::int64_t> duration_;
-  Neighbours before_;
-  Neighbours after_;
+  // Without a neighbour in the graph source_ or sink_ stand there, without a second one as well.
+  WalkNeighbours before_;
+  WalkNeighbours after_;
   std::vector<std::int64_t> level_;  // of devices only, as memory_ and device_
   std::vector<std::int64_t> memory_;
   std::vector<std::int32_t> device_;
   std::vector<std::int32_t> op_;
   std::vector<std::int32_t> class_;
 
-  std::vector<Place> queue_;         // room for Front's
+  std::vector<Place> queue_;         // room for that of a WalkFront
   std::vector<std::uint32_t> seen_;  // [place] the search that last met it
   std::vector<Place> met_;           // by that search
   std::uint32_t search_ = 0;

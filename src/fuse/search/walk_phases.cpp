@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fuse/search/makespan_walk.h"
+
 namespace dovetail::fuse {
 namespace {
 
@@ -81,19 +83,16 @@ void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, st
   SwapWalk& walk = chain.walk;
   const MetropolisTable& table = metropolis_table();
   Cooling& cooling = descent.cooling;
+  MakespanWalk steps(walk);
   for (std::int64_t done = 0; done < iterations && chain.best_makespan > target; ++done) {
     if (done % Cooling::iterations_a_step == 0) cooling.temperature *= cooling.factor;
     const auto [first, bits] = propose(walk, chain.random);
     if (!walk.can_swap(first)) continue;
-    const std::int64_t level = walk.level_between(first);
-    if (!capacity.empty() && breaks_capacity(walk, first, level, capacity)) continue;
-    const SwapWalk::Trial trial = walk.try_swap(first);
-    const std::int64_t loss = trial.longest - walk.makespan();
-    if (loss > 0 && static_cast<double>(loss) > cooling.temperature * table[bits]) continue;
+    if (!capacity.empty() && breaks_capacity(walk, first, walk.level_between(first), capacity)) continue;
+    const double loss = cooling.temperature * table[bits];
     // Swaps that leave a device waiting lead among the many bad schedules of equal makespan: mostly the walk is better without them.
-    if (is_refused(walk, first, descent.prompt)) continue;
-    walk.swap(first, trial);
-    if (walk.makespan() < chain.best_makespan) record(chain);
+    const auto outcome = descent.prompt ? steps.prompt_step(first, loss) : steps.step(first, loss);
+    if (outcome == MakespanWalk::Outcome::made && walk.makespan() < chain.best_makespan) record(chain);
   }
 }
 
