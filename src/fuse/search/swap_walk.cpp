@@ -182,10 +182,15 @@ void SwapWalk::swap(Place first, const Trial& trial) {
 
 template <bool more>
 void SwapWalk::update(Place first, const Trial& trial) {
+  const Place second = first + 1;
+  const bool was_critical = head(first) + tail(first) == makespan_ || head(second) + tail(second) == makespan_;
   exchange(first);
-  const bool last_moved = WalkFront<1, more>(end_, duration_, before_, after_, queue_).update(first, trial.end_second, trial.end_first);
-  WalkFront<-1, more>(tail_, duration_, after_, before_, queue_).update(first + 1, trial.tail_first, trial.tail_second);
-  if (last_moved) find_makespan();
+  WalkFront<1, more>(end_, duration_, before_, after_, queue_).update(first, trial.end_second, trial.end_first);
+  WalkFront<-1, more>(tail_, duration_, after_, before_, queue_).update(second, trial.tail_first, trial.tail_second);
+  if (trial.longest > makespan_)
+    makespan_ = trial.longest;
+  else if (was_critical)
+    find_makespan();
 }
 
 /// The ops at `first` and behind it change places; their times are set by the caller.

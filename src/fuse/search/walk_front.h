@@ -35,8 +35,9 @@ struct WalkFront {
   const Place* holds_first;
   const Place* holds_second;
   const std::int64_t* holds_lag;
-  std::vector<Place>& room;  ///< at least for three places
+  std::vector<Place>* room;  ///< at least for three places
   Place* queue;
+  std::size_t most_queued;  ///< so that three more find room
   std::size_t queued = 0;
 
   WalkFront(std::vector<std::int64_t>& all_times, const std::vector<std::int64_t>& durations, const WalkNeighbours& waits,
@@ -49,12 +50,13 @@ struct WalkFront {
         holds_first(holds.first.data()),
         holds_second(holds.second.data()),
         holds_lag(holds.lag.data()),
-        room(queue_room),
-        queue(room.data()) {}
+        room(&queue_room),
+        queue(queue_room.data()),
+        most_queued(queue_room.size() - 3) {}
 
   /// Sets the times of two neighbours that changed places: `near` is the place that comes first in this direction. Updates all that
-  /// follows. Whether it came to the end of a device.
-  bool update(Place near, std::int64_t near_time, std::int64_t far_time) {
+  /// follows.
+  void update(Place near, std::int64_t near_time, std::int64_t far_time) {
     const Place far = near + step;
     const std::int64_t old_near = times[near];
     const std::int64_t old_far = times[far];
@@ -63,32 +65,35 @@ struct WalkFront {
     push_held(near, reach_of(near_time, old_far));
     push_held(far, reach_of(far_time, old_near));
     push_if(far + step, reach_of(far_time, old_far) > begin(far + step));
-    return run() || times[far + step] == never;
+    run();
   }
 
  private:
   /// An op behind one whose time is `now`, no longer `before`, is to be looked at again if it begins before this: where the time grew,
   /// what it now holds back; where it fell, what it held back.
   static std::int64_t reach_of(std::int64_t now, std::int64_t before) { return std::max(now, before) + (now < before ? 1 : 0); }
-  std::int64_t begin(Place place) const { return times[place] - duration[place]; }
+  std::int64_t begin(std::ptrdiff_t place) const { return times[place] - duration[place]; }
   /// Whether a place is queued is as good as random: a branch on it would cost more than all the rest.
   void push_if(Place place, bool wanted) {
     queue[queued] = place;
     queued += wanted ? 1 : 0;
   }
-  void push_held(Place place, std::int64_t reach) {
-    if (queued + 3 > room.size()) {
-      room.resize(2 * room.size());
-      queue = room.data();
+  [[gnu::noinline]] static Place* grown(std::vector<Place>& room) {
+    room.resize(2 * room.size());
+    return room.data();
+  }
+  void push_held(std::ptrdiff_t place, std::int64_t reach) {
+    if (queued > most_queued) {
+      queue = grown(*room);
+      most_queued = room->size() - 3;
     }
     push_if(holds_first[place], reach + (more ? holds_lag[place] : 0) > begin(holds_first[place]));
     if constexpr (more) push_if(holds_second[place], reach > begin(holds_second[place]));
   }
-  /// From each queued place on, along its device, until nothing changes any more. Whether it came to the end of a device.
-  bool run() {
-    bool came_to_the_end = false;
+  /// From each queued place on, along its device, until nothing changes any more.
+  void run() {
     for (std::size_t position = 0; position < queued; ++position) {
-      Place place = queue[position];
+      std::ptrdiff_t place = queue[position];
       std::int64_t now = times[place - step];
       std::int64_t old = times[place];
       for (;;) {
@@ -101,12 +106,9 @@ struct WalkFront {
         push_held(place, reach);
         place += step;
         old = times[place];
-        if (reach > old - duration[place]) continue;
-        came_to_the_end = came_to_the_end || old == never;
-        break;
+        if (reach <= old - duration[place]) break;
       }
     }
-    return came_to_the_end;
   }
 };
 
