@@ -1,8 +1,8 @@
 // How fast the walk of the searches decides swaps, beside the annealing baseline's evaluations in the same run.
 //
 // Tested neighbours per second and core: uniform random adjacent unlike pairs, each exactly decided, over one whole cooling of the
-// published schedule. Every pair is tried with its new makespan known exactly and is tested for cycles; those that Metropolis accepts are
-// made. One thread.
+// published schedule: whether Metropolis takes the swap's new makespan, and whether it makes a cycle. Those that are taken are made. One
+// thread. A swap that is too long and makes a cycle counts as whichever is known first.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -60,13 +60,13 @@ Rate timed(const Work& work) {
 /// One cooling from the greedy schedule. An iteration draws until the pair has two ops that are unlike; only those count.
 void cool(fuse::SwapWalk& walk, const fuse::AnnealingPass& pass, std::uint64_t seed, Rate& rate) {
   const fuse::MetropolisTable& table = fuse::metropolis_table();
-  fuse::MakespanWalk steps(walk);
+  fuse::MakespanWalk steps(walk, false);
   base::Random random(seed, 0);
   double temperature = pass.start_temperature;
   rate.least = walk.makespan();
   while (rate.tested < pass.iterations) {
     const std::uint64_t bits = random.next();
-    const auto first = static_cast<fuse::SwapWalk::Place>(((bits >> 32) * walk.places()) >> 32);
+    const fuse::SwapWalk::Place first = walk.draw(bits);
     if (!walk.can_swap(first)) continue;
     ++rate.tested;
     temperature *= pass.cooling;

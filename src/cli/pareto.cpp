@@ -12,8 +12,8 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
+#include "fuse/direct_solvers.h"
 #include "fuse/pareto.h"
-#include "fuse/solver.h"
 #include "pipeline/schedule_file.h"
 #include "pipeline/validate.h"
 #include "report/pareto_svg.h"
@@ -30,8 +30,8 @@ constexpr int bound_resolution = 512;
 
 std::vector<ReferenceSchedule> reference_schedules(const Problem& problem, const fuse::SolveOptions& options) {
   std::vector<ReferenceSchedule> references;
-  for (const fuse::Solver& solver : fuse::solvers()) {
-    if (solver.searches || !solver.in_compare || (options.cancellation && options.cancellation->requested())) continue;
+  for (const fuse::Solver& solver : fuse::direct_solvers()) {
+    if (options.cancellation && options.cancellation->requested()) break;
     const fuse::Answer answer = solver.solve(problem, options);
     const auto* solution = std::get_if<fuse::Solution>(&answer);
     if (solution == nullptr || solution->other_layout) continue;

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "fuse/direct_solvers.h"
 #include "fuse/portfolio.h"
 #include "fuse/search/stop_request.h"
-#include "fuse/solver.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -78,8 +78,8 @@ class ParetoSearch {
 
   /// What can be had by rule is on the front where nothing better is found.
   void add_constructions() {
-    for (const Solver& solver : solvers()) {
-      if (solver.searches || !solver.in_compare || stop_.ask()) continue;
+    for (const Solver& solver : direct_solvers()) {
+      if (stop_.ask()) return;
       Answer answer = NotApplicable{};
       if (!stop_.completes([&] { answer = solver.solve(problem_, options_); })) continue;
       auto* solution = std::get_if<Solution>(&answer);

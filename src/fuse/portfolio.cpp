@@ -8,11 +8,11 @@
 #include "base/stopwatch.h"
 #include "fuse/constructions/constructions.h"
 #include "fuse/constructions/serial.h"
+#include "fuse/direct_solvers.h"
 #include "fuse/exact/exact.h"
 #include "fuse/search/minibatches.h"
 #include "fuse/search/search.h"
 #include "fuse/search/stop_request.h"
-#include "fuse/solver.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -42,8 +42,8 @@ class Portfolio {
     }
     try_solver(solve_one_at_a_time);
     DOVETAIL_ASSERT(best_.has_value());  // it applies to everything
-    for (const Solver& solver : solvers())
-      if (!solver.searches && solver.in_compare && !stop_.ask()) try_solver(solver.solve);
+    for (const Solver& solver : direct_solvers())
+      if (!stop_.ask()) try_solver(solver.solve);
     if (!stop_.ask() && !is_met()) fuse_minibatches_alone();
     if (!stop_.ask() && !is_met()) prove();
     if (!stop_.ask() && !is_met() && !starts_.empty()) search();

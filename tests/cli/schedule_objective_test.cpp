@@ -176,47 +176,54 @@ TEST_F(ScheduleFrom, RefusesWhatItCannotUse) {
   EXPECT_EQ(run_program({"schedule", "exp2", "--from", folder.write("text.json", "{]")}).exit_code, 2);
 }
 
-std::string two_models() { return repository_file("examples/two-models.yaml"); }
+/// The front of a small problem: what the command does with a front does not depend on its size.
+ProgramResult front(std::vector<std::string> options) {
+  constexpr std::string_view problem = R"(format: dovetail/pipeline-problem@1
+time_unit: tick
+devices: 2
+models:
+  - {name: large, microbatches: 8, devices: [0, 1], forward: 2, backward: 4, activation: 2}
+  - {name: small, microbatches: 8, devices: [1, 0], forward: 1, backward: 2, activation: 1}
+)";
+  options.insert(options.begin(), {"schedule", "-", "--objective", "pareto"});
+  return run_program(options, {.input = std::string(problem)});
+}
 
 TEST(SchedulePareto, PrintsTheFrontBesideItsBoundsAndTheConstructions) {
-  const ProgramResult result = run_program({"schedule", two_models(), "--objective", "pareto", "--iterations", "400"});
+  const ProgramResult result = front({"--iterations", "400"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out,
               AllOf(HasSubstr(" on the front, from the least makespan found to the least peak activation found\n"),
                     HasSubstr("\nsolver: pareto, seed 1, 4 chains x 400 iterations"),
                     testing::ContainsRegex("\n# +makespan +bound +peak +bound +costs +gains +proven\n"),
-                    testing::ContainsRegex("\nconstruction +makespan +peak +beaten by\n"), testing::ContainsRegex("\n1f1b +165 ")));
+                    testing::ContainsRegex("\nconstruction +makespan +peak +beaten by\n"), testing::ContainsRegex("\n1f1b +[0-9]+ ")));
 }
 
 TEST(SchedulePareto, JsonHasEveryPointWithItsBounds) {
-  const json report = report_of(run_program({"schedule", two_models(), "--objective", "pareto", "--iterations", "400", "--json"}));
+  const json report = report_of(front({"--iterations", "400", "--json"}));
   EXPECT_EQ(report["format"], "dovetail/pareto-report@1");
-  const json& front = report["front"];
-  ASSERT_GT(front.size(), 2U);
-  for (std::size_t i = 0; i < front.size(); ++i) {
-    EXPECT_LE(front[i]["bounds"]["makespan"], front[i]["makespan"]);
-    EXPECT_LE(front[i]["bounds"]["peak_activation"], front[i]["peak_activation"]);
-    EXPECT_EQ(front[i]["optimal"]["makespan"], front[i]["bounds"]["makespan"] == front[i]["makespan"]);
+  const json& points = report["front"];
+  ASSERT_GT(points.size(), 2U);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    EXPECT_LE(points[i]["bounds"]["makespan"], points[i]["makespan"]);
+    EXPECT_LE(points[i]["bounds"]["peak_activation"], points[i]["peak_activation"]);
+    EXPECT_EQ(points[i]["optimal"]["makespan"], points[i]["bounds"]["makespan"] == points[i]["makespan"]);
     if (i == 0) continue;
-    EXPECT_LT(front[i - 1]["makespan"], front[i]["makespan"]);
-    EXPECT_GT(front[i - 1]["peak_activation"], front[i]["peak_activation"]);
+    EXPECT_LT(points[i - 1]["makespan"], points[i]["makespan"]);
+    EXPECT_GT(points[i - 1]["peak_activation"], points[i]["peak_activation"]);
   }
-  EXPECT_EQ(front.back()["peak_activation"], 2);
+  EXPECT_EQ(points.back()["peak_activation"], 2);
 }
 
 TEST(SchedulePareto, WritesEveryScheduleWholeAndTheSameEachTime) {
   const TemporaryFolder folder;
-  for (const char* threads : {"1", "2"}) {
-    ASSERT_EQ(run_program({"schedule", two_models(), "--objective", "pareto", "--iterations", "400", "--threads", threads, "-o",
-                           folder.file(std::string(threads) + ".json")})
-                  .exit_code,
-              0);
-  }
+  for (const std::string threads : {"1", "2"})
+    ASSERT_EQ(front({"--iterations", "400", "--threads", threads, "-o", folder.file(threads + ".json")}).exit_code, 0);
   const std::string content = content_of(folder.file("1.json"));
   EXPECT_EQ(content, content_of(folder.file("2.json")));
-  const json front = json::parse(content);
-  EXPECT_EQ(front["format"], "dovetail/pareto@1");
-  for (const json& point : front["front"]) {
+  const json written = json::parse(content);
+  EXPECT_EQ(written["format"], "dovetail/pareto@1");
+  for (const json& point : written["front"]) {
     const ProgramResult check = run_program({"check", "-"}, {.input = point["schedule"].dump()});
     EXPECT_EQ(check.exit_code, 0) << check.err;
     EXPECT_EQ(point["schedule"]["makespan"], point["makespan"]);
@@ -228,7 +235,7 @@ TEST(SchedulePareto, WritesEveryScheduleWholeAndTheSameEachTime) {
 TEST(SchedulePareto, DrawsThePicture) {
   const TemporaryFolder folder;
   const std::string path = folder.file("front.svg");
-  ASSERT_EQ(run_program({"schedule", two_models(), "--objective", "pareto", "--iterations", "100", "-o", path}).exit_code, 0);
+  ASSERT_EQ(front({"--iterations", "100", "-o", path}).exit_code, 0);
   EXPECT_THAT(content_of(path),
               AllOf(StartsWith("<svg"), HasSubstr(">serial 1f1b</text>"), HasSubstr(": makespan against peak activation")));
 }
@@ -236,20 +243,15 @@ TEST(SchedulePareto, DrawsThePicture) {
 TEST(SchedulePareto, PicksOneSchedule) {
   const TemporaryFolder folder;
   const std::string path = folder.file("second.json");
-  const std::vector<std::string> command{"schedule", two_models(), "--objective", "pareto", "--iterations", "400", "--json"};
-  std::vector<std::string> pick = command;
-  pick.insert(pick.end(), {"--pick", "2", "-o", path});
-  const json report = report_of(run_program(pick));
+  const json report = report_of(front({"--iterations", "400", "--json", "--pick", "2", "-o", path}));
   EXPECT_EQ(report["written"], json({path}));
   const json schedule = json::parse(content_of(path));
   EXPECT_EQ(schedule["format"], "dovetail/schedule@1");
   EXPECT_EQ(schedule["makespan"], report["front"][1]["makespan"]);
   EXPECT_EQ(schedule["solver"]["name"], "pareto");
-  std::vector<std::string> beyond = command;
-  beyond.insert(beyond.end(), {"--pick", "900"});
-  const ProgramResult result = run_program(beyond);
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, testing::ContainsRegex("dovetail: the front has [0-9]+ schedules; --pick accepts 1 to [0-9]+\n"));
+  const ProgramResult beyond = front({"--iterations", "400", "--json", "--pick", "900"});
+  EXPECT_EQ(beyond.exit_code, 2);
+  EXPECT_THAT(beyond.err, testing::ContainsRegex("dovetail: the front has [0-9]+ schedules; --pick accepts 1 to [0-9]+\n"));
 }
 
 TEST(SchedulePareto, InterruptedGivesTheFrontSoFar) {
@@ -263,10 +265,9 @@ TEST(SchedulePareto, InterruptedGivesTheFrontSoFar) {
 }
 
 TEST(SchedulePareto, KeepsTheCapacity) {
-  const json report =
-      report_of(run_program({"schedule", two_models(), "--objective", "pareto", "--iterations", "100", "--memory-cap", "8", "--json"}));
-  for (const json& point : report["front"]) EXPECT_LE(point["peak_activation"], 8);
-  EXPECT_EQ(run_program({"schedule", two_models(), "--objective", "pareto", "--memory-cap", "1"}).exit_code, 3);
+  const json report = report_of(front({"--iterations", "100", "--memory-cap", "4", "--json"}));
+  for (const json& point : report["front"]) EXPECT_LE(point["peak_activation"], 4);
+  EXPECT_EQ(front({"--memory-cap", "1"}).exit_code, 3);
 }
 
 struct WrongCombination {

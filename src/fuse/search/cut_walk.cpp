@@ -6,14 +6,6 @@
 #include "base/assert.h"
 
 namespace dovetail::fuse {
-namespace {
-
-using Place = CutWalk::Place;
-
-std::size_t index(Place place) { return static_cast<std::size_t>(place); }
-
-}  // namespace
-
 CutWalk::CutWalk(SwapWalk& walk) : walk_(walk) {
   DOVETAIL_ASSERT(walk.can_be_cut());
   cut();
@@ -115,9 +107,8 @@ CutWalk::Outcome CutWalk::swap_mended(Place first, double loss) {
   Outcome outcome = Outcome::cycle;
   if (!walk_.makes_cycle(first)) {
     const SwapWalk::Trial trial = walk_.try_swap(first);
-    const bool is_made = static_cast<double>(trial.longest - walk_.makespan()) <= loss || trial.longest <= walk_.makespan();
-    if (is_made) walk_.swap(first, trial);
-    outcome = is_made ? Outcome::made : Outcome::too_long;
+    outcome = is_too_long(trial.longest, walk_.makespan(), loss) ? Outcome::too_long : Outcome::made;
+    if (outcome == Outcome::made) walk_.swap(first, trial);
   }
   cut();
   return outcome;
@@ -143,7 +134,7 @@ CutWalk::Outcome CutWalk::swap_on_one_side(Place near, double loss) {
   if (walk_.is_cycle<step>(near)) return Outcome::cycle;
   swap_within<step>(near);
   const std::int64_t longest = longest_across();
-  if (longest > walk_.makespan() && static_cast<double>(longest - walk_.makespan()) > loss) {
+  if (is_too_long(longest, walk_.makespan(), loss)) {
     swap_within<step>(near);
     return Outcome::too_long;
   }

@@ -1,6 +1,7 @@
 // A walk while it makes most of the swaps that it tries, when it is hot: it is told apart in time, and each part updates one side only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -8,8 +9,13 @@
 
 namespace dovetail::fuse {
 
+/// Whether a walk refuses a makespan of `longest` where it may lose `loss` on the `makespan` that it is at.
+inline bool is_too_long(std::int64_t longest, std::int64_t makespan, double loss) {
+  return longest > makespan && static_cast<double>(longest - makespan) > loss;
+}
+
 /// A cut through the schedule at half of its makespan. Ops ahead of it know their ends, those behind it their tails, and the makespan is
-/// the longest end + lag + tail over what crosses the cut. A swap updates one of the two, and only up to the cut: a quarter of what both
+/// the longest end + tail over what crosses the cut. A swap updates one of the two, and only up to the cut: a quarter of what both
 /// all through the schedule cost. That is worth more than knowing beforehand which swaps are too long, as long as few are.
 class CutWalk {
  public:
@@ -31,7 +37,8 @@ class CutWalk {
   void add_crossing(Place ahead, Place behind);
   void cross(std::int32_t crossing, Place ahead, Place behind);
   std::int64_t longest_across() const;
-  bool is_ahead(Place place) const { return walk_.end_[SwapWalk::index(place)] != never; }
+  static std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
+  bool is_ahead(Place place) const { return walk_.end_[index(place)] != never; }
   template <int step>
   void swap_within(Place near);
   template <int step>

@@ -33,7 +33,7 @@ Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations) {
 }
 
 double fresh_heat(std::size_t turn) {
-  constexpr double heats[] = {0.3, 0.05, 0.6, 0.12};
+  constexpr double heats[] = {0.3, 0.05, 0.6, 1.2};
   return heats[turn % std::size(heats)];
 }
 

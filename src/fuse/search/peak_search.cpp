@@ -16,7 +16,7 @@ constexpr std::int64_t first_cooling = 5'000;
 /// Swaps for each op that loosen a schedule before some of the coolings.
 constexpr std::int64_t loosening = 300;
 /// After each cooling so many reheats, each half as long.
-constexpr int reheats = 3;
+constexpr int reheats = 2;
 
 std::int64_t cost_of_cycle(std::int64_t length) { return length + reheats * (length / 2); }
 
@@ -109,14 +109,13 @@ class PeakSearch {
 
   void cool(std::int64_t length, const std::function<PeakDescent(std::size_t own)>& begin) {
     std::vector<std::optional<PeakDescent>> descents(walkers_.size());
-    for (std::int64_t done = 0; done < length && !is_over(); done += goal_.round) {
-      const std::int64_t iterations = std::min(goal_.round, length - done);
-      rounds_.run("peak", iterations, [&](std::size_t own) {
-        if (!descents[own]) descents[own] = begin(own);
-        lower_peak(walkers_[own].chain, *descents[own], iterations, goal_.target);
-        take_over(own);
-      });
-    }
+    rounds_.run_rounds(
+        "peak", length, [this] { return is_over(); },
+        [&](std::size_t own, std::int64_t count) {
+          if (!descents[own]) descents[own] = begin(own);
+          lower_peak(walkers_[own].chain, *descents[own], count, goal_.target);
+          take_over(own);
+        });
   }
 
   void take_over(std::size_t own) {

@@ -1,4 +1,4 @@
-// How the chains of a search lower the peak at a deadline: cycles of a cooling and a few reheats of what it found, then the best of all.
+// How the chains of a search lower the peak at a deadline: cycles of a cooling and reheats of what it found, then the best of all.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,6 @@ struct PeakGoal {
   std::int64_t deadline;
   std::int64_t target;             ///< no peak below it is possible: the search ends there
   std::vector<std::int64_t> room;  ///< [device] capacity, or empty for none
-  std::int64_t round;              ///< proposals of a chain between two borders
 };
 
 /// Lowers the peaks of the chains until `rounds` has done the iterations that are planned, or the target is met. REQUIRES: each chain's

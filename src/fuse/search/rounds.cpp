@@ -20,7 +20,10 @@ bool is_same(const Standing& a, const Chain& b) {
 
 Rounds::Rounds(const pipeline::OpGraph& graph, const std::vector<pipeline::Order>& starts, const SolveOptions& options,
                std::int64_t planned_iterations)
-    : options_(options), planned_(planned_iterations) {
+    : options_(options),
+      // Whole steps of a cooling.
+      longest_(std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.size()) / 16 * Cooling::iterations_a_step, 1 << 21, 1 << 22)),
+      planned_(planned_iterations) {
   const int ranks = options.exchange ? options.exchange->ranks : 1;
   const int rank = options.exchange ? options.exchange->rank : 0;
   std::vector<Standing> begun;
@@ -63,6 +66,14 @@ void Rounds::run(std::string_view phase, std::int64_t iterations, const std::fun
   }
   take(std::move(reports).value());
   if (options_.on_progress) show_progress(phase);
+}
+
+void Rounds::run_rounds(std::string_view phase, std::int64_t iterations, const std::function<bool()>& is_over,
+                        const std::function<void(std::size_t own, std::int64_t count)>& work) {
+  for (std::int64_t done = 0; done < iterations && !stopped_ && !is_over(); done += longest_) {
+    const std::int64_t count = std::min(longest_, iterations - done);
+    run(phase, count, [&](std::size_t own) { work(own, count); });
+  }
 }
 
 /// What took longest in the last round goes first: so threads end together.

@@ -37,6 +37,9 @@ class Rounds {
   /// Runs `work(own)` for each chain of this process, then takes over what became better in all processes. `iterations`: what each
   /// chain does. `phase` is for progress, `best` chooses the standing that it shows.
   void run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work);
+  /// `iterations` of each chain in rounds, as long as nothing stops them and not is_over(): work(own, count) does `count` of them.
+  void run_rounds(std::string_view phase, std::int64_t iterations, const std::function<bool()>& is_over,
+                  const std::function<void(std::size_t own, std::int64_t count)>& work);
   /// Each chain goes on from its own best if it is `good`, or from standing `otherwise`.
   void gather(const std::function<bool(const Standing&)>& good, std::size_t otherwise);
 
@@ -57,6 +60,7 @@ class Rounds {
   void show_progress(std::string_view phase) const;
 
   const SolveOptions& options_;
+  const std::int64_t longest_;  // proposals of a chain between two borders
   std::vector<Chain> chains_;
   std::vector<int> numbers_;
   std::vector<double> last_seconds_;  // [own] what its last round took

@@ -60,7 +60,6 @@ class Search {
         room_(room_of(problem, options)),
         scale_(scale_of(lowering.graph)),
         goal_(std::max(bounds_of(problem).makespan, options.deadline.value_or(Ticks(0))).count()),
-        round_(std::clamp<std::int64_t>(64 * static_cast<std::int64_t>(lowering.graph.size()), 1 << 21, 1 << 22)),
         rounds_(lowering.graph, starts, options, planned) {
     rounds_.is_better = [this](const Standing& a, const Standing& b) { return key_of(a) < key_of(b); };
     rounds_.on_better = [this](const Standing& standing) {
@@ -70,15 +69,15 @@ class Search {
 
   /// `free` are orders that need not fit, the shortest first.
   void run(const std::vector<Order>& free) {
-    walk(free);
+    shorten_and_lower(free);
     if (!rounds_.stopped() && lowering_.graph.size() <= most_ops_for_steadiness) steady_all();
   }
 
-  /// Without what follows, which takes its time whatever the iterations are.
-  void walk(const std::vector<Order>& free) {
+  /// Without steadiness, which takes its time whatever the iterations are.
+  void shorten_and_lower(const std::vector<Order>& free) {
     const bool least_peak = options_.objective == Objective::memory && !options_.deadline;
     if (!room_.empty() && !least_peak && least_makespan() > goal_)
-      squeeze(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned() / 2, round_});
+      squeeze(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned() / 2});
     shorten_all();
     if (!rounds_.stopped()) lower_all();
   }
@@ -135,11 +134,9 @@ class Search {
         descents.push_back(makespan_descent(scale_, static_cast<std::size_t>(rounds_.number(own)) + cooling, length));
         rounds_.chains()[own].walk.reset(rounds_.chains()[own].best);
       }
-      for (std::int64_t done = 0; done < length && !rounds_.stopped() && least_makespan() > goal_; done += round_) {
-        const std::int64_t iterations = std::min(round_, length - done);
-        rounds_.run("makespan", iterations,
-                    [&](std::size_t own) { shorten(rounds_.chains()[own], descents[own], iterations, goal_, room_); });
-      }
+      rounds_.run_rounds(
+          "makespan", length, [this] { return least_makespan() <= goal_; },
+          [&](std::size_t own, std::int64_t count) { shorten(rounds_.chains()[own], descents[own], count, goal_, room_); });
     }
   }
 
@@ -158,9 +155,18 @@ class Search {
     const bool depended = !room_.empty() || depends_on_plan_;
     const std::int64_t done = rounds_.done();
     const double seconds = rounds_.seconds();
-    lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, room_, round_}, [&] {
+    lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, limits_of_descents()}, [&] {
       if (chosen_by_time && !depended) plan_by_speed(done, seconds);
     });
+  }
+
+  /// What limits walks that are only to find lower peaks than they have. Where these are within the smallest room that is enough to fit,
+  /// and a walk that may hold more on its way there moves better.
+  std::vector<std::int64_t> limits_of_descents() const {
+    const auto fits_anywhere = [this](const Standing& standing) { return standing.peak <= *std::min_element(room_.begin(), room_.end()); };
+    const auto& standings = rounds_.standings();
+    if (!room_.empty() && std::all_of(standings.begin(), standings.end(), fits_anywhere)) return {};
+    return room_;
   }
 
   /// Plans the iterations that the time limit allows at the speed since `done` and `seconds`, if they are more: so that a run of as many
@@ -201,8 +207,7 @@ class Search {
   const Lowering& lowering_;
   const std::vector<std::int64_t> room_;
   const Scale scale_;
-  const std::int64_t goal_;   // makespans up to it are alike
-  const std::int64_t round_;  // proposals of a chain between two borders
+  const std::int64_t goal_;  // makespans up to it are alike
   Rounds rounds_;
   bool depends_on_plan_ = false;
   std::int64_t peak_target_ = 0;
@@ -266,7 +271,7 @@ std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, 
   trial.proof_work = 0;
   constexpr std::int64_t trial_iterations = 1 << 20;
   const auto begin = std::chrono::steady_clock::now();
-  Search(problem, trial, lowering, starts.fitting, trial_iterations).walk(starts.free);
+  Search(problem, trial, lowering, starts.fitting, trial_iterations).shorten_and_lower(starts.free);
   const double spent = base::seconds_since(begin);
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
   const int chains_a_lane = (options.chains + lanes - 1) / lanes;

@@ -57,11 +57,9 @@ class Squeeze {
     std::vector<MakespanDescent> descents;
     for (std::size_t own = 0; own < free_.size(); ++own)
       descents.push_back(makespan_descent(scale_, static_cast<std::size_t>(rounds_.number(own)), length));
-    for (std::int64_t done = 0; done < length && !rounds_.stopped(); done += goal_.round) {
-      const std::int64_t iterations = std::min(goal_.round, length - done);
-      rounds_.run("makespan", iterations,
-                  [&](std::size_t own) { shorten(free_[own].chain, descents[own], iterations, goal_.makespan, {}); });
-    }
+    rounds_.run_rounds(
+        "makespan", length, [] { return false; },
+        [&](std::size_t own, std::int64_t count) { shorten(free_[own].chain, descents[own], count, goal_.makespan, {}); });
     for (FreeChain& free : free_) free.shortest = free.chain.best;
   }
 
@@ -74,13 +72,12 @@ class Squeeze {
       const std::int64_t own_deadline = std::max(deadline, free.chain.best_makespan);
       descents.push_back(descent_from(free.chain, peak_cooling(scale_, fresh_heat(0), length), own_deadline, cap_step(scale_), {}));
     }
-    for (std::int64_t done = 0; done < length && !rounds_.stopped() && least_makespan(rounds_) > deadline; done += goal_.round) {
-      const std::int64_t iterations = std::min(goal_.round, length - done);
-      rounds_.run("capacity", iterations, [&](std::size_t own) {
-        lower_peak(free_[own].chain, descents[own], iterations, most_room_);
-        take_over(own);
-      });
-    }
+    rounds_.run_rounds(
+        "capacity", length, [&] { return least_makespan(rounds_) <= deadline; },
+        [&](std::size_t own, std::int64_t count) {
+          lower_peak(free_[own].chain, descents[own], count, most_room_);
+          take_over(own);
+        });
     return least_makespan(rounds_) <= deadline;
   }
 

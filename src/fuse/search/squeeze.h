@@ -14,7 +14,6 @@ struct SqueezeGoal {
   std::int64_t makespan;                  ///< no need to be shorter
   std::uint64_t seed;
   std::int64_t iterations;  ///< of each chain, in all
-  std::int64_t round;       ///< proposals of a chain between two borders
 };
 
 /// Walks that keep within tight capacities hardly move. So each chain also shortens a schedule of `free` without any capacity, and lowers

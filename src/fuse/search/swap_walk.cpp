@@ -1,6 +1,5 @@
 #include "fuse/search/swap_walk.h"
 
-#include <limits>
 #include <utility>
 
 #include "base/assert.h"

@@ -39,8 +39,10 @@ class SwapWalk {
   /// Starts from `order`. REQUIRES: it is feasible, has no barriers, and like ops stand in the order of their micro-batches.
   SwapWalk(const pipeline::OpGraph& graph, const pipeline::Order& order);
 
-  /// All ops stand at places below this; the first place of a swap is to be drawn from these.
+  /// All ops stand at places below this.
   std::uint32_t places() const { return static_cast<std::uint32_t>(level_.size() - 1); }
+  /// A uniform random place, by the upper half of uniform bits: the first of a swap, where can_swap() says that there is one.
+  Place draw(std::uint64_t bits) const { return static_cast<Place>(((bits >> 32) * places()) >> 32); }
   int devices() const { return static_cast<int>(last_.size()); }
   int device(Place place) const { return device_[index(place)]; }
   /// The number of the op at `place`, or -1 where none stands.
@@ -151,7 +153,7 @@ class SwapWalk {
   bool has_more_ = false;  // whether any op has two neighbours on one side, or an edge a lag
   std::int64_t makespan_ = 0;
 
-  // [place]; the first four are all that an update reads where there are no more neighbours.
+  // [place]; the first ones are all that an update looks at.
   std::vector<std::int64_t> end_;
   std::vector<std::int64_t> tail_;
   std::vector<std::int64_t> duration_;

@@ -7,10 +7,13 @@
 #include <limits>
 #include <vector>
 
+#include "pipeline/problem.h"
+
 namespace dovetail::fuse {
 
-/// Larger than any time, and small enough to add to.
-inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max() / 4;
+/// Larger than any time of a problem that is accepted; two of them, or one and a time, still fit 64 bits.
+inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max() / 2;
+static_assert(never > pipeline::largest_sum + 1);
 
 /// [place] the places of at most two neighbours in the graph, on one side. What stands for no neighbour is the walk's business.
 struct WalkNeighbours {
@@ -23,45 +26,33 @@ struct WalkNeighbours {
 /// before an op, `holds` those behind it. With step -1 they are tails, and all runs against the time. `more`: whether ops have second
 /// neighbours or lags. A place whose time is `never` keeps it.
 template <int step, bool more>
-struct WalkFront {
+class WalkFront {
+ public:
   using Place = std::int32_t;
 
-  // Copies: nothing that the loops write can change them.
-  std::int64_t* times;
-  const std::int64_t* duration;
-  const Place* waits_first;
-  const Place* waits_second;
-  const std::int64_t* waits_lag;
-  const Place* holds_first;
-  const Place* holds_second;
-  const std::int64_t* holds_lag;
-  std::vector<Place>* room;  ///< at least for three places
-  Place* queue;
-  std::size_t most_queued;  ///< so that three more find room
-  std::size_t queued = 0;
-
-  WalkFront(std::vector<std::int64_t>& all_times, const std::vector<std::int64_t>& durations, const WalkNeighbours& waits,
-            const WalkNeighbours& holds, std::vector<Place>& queue_room)
-      : times(all_times.data()),
-        duration(durations.data()),
-        waits_first(waits.first.data()),
-        waits_second(waits.second.data()),
-        waits_lag(waits.lag.data()),
-        holds_first(holds.first.data()),
-        holds_second(holds.second.data()),
-        holds_lag(holds.lag.data()),
-        room(&queue_room),
-        queue(queue_room.data()),
-        most_queued(queue_room.size() - 3) {}
+  /// `room` is for the queue: three places or more.
+  WalkFront(std::vector<std::int64_t>& times, const std::vector<std::int64_t>& duration, const WalkNeighbours& waits,
+            const WalkNeighbours& holds, std::vector<Place>& room)
+      : times_(times.data()),
+        duration_(duration.data()),
+        waits_first_(waits.first.data()),
+        waits_second_(waits.second.data()),
+        waits_lag_(waits.lag.data()),
+        holds_first_(holds.first.data()),
+        holds_second_(holds.second.data()),
+        holds_lag_(holds.lag.data()),
+        room_(&room),
+        queue_(room.data()),
+        most_queued_(room.size() - 3) {}
 
   /// Sets the times of two neighbours that changed places: `near` is the place that comes first in this direction. Updates all that
   /// follows.
   void update(Place near, std::int64_t near_time, std::int64_t far_time) {
     const Place far = near + step;
-    const std::int64_t old_near = times[near];
-    const std::int64_t old_far = times[far];
-    times[near] = near_time;
-    times[far] = far_time;
+    const std::int64_t old_near = times_[near];
+    const std::int64_t old_far = times_[far];
+    times_[near] = near_time;
+    times_[far] = far_time;
     push_held(near, reach_of(near_time, old_far));
     push_held(far, reach_of(far_time, old_near));
     push_if(far + step, reach_of(far_time, old_far) > begin(far + step));
@@ -72,44 +63,64 @@ struct WalkFront {
   /// An op behind one whose time is `now`, no longer `before`, is to be looked at again if it begins before this: where the time grew,
   /// what it now holds back; where it fell, what it held back.
   static std::int64_t reach_of(std::int64_t now, std::int64_t before) { return std::max(now, before) + (now < before ? 1 : 0); }
-  std::int64_t begin(std::ptrdiff_t place) const { return times[place] - duration[place]; }
+
+  std::int64_t begin(std::ptrdiff_t place) const { return times_[place] - duration_[place]; }
+
   /// Whether a place is queued is as good as random: a branch on it would cost more than all the rest.
   void push_if(Place place, bool wanted) {
-    queue[queued] = place;
-    queued += wanted ? 1 : 0;
+    queue_[queued_] = place;
+    queued_ += wanted ? 1 : 0;
   }
+
+  void push_held(std::ptrdiff_t place, std::int64_t reach) {
+    if (queued_ > most_queued_) {
+      queue_ = grown(*room_);
+      most_queued_ = room_->size() - 3;
+    }
+    push_if(holds_first_[place], reach + (more ? holds_lag_[place] : 0) > begin(holds_first_[place]));
+    if constexpr (more) push_if(holds_second_[place], reach > begin(holds_second_[place]));
+  }
+
+  /// Apart, and without this object: the loop keeps its members in registers.
   [[gnu::noinline]] static Place* grown(std::vector<Place>& room) {
     room.resize(2 * room.size());
     return room.data();
   }
-  void push_held(std::ptrdiff_t place, std::int64_t reach) {
-    if (queued > most_queued) {
-      queue = grown(*room);
-      most_queued = room->size() - 3;
-    }
-    push_if(holds_first[place], reach + (more ? holds_lag[place] : 0) > begin(holds_first[place]));
-    if constexpr (more) push_if(holds_second[place], reach > begin(holds_second[place]));
-  }
+
   /// From each queued place on, along its device, until nothing changes any more.
   void run() {
-    for (std::size_t position = 0; position < queued; ++position) {
-      std::ptrdiff_t place = queue[position];
-      std::int64_t now = times[place - step];
-      std::int64_t old = times[place];
+    for (std::size_t position = 0; position < queued_; ++position) {
+      std::ptrdiff_t place = queue_[position];
+      std::int64_t now = times_[place - step];
+      std::int64_t old = times_[place];
       for (;;) {
-        now = std::max(now, times[waits_first[place]] + (more ? waits_lag[place] : 0));
-        if constexpr (more) now = std::max(now, times[waits_second[place]]);
-        now += duration[place];
+        now = std::max(now, times_[waits_first_[place]] + (more ? waits_lag_[place] : 0));
+        if constexpr (more) now = std::max(now, times_[waits_second_[place]]);
+        now += duration_[place];
         if (now == old) break;
-        times[place] = now;
+        times_[place] = now;
         const std::int64_t reach = reach_of(now, old);
         push_held(place, reach);
         place += step;
-        old = times[place];
-        if (reach <= old - duration[place]) break;
+        old = times_[place];
+        if (reach <= old - duration_[place]) break;
       }
     }
   }
+
+  // Copies: nothing that is written to times or queue can change them.
+  std::int64_t* times_;
+  const std::int64_t* duration_;
+  const Place* waits_first_;
+  const Place* waits_second_;
+  const std::int64_t* waits_lag_;
+  const Place* holds_first_;
+  const Place* holds_second_;
+  const std::int64_t* holds_lag_;
+  std::vector<Place>* room_;
+  Place* queue_;
+  std::size_t most_queued_;  // so that three more find room
+  std::size_t queued_ = 0;
 };
 
 }  // namespace dovetail::fuse

@@ -13,11 +13,14 @@ using pipeline::Arc;
 using pipeline::OpGraph;
 using pipeline::OpId;
 
+/// Where an op waits for more than so many, as the steps do, detours are not looked for.
+constexpr std::size_t most_to_look_at = 4;
+
 /// Whether a path of two edges, or up to `depth`, from `from` to `to` lasts at least `least`, from the end of `from` to the start of `to`.
 /// Three edges find that a backward need not wait for its own forward: it waits for the next stage's backward, that for its forward.
 bool has_detour(const OpGraph& graph, OpId from, OpId to, std::int64_t least, int depth) {
   for (const Arc& arc : graph.predecessors(to)) {
-    if (arc.op == from) continue;
+    if (arc.op == from || graph.predecessors(arc.op).size() > most_to_look_at) continue;
     const std::int64_t rest = least - arc.lag.count() - graph.duration[arc.op.index()].count();
     for (const Arc& before : graph.predecessors(arc.op))
       if (before.op == from && before.lag.count() >= rest) return true;
@@ -26,8 +29,8 @@ bool has_detour(const OpGraph& graph, OpId from, OpId to, std::int64_t least, in
   return false;
 }
 
-/// Of an op's like predecessors the last one is enough, of its like successors the first. Ids grow with the micro-batch among like
-/// ops, which stand side by side among a step's neighbours.
+/// Edges with a detour are left out. Of an op's like predecessors the last one is enough, of its like successors the first: ids grow
+/// with the micro-batch among like ops, which stand side by side among a step's neighbours.
 std::vector<WalkEdge> needed_edges(const OpGraph& graph) {
   constexpr int deepest = 3;
   std::vector<WalkEdge> edges;
@@ -38,10 +41,10 @@ std::vector<WalkEdge> needed_edges(const OpGraph& graph) {
     const auto before = graph.predecessors(OpId(op));
     arcs.assign(before.begin(), before.end());
     std::sort(arcs.begin(), arcs.end(), [](const Arc& a, const Arc& b) { return a.op < b.op; });
-    const bool few = arcs.size() <= 4;
+    const bool may_have_detour = arcs.size() > 1 && arcs.size() <= most_to_look_at;
     for (std::size_t i = 0; i < arcs.size(); ++i) {
       if (i + 1 < arcs.size() && alike(arcs[i].op, arcs[i + 1].op)) continue;
-      if (few && arcs.size() > 1 && has_detour(graph, arcs[i].op, OpId(op), arcs[i].lag.count(), deepest)) continue;
+      if (may_have_detour && has_detour(graph, arcs[i].op, OpId(op), arcs[i].lag.count(), deepest)) continue;
       edges.push_back({arcs[i].op.value, static_cast<std::int32_t>(op), arcs[i].lag.count()});
     }
   }

@@ -25,7 +25,8 @@ struct WalkGraph {
 /// Whether two ops are of one (pipeline, stage, kind). Micro-batches are alike, so that like ops need never change places.
 bool are_alike(const pipeline::OpLabel& a, const pipeline::OpLabel& b);
 
-/// The edges of `graph` that others do not imply where like ops keep their order on their device.
+/// The edges of `graph` without most of those that others imply where like ops keep their order on their device, and with joints. Each
+/// edge that is left out has a path of others that lasts as long.
 WalkGraph walk_graph(const pipeline::OpGraph& graph);
 
 }  // namespace dovetail::fuse

@@ -9,17 +9,6 @@ namespace {
 
 using Place = SwapWalk::Place;
 
-/// A uniform random place: a swap of the op there and what follows it on its device; the low bits are free for a threshold.
-struct Proposal {
-  Place first;
-  std::uint64_t bits;
-};
-
-inline Proposal propose(const SwapWalk& walk, base::Random& random) {
-  const std::uint64_t bits = random.next();
-  return {static_cast<Place>(((bits >> 32) * walk.places()) >> 32), bits};
-}
-
 /// Whether the level between the two would leave the capacity, or go further beyond it.
 inline bool breaks_capacity(const SwapWalk& walk, Place first, std::int64_t level, const std::vector<std::int64_t>& capacity) {
   return level > walk.level(first) && level > capacity[static_cast<std::size_t>(walk.device(first))];
@@ -27,10 +16,10 @@ inline bool breaks_capacity(const SwapWalk& walk, Place first, std::int64_t leve
 
 inline bool is_refused(SwapWalk& walk, Place first, bool prompt) { return prompt ? !walk.is_prompt(first) : walk.makes_cycle(first); }
 
-std::int64_t energy_above(const SwapWalk& walk, std::int64_t cap) {
-  std::int64_t energy = 0;
+double energy_above(const SwapWalk& walk, std::int64_t cap) {
+  double energy = 0;
   for (std::uint32_t place = 0; place < walk.places(); ++place)
-    energy += std::max<std::int64_t>(0, walk.level(static_cast<Place>(place)) - cap);
+    energy += static_cast<double>(std::max<std::int64_t>(0, walk.level(static_cast<Place>(place)) - cap));
   return energy;
 }
 
@@ -47,7 +36,8 @@ bool descend(Chain& chain, PeakDescent& descent, std::int64_t& count) {
   const std::int64_t cap = descent.cap;
   const bool limited = !descent.capacity.empty();
   while (count-- > 0) {
-    const auto [first, bits] = propose(walk, chain.random);
+    const std::uint64_t bits = chain.random.next();
+    const Place first = walk.draw(bits);
     if (!walk.can_swap(first)) continue;
     const std::int64_t level = walk.level_between(first);
     const std::int64_t change = std::max<std::int64_t>(0, level - cap) - std::max<std::int64_t>(0, walk.level(first) - cap);
@@ -57,7 +47,7 @@ bool descend(Chain& chain, PeakDescent& descent, std::int64_t& count) {
     if (trial.longest > descent.deadline) continue;
     if (is_refused(walk, first, descent.prompt)) continue;
     walk.swap(first, trial);
-    descent.energy += change;
+    descent.energy += static_cast<double>(change);
     if (descent.energy == 0 && change < 0) return true;
   }
   return false;
@@ -83,16 +73,16 @@ void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, st
   SwapWalk& walk = chain.walk;
   const MetropolisTable& table = metropolis_table();
   Cooling& cooling = descent.cooling;
-  MakespanWalk steps(walk);
+  // Swaps that leave a device waiting lead among the many bad schedules of equal makespan: mostly the walk is better without them.
+  MakespanWalk steps(walk, descent.prompt);
   for (std::int64_t done = 0; done < iterations && chain.best_makespan > target; ++done) {
     if (done % Cooling::iterations_a_step == 0) cooling.temperature *= cooling.factor;
-    const auto [first, bits] = propose(walk, chain.random);
+    const std::uint64_t bits = chain.random.next();
+    const Place first = walk.draw(bits);
     if (!walk.can_swap(first)) continue;
     if (!capacity.empty() && breaks_capacity(walk, first, walk.level_between(first), capacity)) continue;
     const double loss = cooling.temperature * table[bits];
-    // Swaps that leave a device waiting lead among the many bad schedules of equal makespan: mostly the walk is better without them.
-    const auto outcome = descent.prompt ? steps.prompt_step(first, loss) : steps.step(first, loss);
-    if (outcome == MakespanWalk::Outcome::made && walk.makespan() < chain.best_makespan) record(chain);
+    if (steps.step(first, loss) == MakespanWalk::Outcome::made && walk.makespan() < chain.best_makespan) record(chain);
   }
 }
 
@@ -118,7 +108,7 @@ void lower_peak(Chain& chain, PeakDescent& descent, std::int64_t iterations, std
     }
     if (++steps % steps_between_records == 0 && walk.peak() < chain.best_peak) record(chain);
     const double small = share_of_heat * descent.cooling.temperature * walk.devices();
-    if (static_cast<double>(descent.energy) <= small) lower_cap(walk, descent);
+    if (descent.energy <= small) lower_cap(walk, descent);
     descent.cooling.temperature *= descent.cooling.factor;
   }
 }
@@ -126,7 +116,8 @@ void lower_peak(Chain& chain, PeakDescent& descent, std::int64_t iterations, std
 void wander(Chain& chain, std::int64_t iterations, std::int64_t deadline, const std::vector<std::int64_t>& limit) {
   SwapWalk& walk = chain.walk;
   for (std::int64_t done = 0; done < iterations; ++done) {
-    const auto [first, bits] = propose(walk, chain.random);
+    const std::uint64_t bits = chain.random.next();
+    const Place first = walk.draw(bits);
     if (!walk.can_swap(first)) continue;
     if (breaks_capacity(walk, first, walk.level_between(first), limit)) continue;
     const SwapWalk::Trial trial = walk.try_swap(first);

@@ -52,7 +52,7 @@ struct alignas(apart) PeakDescent {
   std::vector<std::int64_t> capacity;  ///< [device] levels beyond it are never allowed where they are not there already
   bool prompt = false;                 ///< only by swaps that leave no device waiting for the op that goes first (SwapWalk::is_prompt)
   std::int64_t cap = 0;
-  std::int64_t energy = 0;
+  double energy = 0;  ///< exact below 2^53; of larger activations the sum could leave 64 bits
 };
 
 /// A descent from where the chain is. REQUIRES: its makespan is within the deadline.

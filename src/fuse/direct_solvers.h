@@ -1,0 +1,25 @@
+// What a solver is, and the solvers that do not search: constructions, and the pattern.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "fuse/solution/solution.h"
+
+namespace dovetail::fuse {
+
+/// A way to make schedules. Plain data: the registry (solver.h) is the only place that knows them all.
+struct Solver {
+  std::string_view name;     ///< on the command line and in files
+  std::string_view summary;  ///< one line for lists
+  bool in_compare = true;    ///< whether `compare` runs it unasked
+  bool is_baseline = false;  ///< the one that speed-ups are counted against
+  bool searches = false;     ///< whether it uses seed, chains, iterations and time limit
+  bool is_shared = false;    ///< whether several processes share its chains out (SolveOptions::exchange)
+  Answer (*solve)(const pipeline::Problem& problem, const SolveOptions& options) = nullptr;
+};
+
+/// Those that take a moment and draw nothing at random, in the order in which tables show them.
+std::span<const Solver> direct_solvers();
+
+}  // namespace dovetail::fuse
