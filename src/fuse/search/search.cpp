@@ -50,17 +50,23 @@ constexpr double most_iterations = 1e15;
 /// Proposals for each op of the first cooling of the makespan; each that follows is twice as long.
 constexpr std::int64_t first_makespan_cooling = 1'000;
 
+/// How long a search is to be.
+struct Plan {
+  std::int64_t iterations;        ///< of each chain
+  double steadiness_seconds = 0;  ///< that are to be left for what follows them
+};
+
 class Search {
  public:
-  Search(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const std::vector<Order>& starts,
-         std::int64_t planned)
+  Search(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const std::vector<Order>& starts, const Plan& plan)
       : problem_(problem),
         options_(options),
         lowering_(lowering),
         room_(room_of(problem, options)),
         scale_(scale_of(lowering.graph)),
         goal_(std::max(bounds_of(problem).makespan, options.deadline.value_or(Ticks(0))).count()),
-        rounds_(lowering.graph, starts, options, planned) {
+        rounds_(lowering.graph, starts, options, plan.iterations),
+        steadiness_seconds_(plan.steadiness_seconds) {
     rounds_.is_better = [this](const Standing& a, const Standing& b) { return key_of(a) < key_of(b); };
     rounds_.on_better = [this](const Standing& standing) {
       if (options_.on_better) options_.on_better(solution_of(standing));
@@ -70,16 +76,20 @@ class Search {
   /// `free` are orders that need not fit, the shortest first.
   void run(const std::vector<Order>& free) {
     shorten_and_lower(free);
-    if (!rounds_.stopped() && lowering_.graph.size() <= most_ops_for_steadiness) steady_all();
+    steady();
   }
 
-  /// Without steadiness, which takes its time whatever the iterations are.
   void shorten_and_lower(const std::vector<Order>& free) {
     const bool least_peak = options_.objective == Objective::memory && !options_.deadline;
     if (!room_.empty() && !least_peak && least_makespan() > goal_)
       squeeze(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned() / 2});
     shorten_all();
     if (!rounds_.stopped()) lower_all();
+  }
+
+  /// Takes its time whatever the iterations are.
+  void steady() {
+    if (!rounds_.stopped() && lowering_.graph.size() <= most_ops_for_steadiness) steady_all();
   }
 
   Solution answer() const {
@@ -174,7 +184,8 @@ class Search {
   void plan_by_speed(std::int64_t done, double seconds) {
     constexpr double margin = 0.95;
     const double speed = static_cast<double>(rounds_.done() - done) / std::max(1e-6, rounds_.seconds() - seconds);
-    const double left = std::max(0.0, margin * *options_.time_limit_seconds - rounds_.seconds()) * speed;
+    const double seconds_left = margin * *options_.time_limit_seconds - rounds_.seconds() - steadiness_seconds_;
+    const double left = std::max(0.0, seconds_left) * speed;
     rounds_.plan(std::max(rounds_.planned(), rounds_.done() + static_cast<std::int64_t>(std::min(left, most_iterations))));
   }
 
@@ -209,6 +220,7 @@ class Search {
   const Scale scale_;
   const std::int64_t goal_;  // makespans up to it are alike
   Rounds rounds_;
+  const double steadiness_seconds_;
   bool depends_on_plan_ = false;
   std::int64_t peak_target_ = 0;
   bool steadying_ = false;
@@ -255,12 +267,11 @@ std::int64_t default_iterations(std::int64_t ops, bool loose) {
   return std::max<std::int64_t>(1'000'000, most / std::max(ops, ops_in_fast_memory) * ops_in_fast_memory);
 }
 
-/// Iterations a chain that take somewhat less than `seconds` on this machine, from a short trial: a run that its time limit has to stop
-/// cannot be repeated by its iterations.
-std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const Starts& starts,
-                           double seconds) {
+/// A plan that takes somewhat less than `seconds` on this machine, from a short trial: a run that its time limit has to stop cannot be
+/// repeated by its iterations.
+Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const Starts& starts, double seconds) {
   constexpr std::int64_t fewest = 1'024;
-  if (seconds <= 0) return fewest;
+  if (seconds <= 0) return {fewest};
   SolveOptions trial = options;
   trial.chains = 1;
   trial.threads = 1;
@@ -271,14 +282,19 @@ std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, 
   trial.proof_work = 0;
   constexpr std::int64_t trial_iterations = 1 << 20;
   const auto begin = std::chrono::steady_clock::now();
-  Search(problem, trial, lowering, starts.fitting, trial_iterations).shorten_and_lower(starts.free);
+  Search search(problem, trial, lowering, starts.fitting, {trial_iterations});
+  search.shorten_and_lower(starts.free);
+  const double walked = base::seconds_since(begin);
+  search.steady();
   const double spent = base::seconds_since(begin);
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
   const int chains_a_lane = (options.chains + lanes - 1) / lanes;
   constexpr double margin = 0.9;
-  const double speed = static_cast<double>(trial_iterations) / spent;
-  const double iterations = margin * std::max(0.0, seconds - spent) * speed / chains_a_lane;
-  return static_cast<std::int64_t>(std::clamp(iterations, static_cast<double>(fewest), most_iterations));
+  Plan plan{fewest, (spent - walked) * chains_a_lane};
+  const double left = margin * std::max(0.0, seconds - spent) - plan.steadiness_seconds;
+  const double iterations = std::max(0.0, left) * static_cast<double>(trial_iterations) / walked / chains_a_lane;
+  plan.iterations = static_cast<std::int64_t>(std::clamp(iterations, static_cast<double>(fewest), most_iterations));
+  return plan;
 }
 
 }  // namespace
@@ -288,18 +304,18 @@ Solution search_from(const Problem& problem, std::vector<Solution> starts, const
   const Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
   const Starts orders = starts_of(problem, std::move(starts), options, lowering);
   SolveOptions settled = options;
-  std::int64_t iterations = options.iterations.value_or(
-      default_iterations(static_cast<std::int64_t>(lowering.graph.size()), options.deadline || !room_of(problem, options).empty()));
+  Plan plan{options.iterations.value_or(
+      default_iterations(static_cast<std::int64_t>(lowering.graph.size()), options.deadline || !room_of(problem, options).empty()))};
   if (options.time_limit_seconds) {
-    if (!options.iterations) iterations = iterations_in(problem, options, lowering, orders, *options.time_limit_seconds);
+    if (!options.iterations) plan = plan_for(problem, options, lowering, orders, *options.time_limit_seconds);
     settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
   }
   RoundReport own;
-  own.planned = iterations;
+  own.planned = plan.iterations;
   const auto reports = exchange_reports(options.exchange, own);
   if (reports.ok())
-    for (const RoundReport& report : *reports) iterations = std::min(iterations, report.planned);
-  Search search(problem, settled, lowering, orders.fitting, iterations);
+    for (const RoundReport& report : *reports) plan.iterations = std::min(plan.iterations, report.planned);
+  Search search(problem, settled, lowering, orders.fitting, plan);
   search.run(orders.free);
   return search.answer();
 }
