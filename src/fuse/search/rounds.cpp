@@ -10,6 +10,9 @@ namespace {
 
 using pipeline::StoppedBy;
 
+/// Proposals of a chain between two looks at the clock. A run that this ends is not repeated by its iterations, and says so.
+constexpr std::int64_t slice = 1 << 16;
+
 Standing standing_of(const Chain& chain) { return {chain.best_makespan, chain.best_peak, chain.best_score, chain.best}; }
 
 bool is_same(const Standing& a, const Chain& b) {
@@ -46,13 +49,12 @@ std::size_t Rounds::best() const {
 }
 
 void Rounds::run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work) {
-  const auto cancelled = [this] { return options_.cancellation && options_.cancellation->requested(); };
-  // A round is long; but all processes come to its border.
-  if (!cancelled()) work_on_all(work);
+  // Whatever happens, all processes come to the border of a round.
+  if (!is_cancelled()) work_on_all(work);
   done_ += iterations;
   RoundReport report;
-  report.interrupted = cancelled();
-  report.out_of_time = options_.time_limit_seconds && seconds() >= *options_.time_limit_seconds;
+  report.interrupted = is_cancelled();
+  report.out_of_time = is_late();
   for (std::size_t own = 0; own < chains_.size(); ++own) {
     if (is_same(standings_[static_cast<std::size_t>(numbers_[own])], chains_[own])) continue;
     report.chains.push_back(numbers_[own]);
@@ -72,7 +74,10 @@ void Rounds::run_rounds(std::string_view phase, std::int64_t iterations, const s
                         const std::function<void(std::size_t own, std::int64_t count)>& work) {
   for (std::int64_t done = 0; done < iterations && !stopped_ && !is_over(); done += longest_) {
     const std::int64_t count = std::min(longest_, iterations - done);
-    run(phase, count, [&](std::size_t own) { work(own, count); });
+    run(phase, count, [&](std::size_t own) {
+      for (std::int64_t begun = 0; begun < count && !is_cancelled() && !is_late(); begun += slice)
+        work(own, std::min(slice, count - begun));
+    });
   }
 }
 

@@ -55,6 +55,8 @@ class Rounds {
   const std::optional<base::Error>& lost() const { return lost_; }
 
  private:
+  bool is_cancelled() const { return options_.cancellation && options_.cancellation->requested(); }
+  bool is_late() const { return options_.time_limit_seconds && seconds() >= *options_.time_limit_seconds; }
   void work_on_all(const std::function<void(std::size_t own)>& work);
   void take(std::vector<RoundReport> reports);
   void show_progress(std::string_view phase) const;
