@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -92,6 +93,9 @@ class Search {
     if (!rounds_.stopped() && lowering_.graph.size() <= most_ops_for_steadiness) steady_all();
   }
 
+  /// Iterations of each chain in a second: of the second phase if there was one, as the first ends early where it meets its bound.
+  double speed() const { return speed_.value_or(static_cast<double>(rounds_.done()) / std::max(1e-6, rounds_.seconds())); }
+
   Solution answer() const {
     Solution solution = solution_of(rounds_.standings()[rounds_.best()]);
     solution.lost_process = rounds_.lost();
@@ -165,9 +169,11 @@ class Search {
     const bool depended = !room_.empty() || depends_on_plan_;
     const std::int64_t done = rounds_.done();
     const double seconds = rounds_.seconds();
+    const auto speed = [&] { return static_cast<double>(rounds_.done() - done) / std::max(1e-6, rounds_.seconds() - seconds); };
     lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, limits_of_descents()}, [&] {
-      if (chosen_by_time && !depended) plan_by_speed(done, seconds);
+      if (chosen_by_time && !depended) plan_by_speed(speed());
     });
+    if (rounds_.done() > done) speed_ = speed();
   }
 
   /// What limits walks that are only to find lower peaks than they have. Where these are within the smallest room that is enough to fit,
@@ -179,11 +185,10 @@ class Search {
     return room_;
   }
 
-  /// Plans the iterations that the time limit allows at the speed since `done` and `seconds`, if they are more: so that a run of as many
-  /// does the same.
-  void plan_by_speed(std::int64_t done, double seconds) {
-    constexpr double margin = 0.95;
-    const double speed = static_cast<double>(rounds_.done() - done) / std::max(1e-6, rounds_.seconds() - seconds);
+  /// Plans the iterations that the time limit allows at that speed, a second and chain, if they are more: so that a run of as many does the
+  /// same.
+  void plan_by_speed(double speed) {
+    constexpr double margin = 0.93;
     const double seconds_left = margin * *options_.time_limit_seconds - rounds_.seconds() - steadiness_seconds_;
     const double left = std::max(0.0, seconds_left) * speed;
     rounds_.plan(std::max(rounds_.planned(), rounds_.done() + static_cast<std::int64_t>(std::min(left, most_iterations))));
@@ -221,6 +226,7 @@ class Search {
   const std::int64_t goal_;  // makespans up to it are alike
   Rounds rounds_;
   const double steadiness_seconds_;
+  std::optional<double> speed_;
   bool depends_on_plan_ = false;
   std::int64_t peak_target_ = 0;
   bool steadying_ = false;
@@ -289,10 +295,10 @@ Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowerin
   const double spent = base::seconds_since(begin);
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
   const int chains_a_lane = (options.chains + lanes - 1) / lanes;
-  constexpr double margin = 0.9;
+  constexpr double margin = 0.7;  // chains are not equally fast, and what is left over is planned again
   Plan plan{fewest, (spent - walked) * chains_a_lane};
   const double left = margin * std::max(0.0, seconds - spent) - plan.steadiness_seconds;
-  const double iterations = std::max(0.0, left) * static_cast<double>(trial_iterations) / walked / chains_a_lane;
+  const double iterations = std::max(0.0, left) * search.speed() / chains_a_lane;
   plan.iterations = static_cast<std::int64_t>(std::clamp(iterations, static_cast<double>(fewest), most_iterations));
   return plan;
 }
