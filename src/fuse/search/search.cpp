@@ -93,7 +93,8 @@ class Search {
     if (!rounds_.stopped() && lowering_.graph.size() <= most_ops_for_steadiness) steady_all();
   }
 
-  /// Iterations of each chain in a second: of the second phase if there was one, as the first ends early where it meets its bound.
+  /// Iterations of each chain in a second: of the second phase if it is most of a search, as the first ends early where it meets its
+  /// bound.
   double speed() const { return speed_.value_or(static_cast<double>(rounds_.done()) / std::max(1e-6, rounds_.seconds())); }
 
   Solution answer() const {
@@ -173,7 +174,7 @@ class Search {
     lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, limits_of_descents()}, [&] {
       if (chosen_by_time && !depended) plan_by_speed(speed());
     });
-    if (rounds_.done() > done) speed_ = speed();
+    if (room_.empty() && rounds_.done() > done) speed_ = speed();
   }
 
   /// What limits walks that are only to find lower peaks than they have. Where these are within the smallest room that is enough to fit,
@@ -295,7 +296,8 @@ Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowerin
   const double spent = base::seconds_since(begin);
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
   const int chains_a_lane = (options.chains + lanes - 1) / lanes;
-  constexpr double margin = 0.7;  // chains are not equally fast, and what is left over is planned again
+  // Chains are not equally fast; without capacities what is left over is planned again.
+  const double margin = room_of(problem, options).empty() ? 0.7 : 0.85;
   Plan plan{fewest, (spent - walked) * chains_a_lane};
   const double left = margin * std::max(0.0, seconds - spent) - plan.steadiness_seconds;
   const double iterations = std::max(0.0, left) * search.speed() / chains_a_lane;
