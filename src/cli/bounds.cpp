@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/stopwatch.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -176,9 +177,9 @@ base::Result<int> run(const Arguments& arguments) {
   question.options.work = std::int64_t{1'000'000} * arguments.work;
   const auto begin = std::chrono::steady_clock::now();
   const Proven proven = prove(named.problem, question);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  const double seconds = base::seconds_since(begin);
   if (arguments.json) {
-    print_json(to_json(named, question, proven, elapsed.count()));
+    print_json(to_json(named, question, proven, seconds));
   } else {
     print(to_text(named, question, proven));
   }

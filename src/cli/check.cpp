@@ -6,6 +6,7 @@
 #include <memory>
 #include <tuple>
 
+#include "base/stopwatch.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/load.h"
@@ -206,9 +207,9 @@ base::Result<int> run(const Arguments& arguments) {
   checked.evaluation = std::move(lowered.evaluation);
   checked.bounds = fuse::bounds_of(checked.problem());
   checked.peak_bound = fuse::peak_activation_bound(checked.problem(), checked.evaluation.makespan);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  const double seconds = base::seconds_since(begin);
   if (arguments.json) {
-    print_json(to_json(checked, elapsed.count()));
+    print_json(to_json(checked, seconds));
   } else {
     print(to_text(checked));
   }

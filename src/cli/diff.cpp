@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/stopwatch.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/load.h"
@@ -353,9 +354,9 @@ base::Result<int> run(const Arguments& arguments) {
   Difference difference{{make_side(std::move(loaded[0])), make_side(std::move(loaded[1]))}, {}};
   difference.schedules =
       pipeline::diff_schedules(difference.sides[0].loaded.file.schedule, difference.sides[1].loaded.file.schedule, most_moves);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  const double seconds = base::seconds_since(begin);
   if (arguments.json) {
-    print_json(to_json(difference, elapsed.count()));
+    print_json(to_json(difference, seconds));
   } else {
     print(to_text(difference, arguments));
   }

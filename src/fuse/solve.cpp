@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/nearest.h"
+#include "base/stopwatch.h"
 #include "fuse/solver.h"
 #include "pipeline/validate.h"
 
@@ -80,13 +81,13 @@ Solved assess(Solution solution, const Bounds& problem_bounds, std::optional<Mem
 Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bounds& bounds, const SolveOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   Answer answer = solver.solve(problem, options);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  const double seconds = base::seconds_since(begin);
   if (const auto* refusal = std::get_if<NotApplicable>(&answer))
     return base::bad_input(fmt::format("solver '{}' is not applicable to this problem: {}", solver.name, refusal->why));
   Solution solution = std::move(std::get<Solution>(answer));
   if (options.start && !solution.other_layout && is_better(*options.start, solution, options)) solution = *options.start;
   Solved solved = assess(std::move(solution), bounds, options.memory_cap);
-  solved.seconds = elapsed.count();
+  solved.seconds = seconds;
   return solved;
 }
 

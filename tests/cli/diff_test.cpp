@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "cli/run_program.h"
+#include "cli/schedule_files.h"
 
 namespace dovetail::cli {
 namespace {
@@ -16,15 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-class Diff : public testing::Test {
- protected:
-  std::string schedule(const std::string& problem, const std::string& solver, const std::string& name) {
-    const std::string path = folder.file(name);
-    EXPECT_EQ(run_program({"schedule", problem, "--solver", solver, "-o", path}).exit_code, 0);
-    return path;
-  }
-  TemporaryFolder folder;
-};
+class Diff : public WithScheduleFiles {};
 
 TEST_F(Diff, SaysWhichGainsWhere) {
   const ProgramResult result = run_program({"diff", schedule("exp5", "1f1b", "a.json"), schedule("exp5", "greedy", "b.json")});

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/run_program.h"
+#include "cli/schedule_files.h"
 
 namespace dovetail::cli {
 namespace {
@@ -111,15 +111,7 @@ TEST(ScheduleCapacity, IsSaidAlsoWhereOneSolverFoundNone) {
   EXPECT_THAT(result.err, HasSubstr("\nthe smallest capacity with which a schedule fits, however long it takes: 1.95 on every device\n"));
 }
 
-class ScheduleFrom : public testing::Test {
- protected:
-  std::string schedule(const std::string& problem, const std::string& solver, const std::string& name) {
-    const std::string path = folder.file(name);
-    EXPECT_EQ(run_program({"schedule", problem, "--solver", solver, "-o", path}).exit_code, 0);
-    return path;
-  }
-  TemporaryFolder folder;
-};
+class ScheduleFrom : public WithScheduleFiles {};
 
 TEST_F(ScheduleFrom, IsNeverWorseThanItsStart) {
   const std::string start = schedule("exp2", "list", "list.json");

@@ -14,8 +14,6 @@ inline bool breaks_capacity(const SwapWalk& walk, Place first, std::int64_t leve
   return level > walk.level(first) && level > capacity[static_cast<std::size_t>(walk.device(first))];
 }
 
-inline bool is_refused(SwapWalk& walk, Place first, bool prompt) { return prompt ? !walk.is_prompt(first) : walk.makes_cycle(first); }
-
 double energy_above(const SwapWalk& walk, std::int64_t cap) {
   double energy = 0;
   for (std::uint32_t place = 0; place < walk.places(); ++place)
@@ -45,7 +43,7 @@ bool descend(Chain& chain, PeakDescent& descent, std::int64_t& count) {
     if (limited && breaks_capacity(walk, first, level, descent.capacity)) continue;
     const SwapWalk::Trial trial = walk.try_swap(first);
     if (trial.longest > descent.deadline) continue;
-    if (is_refused(walk, first, descent.prompt)) continue;
+    if (descent.prompt ? !walk.is_prompt(first) : walk.makes_cycle(first)) continue;
     walk.swap(first, trial);
     descent.energy += static_cast<double>(change);
     if (descent.energy == 0 && change < 0) return true;

@@ -1,0 +1,24 @@
+// Tests of commands that read schedules: files with some.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cli/run_program.h"
+
+namespace dovetail::cli {
+
+class WithScheduleFiles : public testing::Test {
+ protected:
+  /// Writes the solver's schedule of a problem to a file of that name in the folder; its path.
+  std::string schedule(const std::string& problem, const std::string& solver, const std::string& name) {
+    const std::string path = folder.file(name);
+    EXPECT_EQ(run_program({"schedule", problem, "--solver", solver, "-o", path}).exit_code, 0);
+    return path;
+  }
+
+  TemporaryFolder folder;
+};
+
+}  // namespace dovetail::cli
