@@ -187,13 +187,29 @@ Ticks longest_device_span(const Evaluation& evaluation) {
   return longest;
 }
 
+std::vector<Memory> room_of(const Problem& problem, std::optional<Memory> cap) {
+  std::vector<Memory> room(static_cast<std::size_t>(problem.devices), cap.value_or(Memory::max()));
+  for (std::size_t device = 0; device < room.size(); ++device) {
+    if (problem.capacity) room[device] = std::min(room[device], (*problem.capacity)[device]);
+    if (room[device] != Memory::max()) room[device] -= problem.resident[device];
+  }
+  return room;
+}
+
+Problem with_cap(Problem problem, std::optional<Memory> cap) {
+  if (!cap) return problem;
+  if (!problem.capacity) problem.capacity.emplace(static_cast<std::size_t>(problem.devices), *cap);
+  for (Memory& capacity : *problem.capacity) capacity = std::min(capacity, *cap);
+  return problem;
+}
+
 std::vector<CapacityExcess> find_excess(const Problem& problem, const Evaluation& evaluation, std::optional<Memory> cap) {
   std::vector<CapacityExcess> excess;
+  const std::vector<Memory> room = room_of(problem, cap);
   for (std::size_t device = 0; device < evaluation.devices.size(); ++device) {
-    Memory capacity = cap.value_or(Memory::max());
-    if (problem.capacity) capacity = std::min(capacity, (*problem.capacity)[device]);
-    const Memory peak = problem.resident[device] + evaluation.devices[device].peak;
-    if (peak > capacity) excess.push_back({DeviceId(device), peak, capacity});
+    const Memory peak = evaluation.devices[device].peak;
+    const Memory resident = problem.resident[device];
+    if (peak > room[device]) excess.push_back({DeviceId(device), resident + peak, resident + room[device]});
   }
   return excess;
 }

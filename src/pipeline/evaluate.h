@@ -53,6 +53,13 @@ double bubble_rate(const Evaluation& evaluation);
 /// The largest, over devices, of last end minus first start: what zero-bubble papers call the cost of a schedule.
 Ticks longest_device_span(const Evaluation& evaluation);
 
+/// [device] how much activation it may hold beside what is resident, by `problem` and `cap` (the smaller holds): Memory::max() where
+/// nothing limits it, negative where what is resident alone is too much.
+std::vector<Memory> room_of(const Problem& problem, std::optional<Memory> cap);
+
+/// `problem` with the smaller of its capacities and `cap`.
+Problem with_cap(Problem problem, std::optional<Memory> cap);
+
 /// How far `peak` goes beyond the room that `problem` (and `cap`, the smaller holds) leaves on a device.
 struct CapacityExcess {
   DeviceId device;

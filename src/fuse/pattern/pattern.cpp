@@ -1,6 +1,7 @@
 #include "fuse/pattern/pattern.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "fuse/constructions/serial.h"
@@ -92,12 +93,40 @@ pipeline::Order expand_pattern(const PatternFound& found, const pipeline::Proble
   return order;
 }
 
-Answer solve_pattern(const pipeline::Problem& problem, const SolveOptions& options) {
+namespace {
+
+/// A pattern of `problem`, as its options ask for it.
+Answer answer_of(const pipeline::Problem& problem, const SolveOptions& options) {
   auto found = search_pattern(problem, options);
   if (auto* why = std::get_if<std::string>(&found)) return NotApplicable{std::move(*why)};
   pipeline::Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
   pipeline::Order order = expand_pattern(std::get<PatternFound>(found), problem, lowering);
   return construction_answer("pattern", problem, std::move(lowering), std::move(order));
+}
+
+/// The pattern that is found without any capacity, where it fits nevertheless: a capacity that is met is not to make the answer worse.
+std::optional<Solution> fitting_without_capacity(const pipeline::Problem& problem, SolveOptions options) {
+  const std::optional<base::Memory> cap = std::exchange(options.memory_cap, std::nullopt);
+  pipeline::Problem unlimited = problem;
+  unlimited.capacity.reset();
+  Answer answer = answer_of(unlimited, options);
+  auto* solution = std::get_if<Solution>(&answer);
+  if (!solution || !pipeline::find_excess(problem, solution->evaluation, cap).empty()) return std::nullopt;
+  solution->problem = problem;
+  return std::move(*solution);
+}
+
+}  // namespace
+
+Answer solve_pattern(const pipeline::Problem& problem, const SolveOptions& options) {
+  if (!problem.capacity && !options.memory_cap) return answer_of(problem, options);
+  SolveOptions each = options;
+  if (each.time_limit_seconds) *each.time_limit_seconds /= 2;
+  Answer answer = answer_of(problem, each);
+  auto free = fitting_without_capacity(problem, each);
+  const auto* const limited = std::get_if<Solution>(&answer);
+  if (free && (!limited || is_better(*free, *limited, options))) return std::move(*free);
+  return answer;
 }
 
 }  // namespace dovetail::fuse

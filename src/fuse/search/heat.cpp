@@ -27,6 +27,33 @@ MakespanDescent makespan_descent(const Scale& scale, std::size_t turn, std::int6
   return {Cooling(scale.time * own.heat, scale.time * cold, iterations), own.prompt};
 }
 
+MakespanDescent limited_makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations) {
+  if (turn % 4 != 3) return makespan_descent(scale, turn, iterations);
+  struct Turn {
+    double heat;
+    double first_price;
+    double last_price;
+  };
+  constexpr Turn turns[] = {{2, 0.1, 10}, {0.3, 0.3, 3}, {1, 0.03, 10}};
+  constexpr double cold = 0.003;
+  const Turn& own = turns[turn / 4 % std::size(turns)];
+  MakespanDescent descent{Cooling(scale.time * own.heat, scale.time * cold, iterations), false};
+  const Cooling falling(own.last_price, own.first_price, iterations);
+  descent.price = own.first_price * scale.time / scale.memory;
+  descent.price_factor = 1 / falling.factor;
+  return descent;
+}
+
+std::vector<std::int64_t> makespan_coolings(std::int64_t ops, std::int64_t iterations) {
+  constexpr std::int64_t first = 1'000;  // proposals for each op
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t length = first * ops; iterations > 0; length *= 2) {
+    lengths.push_back(iterations < 2 * length ? iterations : length);
+    iterations -= lengths.back();
+  }
+  return lengths;
+}
+
 Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations) {
   constexpr double cold = 0.004;
   return {scale.memory * heat, scale.memory * cold, iterations};

@@ -1,29 +1,26 @@
-// How the chains of a search lower the peak at a deadline: cycles of a cooling and reheats of what it found, then the best of all.
+// How the chains of a search lower the peak at a deadline: cycles, then the best of all.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "fuse/search/heat.h"
 #include "fuse/search/rounds.h"
-#include "fuse/search/walk_phases.h"
 
 namespace dovetail::fuse {
 
 /// What the peak is lowered to, and within what.
 struct PeakGoal {
   std::int64_t deadline;
-  std::int64_t target;             ///< no peak below it is possible: the search ends there
-  std::vector<std::int64_t> room;  ///< [device] capacity, or empty for none
+  std::int64_t target;                  ///< no peak below it is possible: the search ends there
+  std::vector<std::int64_t> room;       ///< [device] capacity, or empty for none
+  std::vector<pipeline::Order> starts;  ///< [own chain] what its cycles start from, within deadline and room; or empty for its best
 };
 
 /// Lowers the peaks of the chains until `rounds` has done the iterations that are planned, or the target is met. REQUIRES: each chain's
 /// best is within the deadline.
 ///
-/// No one heat suits all problems: each chain begins its cycles at another, and each cycle at the next. Cycles grow, as nobody knows how
-/// long is long enough; the last quarter of the iterations goes to reheats of the best that the chains have.
+/// Three quarters of the iterations go to cycles (peak_cycles.h), the last to reheats of the best that the chains have.
 ///
 /// `plan_again` is called after every whole cycle, and may plan more iterations: how the cycles go on does not depend on how many are
 /// planned, only where they end.

@@ -37,19 +37,12 @@ std::vector<std::int64_t> room_of(const Problem& problem, const SolveOptions& op
   if (!least_peak && !options.memory_cap && !problem.capacity) return {};
   const Memory most = least_peak ? peak_activation_bound(problem) : Memory::max();
   std::vector<std::int64_t> room;
-  for (std::size_t device = 0; device < static_cast<std::size_t>(problem.devices); ++device) {
-    Memory here = most;
-    if (problem.capacity) here = std::min(here, (*problem.capacity)[device] - problem.resident[device]);
-    if (options.memory_cap) here = std::min(here, *options.memory_cap - problem.resident[device]);
-    room.push_back(here.count());
-  }
+  for (const Memory here : pipeline::room_of(problem, options.memory_cap)) room.push_back(std::min(here, most).count());
   return room;
 }
 
 /// More than any time limit is worth, and small enough to multiply.
 constexpr double most_iterations = 1e15;
-/// Proposals for each op of the first cooling of the makespan; each that follows is twice as long.
-constexpr std::int64_t first_makespan_cooling = 1'000;
 
 /// How long a search is to be.
 struct Plan {
@@ -83,7 +76,7 @@ class Search {
   void shorten_and_lower(const std::vector<Order>& free) {
     const bool least_peak = options_.objective == Objective::memory && !options_.deadline;
     if (!room_.empty() && !least_peak && least_makespan() > goal_)
-      squeeze(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned() / 2});
+      free_ = squeeze(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned()});
     shorten_all();
     if (!rounds_.stopped()) lower_all();
   }
@@ -133,24 +126,21 @@ class Search {
     return least;
   }
 
-  /// Coolings, each twice as long as the one before; the last takes what is left of half of the iterations.
+  /// Coolings in half of the iterations that are left.
   void shorten_all() {
-    const std::int64_t share = rounds_.done() + (rounds_.planned() - rounds_.done()) / 2;
-    std::size_t cooling = 0;
-    for (std::int64_t length = first_makespan_cooling * ops();; length *= 2, ++cooling) {
+    const std::vector<std::int64_t> lengths = makespan_coolings(ops(), (rounds_.planned() - rounds_.done()) / 2);
+    for (std::size_t cooling = 0; cooling < lengths.size(); ++cooling) {
       if (rounds_.stopped() || least_makespan() <= goal_) return;
-      if (share - rounds_.done() < 2 * length) {
-        length = share - rounds_.done();
-        depends_on_plan_ = true;
-      }
-      if (length <= 0) return;
+      depends_on_plan_ = cooling + 1 == lengths.size();
       std::vector<MakespanDescent> descents;
       for (std::size_t own = 0; own < rounds_.chains().size(); ++own) {
-        descents.push_back(makespan_descent(scale_, static_cast<std::size_t>(rounds_.number(own)) + cooling, length));
+        const std::size_t turn = static_cast<std::size_t>(rounds_.number(own)) + cooling;
+        descents.push_back(room_.empty() ? makespan_descent(scale_, turn, lengths[cooling])
+                                         : limited_makespan_descent(scale_, turn, lengths[cooling]));
         rounds_.chains()[own].walk.reset(rounds_.chains()[own].best);
       }
       rounds_.run_rounds(
-          "makespan", length, [this] { return least_makespan() <= goal_; },
+          "makespan", lengths[cooling], [this] { return least_makespan() <= goal_; },
           [&](std::size_t own, std::int64_t count) { shorten(rounds_.chains()[own], descents[own], count, goal_, room_); });
     }
   }
@@ -171,7 +161,7 @@ class Search {
     const std::int64_t done = rounds_.done();
     const double seconds = rounds_.seconds();
     const auto speed = [&] { return static_cast<double>(rounds_.done() - done) / std::max(1e-6, rounds_.seconds() - seconds); };
-    lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, limits_of_descents()}, [&] {
+    lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, limits_of_descents(), starts_of_descents(deadline)}, [&] {
       if (chosen_by_time && !depended) plan_by_speed(speed());
     });
     if (room_.empty() && rounds_.done() > done) speed_ = speed();
@@ -184,6 +174,15 @@ class Search {
     const auto& standings = rounds_.standings();
     if (!room_.empty() && std::all_of(standings.begin(), standings.end(), fits_anywhere)) return {};
     return room_;
+  }
+
+  /// Where nothing limits them, walks start from what was found without a capacity: from a low peak they see only what is near it.
+  std::vector<Order> starts_of_descents(std::int64_t deadline) {
+    std::vector<Order> starts;
+    if (free_.empty() || !limits_of_descents().empty()) return starts;
+    for (std::size_t own = 0; own < free_.size(); ++own)
+      starts.push_back(free_[own].makespan <= deadline ? free_[own].order : rounds_.chains()[own].best);
+    return starts;
   }
 
   /// Plans the iterations that the time limit allows at that speed, a second and chain, if they are more: so that a run of as many does the
@@ -226,6 +225,7 @@ class Search {
   const Scale scale_;
   const std::int64_t goal_;  // makespans up to it are alike
   Rounds rounds_;
+  std::vector<FreeSchedule> free_;  // [own chain], where a squeeze found them
   const double steadiness_seconds_;
   std::optional<double> speed_;
   bool depends_on_plan_ = false;

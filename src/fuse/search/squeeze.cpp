@@ -4,102 +4,164 @@
 #include <utility>
 
 #include "fuse/search/heat.h"
+#include "fuse/search/peak_cycles.h"
 
 namespace dovetail::fuse {
 namespace {
 
 using pipeline::Order;
 
-/// A chain's walk without capacities, and the shortest schedule that it found.
-struct FreeChain {
-  Chain chain;
-  Order shortest;
-};
-
 std::int64_t least_makespan(const Rounds& rounds) {
   const auto shorter = [](const Standing& a, const Standing& b) { return a.makespan < b.makespan; };
   return std::min_element(rounds.standings().begin(), rounds.standings().end(), shorter)->makespan;
 }
 
+/// The chains that start without capacities. Their levels count from a floor that makes all rooms equal to the largest.
+std::vector<Chain> free_chains(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free, const SqueezeGoal& goal,
+                               std::int64_t most_room) {
+  std::vector<std::int64_t> floor;
+  for (const std::int64_t room : goal.room) floor.push_back(most_room - room);
+  std::vector<Chain> chains;
+  for (std::size_t own = 0; own < rounds.chains().size(); ++own) {
+    const auto number = static_cast<std::size_t>(rounds.number(own));
+    // Streams of their own, apart from those of the chains.
+    chains.push_back(chain_from(graph, free[number % free.size()], goal.seed, (std::uint64_t{1} << 32) + number));
+    chains.back().walk.set_floor(floor);
+  }
+  return chains;
+}
+
+/// `iterations` of each chain, or until it is as short as `target`.
+void shorten_freely(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<Chain>& chains, std::int64_t iterations,
+                    std::int64_t target) {
+  const Scale scale = scale_of(graph);
+  const std::vector<std::int64_t> lengths = makespan_coolings(static_cast<std::int64_t>(graph.size()), iterations);
+  for (std::size_t cooling = 0; cooling < lengths.size(); ++cooling) {
+    std::vector<MakespanDescent> descents;
+    for (std::size_t own = 0; own < chains.size(); ++own) {
+      descents.push_back(makespan_descent(scale, static_cast<std::size_t>(rounds.number(own)) + cooling, lengths[cooling]));
+      chains[own].walk.reset(chains[own].best);
+    }
+    rounds.run_rounds(
+        "makespan", lengths[cooling], [] { return false; },
+        [&](std::size_t own, std::int64_t count) { shorten(chains[own], descents[own], count, target, {}); });
+  }
+}
+
 class Squeeze {
  public:
-  Squeeze(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free, const SqueezeGoal& goal)
-      : rounds_(rounds), goal_(goal), scale_(scale_of(graph)), most_room_(*std::max_element(goal.room.begin(), goal.room.end())) {
-    // Levels count from a floor that makes all rooms equal.
-    std::vector<std::int64_t> floor;
-    for (const std::int64_t room : goal.room) floor.push_back(most_room_ - room);
-    for (std::size_t own = 0; own < rounds.chains().size(); ++own) {
-      const auto number = static_cast<std::size_t>(rounds.number(own));
-      const Order& start = free[number % free.size()];
-      // Streams of their own, apart from those of the chains.
-      Chain chain = chain_from(graph, start, goal.seed, (std::uint64_t{1} << 32) + number);
-      chain.walk.set_floor(floor);
-      free_.push_back({std::move(chain), start});
+  Squeeze(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<Chain> free, const SqueezeGoal& goal, std::int64_t most_room)
+      : rounds_(rounds),
+        goal_(goal),
+        most_room_(most_room),
+        cycles_(rounds, graph, walkers_of(std::move(free)),
+                {"capacity",
+                 most_room,
+                 {},
+                 [this](std::size_t own, const Chain& walker) { take_over(own, walker); },
+                 [this] { return is_met(); }}) {
+    for (const PeakWalker& walker : cycles_.walkers()) {
+      shortest_.push_back({walker.start, walker.chain.best_makespan});
+      lowest_.push_back(walker.start);
     }
   }
 
   void run() {
-    shorten_free(goal_.iterations / 6);
-    std::int64_t too_short = goal_.makespan - 1;
-    std::int64_t deadline = goal_.makespan;
-    std::int64_t length = goal_.iterations / 3;
-    while (!rounds_.stopped() && rounds_.done() + length <= goal_.iterations && length > 0) {
-      if (!attempt(deadline, length)) too_short = deadline;
-      const std::int64_t shortest = least_makespan(rounds_);
-      deadline = too_short + (shortest - too_short) / 2;
-      if (deadline <= too_short || deadline >= shortest) return;
-      length = goal_.iterations / 12;
+    const std::int64_t length = goal_.iterations / 36;
+    attempt_goal(7 * length);
+    // Where that nearly fits, longer cycles may, or what is near their best.
+    if (!is_met() && is_near()) {
+      attempt_goal(16 * length);
+      reheat_lowest(3 * length);
+      reheat_lowest(3 * length);
     }
+    bisect(rounds_.done() + 5 * length, length);
+    for (Chain& chain : rounds_.chains()) chain.best_score = no_score;
   }
+
+  std::vector<FreeSchedule> shortest() && { return std::move(shortest_); }
 
  private:
-  void shorten_free(std::int64_t length) {
-    std::vector<MakespanDescent> descents;
-    for (std::size_t own = 0; own < free_.size(); ++own)
-      descents.push_back(makespan_descent(scale_, static_cast<std::size_t>(rounds_.number(own)), length));
-    rounds_.run_rounds(
-        "makespan", length, [] { return false; },
-        [&](std::size_t own, std::int64_t count) { shorten(free_[own].chain, descents[own], count, goal_.makespan, {}); });
-    for (FreeChain& free : free_) free.shortest = free.chain.best;
-  }
-
-  /// One cooling at the deadline, or at the chain's shortest where that is later. Whether a schedule within it fits.
-  bool attempt(std::int64_t deadline, std::int64_t length) {
-    std::vector<PeakDescent> descents;
-    for (FreeChain& free : free_) {
-      free.chain.walk.reset(free.shortest);
-      record(free.chain);
-      const std::int64_t own_deadline = std::max(deadline, free.chain.best_makespan);
-      descents.push_back(descent_from(free.chain, peak_cooling(scale_, fresh_heat(0), length), own_deadline, cap_step(scale_), {}));
+  static std::vector<PeakWalker> walkers_of(std::vector<Chain> free) {
+    std::vector<PeakWalker> walkers;
+    for (Chain& chain : free) {
+      Order start = chain.best;
+      walkers.push_back({std::move(chain), std::move(start), 0});
     }
-    rounds_.run_rounds(
-        "capacity", length, [&] { return least_makespan(rounds_) <= deadline; },
-        [&](std::size_t own, std::int64_t count) {
-          lower_peak(free_[own].chain, descents[own], count, most_room_);
-          take_over(own);
-        });
-    return least_makespan(rounds_) <= deadline;
+    return walkers;
   }
 
-  void take_over(std::size_t own) {
-    const Chain& free = free_[own].chain;
+  void attempt_goal(std::int64_t until) {
+    set_deadline(goal_.makespan);
+    cycles_.run([until] { return until; }, [] {});
+  }
+
+  void reheat_lowest(std::int64_t length) {
+    for (std::size_t own = 0; own < lowest_.size(); ++own) {
+      Chain& walker = cycles_.walkers()[own].chain;
+      walker.walk.reset(lowest_[own]);
+      record(walker);
+    }
+    cycles_.reheat(0, length);
+  }
+
+  void bisect(std::int64_t until, std::int64_t length) {
+    std::int64_t too_short = goal_.makespan - (is_met() ? 1 : 0);
+    for (std::size_t turn = 0; !rounds_.stopped() && rounds_.done() + length <= until && length > 0; ++turn) {
+      const std::int64_t shortest = least_makespan(rounds_);
+      set_deadline(too_short + (shortest - too_short) / 2);
+      if (deadline_ <= too_short || deadline_ >= shortest) return;
+      cycles_.cool(turn, length);
+      if (!is_met()) too_short = deadline_;
+    }
+  }
+
+  /// Whether some chain's lowest is not much more than what fits.
+  bool is_near() const {
+    constexpr std::int64_t near_percent = 6;
+    const auto lower = [](const Standing& a, const Standing& b) { return a.score < b.score; };
+    const std::int64_t lowest = std::min_element(rounds_.standings().begin(), rounds_.standings().end(), lower)->score;
+    return lowest <= most_room_ + most_room_ / 100 * near_percent;
+  }
+
+  bool is_met() const { return least_makespan(rounds_) <= deadline_; }
+
+  /// What is not as short keeps to its own makespan.
+  void set_deadline(std::int64_t deadline) {
+    deadline_ = deadline;
+    for (std::size_t own = 0; own < shortest_.size(); ++own) cycles_.walkers()[own].deadline = std::max(deadline, shortest_[own].makespan);
+  }
+
+  void take_over(std::size_t own, const Chain& walker) {
     Chain& chain = rounds_.chains()[own];
-    if (free.best_peak > most_room_ || free.best_makespan >= chain.best_makespan) return;
-    chain.walk.reset(free.best);
+    if (walker.best_peak < chain.best_score) {
+      // All processes are to know the lowest: meanwhile it is the score.
+      chain.best_score = walker.best_peak;
+      lowest_[own] = walker.best;
+    }
+    if (walker.best_peak > most_room_ || walker.best_makespan >= chain.best_makespan) return;
+    chain.walk.reset(walker.best);
     record(chain);
   }
 
   Rounds& rounds_;
   const SqueezeGoal& goal_;
-  const Scale scale_;
   const std::int64_t most_room_;
-  std::vector<FreeChain> free_;
+  std::int64_t deadline_ = 0;
+  PeakCycles cycles_;
+  std::vector<FreeSchedule> shortest_;
+  std::vector<Order> lowest_;  // [own chain] what holds least without capacities, while the goal is attempted
 };
 
 }  // namespace
 
-void squeeze(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free, const SqueezeGoal& goal) {
-  Squeeze(rounds, graph, free, goal).run();
+std::vector<FreeSchedule> squeeze(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free, const SqueezeGoal& goal) {
+  const std::int64_t most_room = *std::max_element(goal.room.begin(), goal.room.end());
+  std::vector<Chain> chains = free_chains(rounds, graph, free, goal, most_room);
+  shorten_freely(rounds, graph, chains, goal.iterations / 18, goal.makespan);
+  Squeeze squeeze(rounds, graph, std::move(chains), goal, most_room);
+  squeeze.run();
+  return std::move(squeeze).shortest();
 }
 
 }  // namespace dovetail::fuse

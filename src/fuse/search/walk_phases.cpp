@@ -14,16 +14,20 @@ inline bool breaks_capacity(const SwapWalk& walk, Place first, std::int64_t leve
   return level > walk.level(first) && level > capacity[static_cast<std::size_t>(walk.device(first))];
 }
 
-double energy_above(const SwapWalk& walk, std::int64_t cap) {
+inline std::int64_t beyond(std::int64_t level, std::int64_t room) { return std::max<std::int64_t>(0, level - room); }
+
+/// The sum of what all levels exceed room_of(place) by.
+template <class RoomOf>
+double energy_above(const SwapWalk& walk, RoomOf room_of) {
   double energy = 0;
-  for (std::uint32_t place = 0; place < walk.places(); ++place)
-    energy += static_cast<double>(std::max<std::int64_t>(0, walk.level(static_cast<Place>(place)) - cap));
+  for (Place place = 0; place < static_cast<Place>(walk.places()); ++place)
+    energy += static_cast<double>(beyond(walk.level(place), room_of(place)));
   return energy;
 }
 
 void lower_cap(const SwapWalk& walk, PeakDescent& descent) {
   descent.cap = std::min(descent.cap, walk.peak()) - descent.step;
-  descent.energy = energy_above(walk, descent.cap);
+  descent.energy = energy_above(walk, [&](Place) { return descent.cap; });
 }
 
 /// Up to `count` proposals at one temperature. Returns early, with true, each time nothing exceeds the cap any more.
@@ -38,7 +42,7 @@ bool descend(Chain& chain, PeakDescent& descent, std::int64_t& count) {
     const Place first = walk.draw(bits);
     if (!walk.can_swap(first)) continue;
     const std::int64_t level = walk.level_between(first);
-    const std::int64_t change = std::max<std::int64_t>(0, level - cap) - std::max<std::int64_t>(0, walk.level(first) - cap);
+    const std::int64_t change = beyond(level, cap) - beyond(walk.level(first), cap);
     if (change > 0 && static_cast<double>(change) > temperature * table[bits]) continue;
     if (limited && breaks_capacity(walk, first, level, descent.capacity)) continue;
     const SwapWalk::Trial trial = walk.try_swap(first);
@@ -66,8 +70,39 @@ void record(Chain& chain) {
   chain.best_peak = chain.walk.peak();
 }
 
+namespace {
+
+/// shorten() where going beyond the capacity has a price.
+void shorten_at_price(Chain& chain, MakespanDescent& descent, std::int64_t iterations, std::int64_t target,
+                      const std::vector<std::int64_t>& capacity) {
+  SwapWalk& walk = chain.walk;
+  const MetropolisTable& table = metropolis_table();
+  Cooling& cooling = descent.cooling;
+  MakespanWalk steps(walk, descent.prompt);
+  const auto room_of = [&](Place place) { return capacity[static_cast<std::size_t>(walk.device(place))]; };
+  double excess = energy_above(walk, room_of);
+  for (std::int64_t done = 0; done < iterations && chain.best_makespan > target; ++done) {
+    if (done % Cooling::iterations_a_step == 0) {
+      cooling.temperature *= cooling.factor;
+      descent.price *= descent.price_factor;
+    }
+    const std::uint64_t bits = chain.random.next();
+    const Place first = walk.draw(bits);
+    if (!walk.can_swap(first)) continue;
+    const auto change = static_cast<double>(beyond(walk.level_between(first), room_of(first)) - beyond(walk.level(first), room_of(first)));
+    const double loss = cooling.temperature * table[bits] - descent.price * change;
+    if (loss < 0 || steps.step(first, loss) != MakespanWalk::Outcome::made) continue;
+    excess += change;
+    // Of large activations the sum is not exact.
+    if (excess <= 0 && walk.makespan() < chain.best_makespan && energy_above(walk, room_of) == 0) record(chain);
+  }
+}
+
+}  // namespace
+
 void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, std::int64_t target,
              const std::vector<std::int64_t>& capacity) {
+  if (descent.price > 0 && !capacity.empty()) return shorten_at_price(chain, descent, iterations, target, capacity);
   SwapWalk& walk = chain.walk;
   const MetropolisTable& table = metropolis_table();
   Cooling& cooling = descent.cooling;

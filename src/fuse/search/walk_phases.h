@@ -16,6 +16,8 @@ namespace dovetail::fuse {
 /// Chains side by side in memory run on different cores: what one core writes all the time must not be where another reads.
 inline constexpr std::size_t apart = 128;
 
+inline constexpr std::int64_t no_score = std::numeric_limits<std::int64_t>::max();
+
 /// A candidate, its best so far, and its own random numbers.
 struct alignas(apart) Chain {
   SwapWalk walk;
@@ -23,7 +25,7 @@ struct alignas(apart) Chain {
   pipeline::Order best;
   std::int64_t best_makespan = 0;
   std::int64_t best_peak = 0;
-  std::int64_t best_score = std::numeric_limits<std::int64_t>::max();  ///< steadiness (steady_walk.h), where it was measured
+  std::int64_t best_score = no_score;  ///< steadiness (steady_walk.h), where it was measured
 };
 
 /// A chain at `order`, which is its best so far.
@@ -35,11 +37,14 @@ void record(Chain& chain);
 struct alignas(apart) MakespanDescent {
   Cooling cooling;
   bool prompt = true;  ///< only by swaps that leave no device waiting for the op that goes first (SwapWalk::is_prompt)
+  /// Ticks that a millionth of a level beyond a capacity costs, and the factor of each step. At 0 no swap goes beyond a capacity.
+  double price = 0;
+  double price_factor = 1;
 };
 
 /// Anneals the makespan by uniform random swaps of unlike neighbours: what is not longer is taken, what is longer by a chance that falls
-/// with the temperature. No device goes beyond its `capacity` ([device], millionths) where it is not beyond it already. Does
-/// `iterations` proposals, or fewer where the makespan comes down to `target`.
+/// with the temperature. No device goes beyond its `capacity` ([device], millionths) where it is not beyond it already; or it does so at a
+/// price, and only what fits becomes the chain's best. Does `iterations` proposals, or fewer where the makespan comes down to `target`.
 void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, std::int64_t target,
              const std::vector<std::int64_t>& capacity);
 

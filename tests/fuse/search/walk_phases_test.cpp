@@ -102,6 +102,48 @@ RC_GTEST_PROP(Shorten, FindsNothingWorseAndKeepsToTheRoom, ()) {
   RC_ASSERT(are_within(peaks_of(lowering.graph, chain.walk.order()), peaks, room));
 }
 
+RC_GTEST_PROP(Shorten, AtAPriceOnlyWhatFitsBecomesTheBest, ()) {
+  const Problem problem = *test::problems();
+  const Lowering lowering = lower_split(problem);
+  const Order start = any_start(problem, lowering);
+  const std::vector<std::int64_t> peaks = peaks_of(lowering.graph, start);
+  const std::vector<std::int64_t> room = random_room(peaks);
+  const std::uint64_t seed = any_seed();
+  const bool prompt = *rc::gen::arbitrary<bool>();
+  const auto run = [&](const std::vector<std::int64_t>& parts) {
+    Chain chain = chain_from(lowering.graph, start, seed, 0);
+    MakespanDescent descent{Cooling(4, 0.5, 4 * Cooling::iterations_a_step), prompt};
+    descent.price = 1e-6;
+    descent.price_factor = 2;
+    for (const std::int64_t part : parts) shorten(chain, descent, part * Cooling::iterations_a_step, none, room);
+    return chain;
+  };
+  const Chain chain = run({4});
+  RC_ASSERT(tells_the_truth(chain, lowering.graph));
+  RC_ASSERT(are_same(chain, run({1, 3})));
+  if (chain.best.devices == start.devices) return;
+  RC_ASSERT(chain.best_makespan < chain_from(lowering.graph, start, 0, 0).best_makespan);
+  const std::vector<std::int64_t> nothing(room.size(), 0);
+  RC_ASSERT(are_within(peaks_of(lowering.graph, chain.best), nothing, room));
+}
+
+TEST(Shorten, AtNoPriceToSpeakOfACapacityDoesNotLimitTheWalk) {
+  const Problem problem =
+      test::problem_of(4, {test::chain_model("actor", {0, 1, 2, 3}, 4, 3, 6), test::chain_model("critic", {3, 2, 1, 0}, 4, 2, 4)});
+  const Lowering lowering = lower_split(problem);
+  const Order start = order_by(solve_one_at_a_time, problem, lowering);
+  Chain limited = chain_from(lowering.graph, start, 1, 0);
+  Chain free = limited;
+  const std::vector<std::int64_t> room = peaks_of(lowering.graph, start);
+  MakespanDescent descent{Cooling(2, 0.2, 50'000)};
+  MakespanDescent cheap = descent;
+  cheap.price = 1e-30;
+  shorten(free, descent, 50'000, none, {});
+  shorten(limited, cheap, 50'000, none, room);
+  EXPECT_EQ(limited.walk.order().devices, free.walk.order().devices);
+  EXPECT_LT(limited.walk.makespan(), limited.best_makespan) << "what does not fit is no best";
+}
+
 RC_GTEST_PROP(Shorten, IsTheSameForTheSameSeedAndInParts, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
