@@ -57,7 +57,7 @@ class ParetoSearch {
     for (int i = 0; i < deadlines && !stopped_ && !lost_process_; ++i) {
       const std::optional<Gap> gap = widest_gap();
       if (!gap) {
-        stopped_ = StoppedBy::bound;
+        stopped_ = is_proven_ ? StoppedBy::bound : StoppedBy::iterations;
         break;
       }
       const Ticks deadline = gap->first + Ticks((gap->last - gap->first).count() / 3);
@@ -125,6 +125,7 @@ class ParetoSearch {
       done_ += *found.solver.iterations;
     }
     if (found.lost_process) lost_process_ = found.lost_process;
+    if (found.stopped_by.value_or(StoppedBy::bound) != StoppedBy::bound) is_proven_ = false;
     // A search that its share of the time cut short leaves the others theirs.
     if (found.stopped_by == StoppedBy::time) is_cut_ = true;
     // Of several processes each hears of a cancellation at a time of its own: there only what the search says counts.
@@ -213,7 +214,8 @@ class ParetoSearch {
   std::optional<std::int64_t> total_;  // iterations of the whole front, once known
   std::int64_t done_ = 0;
   bool searched_ = false;
-  bool is_cut_ = false;  // some search ended before its iterations were done
+  bool is_proven_ = true;  // every search ended at its bounds
+  bool is_cut_ = false;    // some search ended before its iterations were done
   std::optional<StoppedBy> stopped_;
   std::optional<base::Error> lost_process_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

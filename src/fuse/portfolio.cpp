@@ -43,7 +43,7 @@ class Portfolio {
     try_solver(solve_one_at_a_time);
     DOVETAIL_ASSERT(best_.has_value());  // it applies to everything
     for (const Solver& solver : direct_solvers())
-      if (!stop_.ask()) try_solver(solver.solve);
+      if (solver.solve != solve_one_at_a_time && !stop_.ask()) try_solver(solver.solve);
     if (!stop_.ask() && !is_met()) fuse_minibatches_alone();
     if (!stop_.ask() && !is_met()) prove();
     if (!stop_.ask() && !is_met() && !starts_.empty()) search();
@@ -109,7 +109,7 @@ class Portfolio {
     if (options_.objective == Objective::memory && !options_.deadline)
       return makespan == bounds_.makespan && peak == bounds_.peak_activation;
     const base::Ticks goal = std::max(bounds_.makespan, options_.deadline.value_or(base::Ticks(0)));
-    return makespan <= goal && peak == peak_activation_bound(problem_, makespan, {.work = 0});
+    return makespan <= goal && peak == peak_activation_bound(problem_, goal, {.work = 0});
   }
 
   /// Small problems: the exact search, for as long as it is quick.
@@ -119,14 +119,10 @@ class Portfolio {
     options.start = &*best_;
     options.on_progress = nullptr;
     ExactResult result;
-    if (!stop_.completes([&] { result = solve_exactly(problem_, options, {.nodes = 1'000'000}); }) || !result.solution) return;
+    if (!stop_.completes([&] { result = solve_exactly(problem_, options, limits_for(options, 1'000'000)); }) || !result.solution) return;
     best_ = std::move(*result.solution);
     starts_.push_back(*best_);
     is_proven_ = result.makespan_proven && result.peak_proven;
-    // Other objectives prove less than that no schedule at all is shorter.
-    if (options_.objective != Objective::makespan || options_.deadline) return;
-    best_->proven_makespan = result.makespan_bound;
-    best_->proven_peak = result.peak_bound;
   }
 
   /// Where the makespan is above the simple bounds: what else can be proven of schedules that fit.

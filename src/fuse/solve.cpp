@@ -72,11 +72,32 @@ Solved assess(Solution solution, const Bounds& problem_bounds, std::optional<Mem
   Solved solved{std::move(solution), problem_bounds, {}, {}, 0};
   if (solved.solution.other_layout) solved.bounds = bounds_of(solved.solution.problem);
   solved.schedule = to_schedule(solved.solution, solved.bounds);
+  // What is proven may hold within the cap only, and a file is to say no more than is true of the problem in it.
+  solved.schedule.problem = pipeline::with_cap(std::move(solved.schedule.problem), cap);
   solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, cap);
   // A schedule that does not fit is never written; every other one has to break no rule.
   if (solved.excess.empty()) DOVETAIL_ASSERT(!pipeline::validate(solved.schedule).has_value());
   return solved;
 }
+
+namespace {
+
+/// Not every search looks at its start, and no construction does. The record stays that of the search: it is what repeats the run. Where
+/// steadiness was weighed, what is longer may be better.
+void keep_better_start(const Solver& solver, Solution& solution, const SolveOptions& options) {
+  if (!options.start || solution.other_layout || !is_better(*options.start, solution, options)) return;
+  const bool fits = pipeline::find_excess(solution.problem, solution.evaluation, options.memory_cap).empty();
+  if (solver.is_weighing && options.robustness_percent > 0 && fits) return;
+  Solution start = *options.start;
+  if (solution.stopped_by) {
+    start.solver = std::move(solution.solver);
+    start.stopped_by = solution.stopped_by;
+    start.lost_process = std::move(solution.lost_process);
+  }
+  solution = std::move(start);
+}
+
+}  // namespace
 
 Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bounds& bounds, const SolveOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
@@ -85,7 +106,7 @@ Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bo
   if (const auto* refusal = std::get_if<NotApplicable>(&answer))
     return base::bad_input(fmt::format("solver '{}' is not applicable to this problem: {}", solver.name, refusal->why));
   Solution solution = std::move(std::get<Solution>(answer));
-  if (options.start && !solution.other_layout && is_better(*options.start, solution, options)) solution = *options.start;
+  keep_better_start(solver, solution, options);
   Solved solved = assess(std::move(solution), bounds, options.memory_cap);
   solved.seconds = seconds;
   return solved;
@@ -112,6 +133,7 @@ Result<Solved> solve(const Problem& problem, std::string_view solver_name, const
     return infeasible("no schedule fits the memory, one micro-batch alone holds more than there is: " + describe_excess(impossible));
   DOVETAIL_TRY(Solved solved, run_solver(*solver, problem, bounds_of(problem), options));
   if (solved.excess.empty()) return solved;
+  if (solved.solution.lost_process) return *solved.solution.lost_process;
   return infeasible(fmt::format("no schedule that {} found fits the memory; in the one with the least excess {}", solver->name,
                                 describe_excess(solved.excess)));
 }

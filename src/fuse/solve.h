@@ -17,20 +17,23 @@ namespace dovetail::fuse {
 struct Solved {
   Solution solution;
   Bounds bounds;                                 ///< of the problem that it solves: the one asked for, or a derived one
-  pipeline::Schedule schedule;                   ///< with start times and claims, validated unless there is an excess
+  pipeline::Schedule schedule;                   ///< with start times and claims, of the problem within the cap; valid unless:
   std::vector<pipeline::CapacityExcess> excess;  ///< of the devices that do not fit
   double seconds = 0;                            ///< wall time of the solver
 };
 
 /// Schedules `problem` with the solver of that name (fuse::solvers() lists them; "auto" is the best of all). What is answered has
-/// passed the validator and fits the memory. It is a schedule of `problem`, except where solved.solution.other_layout says otherwise.
-/// It is never worse than options.start. A search that is stopped by its time limit or by options.cancellation answers with the best so
-/// far: see solution.stopped_by.
+/// passed the validator and fits the memory. It is a schedule of `problem` (its capacity lowered to options.memory_cap), except where
+/// solved.solution.other_layout says otherwise.
+/// It is never worse than options.start, unless options.robustness_percent weighs what else is better. A search that is stopped by its
+/// time limit, by options.cancellation or by the loss of another process answers with the best so far: see solution.stopped_by and
+/// solution.lost_process.
 ///
 /// An Error is
 /// - bad_input where the problem is none (pipeline::find_fault; pipeline::with_defaults fills in what was left out), an option is out
 ///   of range, there is no such solver, or it is not applicable to this problem;
-/// - infeasible where no schedule that was found fits the memory, with the excess of each device.
+/// - infeasible where no schedule that was found fits the memory, with the excess of each device;
+/// - io where another process was lost before one was found that fits.
 base::Result<Solved> solve(const pipeline::Problem& problem, std::string_view solver_name, const SolveOptions& options = {});
 
 /// What makes `options` unusable for `problem`, as a message; nothing if they are sound.
@@ -42,12 +45,12 @@ base::Result<Solution> to_solution(const pipeline::Schedule& schedule);
 
 /// The parts of solve(), for who wants to see also what does not fit. All REQUIRE: no find_fault.
 
-/// Runs `solver`; `bounds` are those of `problem`. The answer is never worse than options.start. A solver that is not applicable is an
-/// Error (bad_input) that says why; a schedule that does not fit is a value with an excess.
+/// Runs `solver`; `bounds` are those of `problem`. The answer is as good as options.start, as that of solve(). A solver that is not
+/// applicable is an Error (bad_input) that says why; a schedule that does not fit is a value with an excess.
 base::Result<Solved> run_solver(const Solver& solver, const pipeline::Problem& problem, const Bounds& bounds, const SolveOptions& options);
 
 /// Makes the schedule of `solution` and validates it; `problem_bounds` are those of the problem that was asked for, `cap` is
-/// SolveOptions::memory_cap.
+/// SolveOptions::memory_cap, which becomes the capacity of the schedule's problem where that has none or a larger one.
 Solved assess(Solution solution, const Bounds& problem_bounds, std::optional<base::Memory> cap);
 
 /// "device 3 holds 12.5 and may hold 10 (2.5 too much); ...", for the devices with the largest excess.

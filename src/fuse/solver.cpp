@@ -31,12 +31,14 @@ constexpr Solver searching[] = {
      .summary = "walks among schedules: least makespan, then least peak at it",
      .searches = true,
      .is_shared = true,
+     .is_weighing = true,
      .solve = solve_search},
     {.name = "auto",
-     .summary = "the best of all that apply",
+     .summary = "constructions, pattern, and what searches the problem best: the one to use",
      .in_compare = false,
      .searches = true,
      .is_shared = true,
+     .is_weighing = true,
      .solve = solve_auto},
 };
 

@@ -8,7 +8,7 @@
 
 namespace dovetail::fuse {
 
-/// All solvers, in the order in which tables show them. "auto" is the last: the best of the others.
+/// All solvers, in the order in which tables show them. "auto" is the last: it uses the others.
 std::span<const Solver> solvers();
 /// The solver of that name, if there is one.
 const Solver* find_solver(std::string_view name);

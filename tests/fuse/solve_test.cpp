@@ -165,6 +165,58 @@ TEST(ToSolution, GivesTheScheduleBackAtItsEarliestTimes) {
   }
 }
 
+/// 1F1B has the least peak that the quick bound allows at its own makespan, 4 at 33; by the deadline 3 is possible.
+TEST(Solve, ADeadlineThatIsNotUsedUpIsSearchedForALowerPeak) {
+  const Problem problem = test::problem_of(4, {test::chain_model("model", {0, 1, 2, 3}, 8, 1, 2)});
+  SolveOptions options = brief();
+  options.iterations = 20'000;
+  options.deadline = Ticks(50);
+  const auto solved = solve(problem, "auto", options);
+  ASSERT_TRUE(solved.ok()) << to_text(solved.error());
+  EXPECT_LE(solved->schedule.claims.makespan, Ticks(50));
+  EXPECT_LE(solved->schedule.claims.peak_activation, Memory(3'000'000));
+}
+
+TEST(Solve, WhatIsProvenWithinACapIsSaidOfAProblemThatHasIt) {
+  SolveOptions options = brief();
+  options.memory_cap = Memory(4'000'000);
+  const auto solved = solve(two_models(), "auto", options);
+  ASSERT_TRUE(solved.ok()) << to_text(solved.error());
+  ASSERT_TRUE(solved->schedule.problem.capacity.has_value());
+  for (const Memory capacity : *solved->schedule.problem.capacity) EXPECT_EQ(capacity, Memory(4'000'000));
+  EXPECT_EQ(solved->solution.problem, two_models());
+  const Ticks bound = *solved->schedule.claims.bound_makespan;
+  EXPECT_LE(bound, solved->schedule.claims.makespan);
+  EXPECT_GT(bound, bounds_of(two_models()).makespan) << "a bound that only the cap explains";
+}
+
+TEST(RunSolver, ASearchThatDoesNotLookAtItsStartKeepsItsRecord) {
+  const auto best = solve(two_models(), "list");
+  ASSERT_TRUE(best.ok());
+  SolveOptions options = brief();
+  options.start = &best->solution;
+  options.iterations = 1;
+  const auto solved = solve(two_models(), "annealing", options);
+  ASSERT_TRUE(solved.ok());
+  EXPECT_FALSE(is_better(best->solution, solved->solution, options));
+  EXPECT_EQ(solved->solution.solver.name, "annealing");
+  EXPECT_EQ(solved->solution.solver.iterations, 1);
+  EXPECT_TRUE(solved->solution.stopped_by.has_value());
+}
+
+TEST(RunSolver, WhereSteadinessIsWeighedALongerScheduleMayStand) {
+  const auto best = solve(two_models(), "auto", brief());
+  ASSERT_TRUE(best.ok());
+  SolveOptions options = brief();
+  options.robustness_percent = 100;
+  const auto alone = solve(two_models(), "search", options);
+  options.start = &best->solution;
+  const auto from_best = solve(two_models(), "search", options);
+  ASSERT_TRUE(alone.ok() && from_best.ok());
+  EXPECT_EQ(from_best->solution.solver.name, "search");
+  EXPECT_NE(from_best->schedule.devices, best->schedule.devices) << "the steadier one, not the start put back";
+}
+
 TEST(ToSolution, ABrokenScheduleIsAnErrorThatSaysWhy) {
   auto solved = solve(two_models(), "greedy");
   ASSERT_TRUE(solved.ok());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace dovetail::fuse {
 
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t most_steps = 100'000;
+/// More amounts have too many sums to look for.
+constexpr std::size_t most_items = 64;
 
 }  // namespace
 
@@ -19,20 +22,27 @@ ActivationLevels::ActivationLevels(const pipeline::Problem& problem) : devices_(
   for (const pipeline::Model& model : problem.models) {
     for (const auto& devices : model.replicas) {
       for (std::size_t s = 0; s < devices.size(); ++s) {
-        add(devices_[devices[s].index()], model.activation[s], model.total_microbatches());
-        if (model.split()) add(devices_[devices[s].index()], model.weight_activation[s], model.total_microbatches());
+        std::vector<Item>& items = devices_[devices[s].index()];
+        items.push_back({model.activation[s].count(), model.total_microbatches()});
+        if (model.split()) items.push_back({model.weight_activation[s].count(), model.total_microbatches()});
       }
     }
   }
+  for (std::vector<Item>& items : devices_) merge(items);
 }
 
-void ActivationLevels::add(std::vector<Item>& items, Memory amount, std::int64_t most) {
-  if (amount == Memory(0)) return;
-  const auto same = std::find_if(items.begin(), items.end(), [&](const Item& item) { return item.amount == amount.count(); });
-  if (same == items.end())
-    items.push_back({amount.count(), most});
-  else
-    same->most += most;
+/// One item for each amount above 0.
+void ActivationLevels::merge(std::vector<Item>& items) {
+  std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.amount > b.amount; });
+  std::vector<Item> merged;
+  for (const Item& item : items) {
+    if (item.amount == 0) continue;
+    if (merged.empty() || merged.back().amount != item.amount)
+      merged.push_back(item);
+    else
+      merged.back().most += item.most;
+  }
+  items = std::move(merged);
 }
 
 /// The least sum of the items from `first` on that reaches `target` > 0; `none` where all of them do not.
@@ -59,8 +69,8 @@ std::optional<Memory> ActivationLevels::at_or_above(Memory amount) const {
       total += item.amount * item.most;
     }
     if (total < amount.count()) continue;
-    std::int64_t steps_left = most_steps;
-    const std::int64_t least = least_sum(items, 0, amount.count(), steps_left);
+    std::int64_t steps_left = items.size() > most_items ? 0 : most_steps;
+    const std::int64_t least = steps_left > 0 ? least_sum(items, 0, amount.count(), steps_left) : none;
     best = std::min(best, steps_left > 0 ? least : ((amount.count() - 1) / divisor + 1) * divisor);
   }
   if (best == none) return std::nullopt;

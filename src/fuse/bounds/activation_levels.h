@@ -25,7 +25,7 @@ class ActivationLevels {
     std::int64_t most = 0;
   };
 
-  static void add(std::vector<Item>& items, base::Memory amount, std::int64_t most);
+  static void merge(std::vector<Item>& items);
   static std::int64_t least_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target, std::int64_t& steps_left);
 
   std::vector<std::vector<Item>> devices_;

@@ -46,8 +46,8 @@ struct BoundOptions {
 };
 
 /// A lower bound on the peak activation of any schedule of `problem` whose makespan is at most `deadline`, whatever the problem's
-/// capacity. At least Bounds::peak_activation; Memory::max() where it is proven that no schedule ends by then. Where all of the work
-/// was needed, a later deadline or another limit of work may happen to give a larger bound: each of them holds.
+/// capacity. At least Bounds::peak_activation; Memory::max() where it is proven that no schedule ends by then. A later
+/// deadline or another limit of work may happen to give a larger bound, mostly where all of the work was needed: each of them holds.
 base::Memory peak_activation_bound(const pipeline::Problem& problem, base::Ticks deadline, const BoundOptions& options = {});
 
 /// A lower bound on the makespan of any schedule of `problem` that fits: that holds, with what is resident, at most the problem's

@@ -5,6 +5,7 @@
 
 #include "fuse/bounds/bounds.h"
 #include "fuse/bounds/refutation.h"
+#include "pipeline/evaluate.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -13,17 +14,6 @@ using base::Memory;
 using base::Ticks;
 using pipeline::Model;
 using pipeline::Problem;
-
-/// [device] how much activation may be held.
-std::vector<Memory> room_of(const Problem& problem, std::optional<Memory> cap) {
-  std::vector<Memory> room(static_cast<std::size_t>(problem.devices), Memory::max());
-  for (std::size_t device = 0; device < room.size(); ++device) {
-    if (problem.capacity) room[device] = (*problem.capacity)[device];
-    if (cap) room[device] = std::min(room[device], *cap);
-    if (room[device] != Memory::max()) room[device] -= problem.resident[device];
-  }
-  return room;
-}
 
 /// A time by which one op after the other has run, with all transfers between them: no proof can go beyond.
 Ticks one_after_the_other(const Problem& problem) {
@@ -102,7 +92,7 @@ Ticks makespan_bound(const Problem& problem, std::optional<Memory> cap, const Bo
   const Ticks least = bounds_of(problem).makespan;
   if (pipeline::count_ops(problem) > most_ops_to_refute || options.work == 0) return least;
   if (!find_impossible(problem, cap).empty()) return least;
-  return MakespanSearch(problem, room_of(problem, cap), least, options).run();
+  return MakespanSearch(problem, pipeline::room_of(problem, cap), least, options).run();
 }
 
 }  // namespace dovetail::fuse

@@ -115,7 +115,9 @@ class PeakSearch {
   bool refutes(Memory cap, ProofDepth depth) { return refutation_.refutes(deadline_, std::vector<Memory>(devices_, cap), depth, budget_); }
 
   void raise_to(Memory amount) { least_ = levels_.at_or_above(amount).value_or(Memory::max()); }
-  void raise_above(Memory refuted) { raise_to(refuted + Memory(1)); }
+  void raise_above(Memory refuted) { raise_to(plus(refuted, Memory(1))); }
+
+  static Memory plus(Memory a, Memory b) { return b > Memory::max() - a ? Memory::max() : a + b; }
 
   /// Whether a device can hold some amount above the least peak, and at most `cap`.
   bool is_level_between(Memory cap) const {
@@ -130,8 +132,8 @@ class PeakSearch {
   /// grow: low caps have the fewest states, and those far too low are refuted at once.
   void search(ProofDepth depth) {
     std::optional<Memory> open = known_;
-    for (Memory step; !is_settled() && (!open || least_ + step < *open); step = next_step(step)) {
-      const Memory cap = least_ + step;
+    for (Memory step; !is_settled() && (!open || plus(least_, step) < *open); step = next_step(step)) {
+      const Memory cap = plus(least_, step);
       if (refutes(cap, depth)) {
         raise_above(cap);
         continue;

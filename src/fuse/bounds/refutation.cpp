@@ -10,6 +10,8 @@ using base::Ticks;
 
 namespace {
 
+/// Beyond this many entries of Windows::preceding nothing is refuted: 128 MiB.
+constexpr std::size_t most_precedences = std::size_t{1} << 25;
 /// Beyond this many states a pipeline is left out of its device's sequences.
 constexpr std::size_t most_states_of_a_pipeline = 20'000;
 /// Beyond this many, a device's pipelines are sequenced in pairs, then each alone: 64 MiB.
@@ -36,6 +38,7 @@ std::int64_t default_work(const pipeline::Problem& problem) {
 Refutation::Refutation(const pipeline::Problem& problem) : network_(position_network(problem)) {}
 
 bool Refutation::refutes(Ticks deadline, const std::vector<Memory>& room, ProofDepth depth, ProofBudget& budget) {
+  if (network_.precedence_count > most_precedences) return false;
   std::int64_t work = 0;
   Windows windows = first_windows(network_, deadline, room, work);
   budget.work_left -= work;
@@ -66,6 +69,7 @@ bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& 
 
 /// All of its pipelines together, or where these are too many states, two by two.
 void Refutation::sequence_device(const DeviceStates& states, Memory room, WindowPropagation& propagation, ProofBudget& budget) {
+  const auto is_over = [&] { return propagation.windows().impossible || budget.spent(); };
   const auto tighten = [&](const std::vector<const PipelineStates*>& pipelines) {
     const DeviceSequencing::Outcome outcome = sequencing_.tighten(network_, pipelines, room, most_states_of_a_device, propagation);
     budget.work_left -= outcome.work;
@@ -76,8 +80,8 @@ void Refutation::sequence_device(const DeviceStates& states, Memory room, Window
   if (all.empty() || tighten(all)) return;
   for (std::size_t a = 0; a < all.size(); ++a) {
     bool paired = false;
-    for (std::size_t b = a + 1; b < all.size() && !propagation.windows().impossible; ++b) paired = tighten({all[a], all[b]}) || paired;
-    if (!paired && !propagation.windows().impossible) tighten({all[a]});
+    for (std::size_t b = a + 1; b < all.size() && !is_over(); ++b) paired = tighten({all[a], all[b]}) || paired;
+    if (!paired && !is_over()) tighten({all[a]});
   }
 }
 

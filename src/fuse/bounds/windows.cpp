@@ -123,6 +123,7 @@ std::int64_t WindowPropagation::propagate() {
   // precedences would raise its own ops until they pass their ends, which long windows put off too far: what is left is let go.
   const std::size_t most = 256 * network_.size();
   std::size_t next = 0;
+  std::int64_t work = 0;
   for (; next < queue_.size() && next < most && !windows_.impossible; ++next) {
     const std::int32_t op = queue_[next];
     queued_[static_cast<std::size_t>(op)] = false;
@@ -130,10 +131,11 @@ std::int64_t WindowPropagation::propagate() {
     follow_row(op, row);
     follow_arcs(op, row);
     follow_precedences(op, row);
+    work += std::max(work_of_an_op, static_cast<std::int64_t>(network_.on[row.device.index()].size()));
   }
   for (std::size_t left = next; left < queue_.size(); ++left) queued_[static_cast<std::size_t>(queue_[left])] = false;
   queue_.clear();
-  return work_of_an_op * static_cast<std::int64_t>(next);
+  return work;
 }
 
 Windows first_windows(const PositionNetwork& network, Ticks deadline, const std::vector<Memory>& room, std::int64_t& work) {

@@ -24,7 +24,7 @@ using Outcome = ExactSearch::Outcome;
 
 /// The search looks at every op in each node, and goes one call deeper with each op.
 constexpr std::int64_t most_ops = 2000;
-constexpr std::int64_t no_cap = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t no_cap = Memory::max().count();
 
 std::int64_t count_split_ops(const Problem& problem) {
   std::int64_t count = pipeline::count_ops(problem);
@@ -36,11 +36,7 @@ std::int64_t count_split_ops(const Problem& problem) {
 /// What each device may hold beside what is resident, and at least what every schedule holds there at some moment.
 std::vector<std::int64_t> find_caps(const Problem& problem, std::optional<Memory> cap) {
   std::vector<std::int64_t> caps;
-  for (std::size_t device = 0; device < static_cast<std::size_t>(problem.devices); ++device) {
-    Memory capacity = cap.value_or(Memory::max());
-    if (problem.capacity) capacity = std::min(capacity, (*problem.capacity)[device]);
-    caps.push_back(capacity == Memory::max() ? no_cap : (capacity - problem.resident[device]).count());
-  }
+  for (const Memory room : pipeline::room_of(problem, cap)) caps.push_back(room.count());
   for (const pipeline::CapacityExcess& device : find_impossible(problem, cap))
     caps[device.device.index()] = (device.peak - problem.resident[device.device.index()]).count();
   return caps;
@@ -206,6 +202,15 @@ class Prover {
 
 }  // namespace
 
+ExactLimits limits_for(const SolveOptions& options, std::int64_t nodes) {
+  constexpr double nodes_per_second = 300'000;
+  if (options.time_limit_seconds) {
+    const double in_time = nodes_per_second * std::min(*options.time_limit_seconds, 1e6);
+    nodes = std::min(nodes, std::max<std::int64_t>(1, static_cast<std::int64_t>(in_time)));
+  }
+  return {.nodes = nodes};
+}
+
 ExactResult solve_exactly(const Problem& problem, const SolveOptions& options, const ExactLimits& limits) {
   if (count_split_ops(problem) > most_ops) {
     ExactResult result;
@@ -217,7 +222,7 @@ ExactResult solve_exactly(const Problem& problem, const SolveOptions& options, c
 }
 
 Answer solve_exact(const Problem& problem, const SolveOptions& options) {
-  const ExactLimits limits{.nodes = options.iterations.value_or(ExactLimits{}.nodes)};
+  const ExactLimits limits = options.iterations ? ExactLimits{.nodes = *options.iterations} : limits_for(options, ExactLimits{}.nodes);
   ExactResult result = solve_exactly(problem, options, limits);
   if (!result.solution)
     return NotApplicable{fmt::format("it has {} ops, and the exact search takes at most {}", count_split_ops(problem), most_ops)};

@@ -15,6 +15,9 @@ struct ExactLimits {
   std::size_t memory_bytes = std::size_t{1} << 30;  ///< for states known to fail; with less room it searches more
 };
 
+/// At most `nodes`, and fewer for a short time limit: by a fixed speed, without looking at a clock.
+ExactLimits limits_for(const SolveOptions& options, std::int64_t nodes);
+
 /// What an exact search found out. "Fits" below: no device exceeds the problem's capacity, or options.memory_cap, by more than any schedule
 /// must.
 struct ExactResult {
@@ -39,7 +42,7 @@ struct ExactResult {
 ExactResult solve_exactly(const pipeline::Problem& problem, const SolveOptions& options, const ExactLimits& limits = {});
 
 /// Solver entry: the proven optimum, or NotApplicable where it is not found within options.iterations nodes (absent: those of
-/// ExactLimits). Interrupted, it answers with the best so far.
+/// ExactLimits, fewer for a short time limit). Interrupted, it answers with the best so far.
 Answer solve_exact(const pipeline::Problem& problem, const SolveOptions& options);
 
 }  // namespace dovetail::fuse

@@ -87,55 +87,46 @@ bool ExactSearch::raise_heads(std::int64_t now) {
   return true;
 }
 
-/// Whether one machine, which may interrupt ops, can run what is left on the device between heads and latest ends (Jackson's rule).
-/// Within a class both rise with the op, so that the next op of each class is the only one to look at.
-bool ExactSearch::fits_machine(std::size_t device) const {
-  struct Row {
-    std::size_t op;
-    std::size_t end;
-    std::int64_t left;
-    std::int64_t duration;
-  };
-  constexpr std::size_t most_rows = 64;  // classes beyond them are left out: without them it is still a bound
-  std::array<Row, most_rows> rows;
-  std::size_t count = 0;
+void ExactSearch::gather_rows(std::size_t device) {
+  rows_.clear();
   for (const std::size_t index : model_.classes_of_device[device]) {
     const ExactClass& own = model_.classes[index];
-    if (started_[index] < own.count && count < most_rows)
-      rows[count++] = {next_op(index), own.first + own.count, own.duration, own.duration};
+    if (started_[index] < own.count) rows_.push_back({next_op(index), own.first + own.count, own.duration, own.duration});
   }
+}
+
+/// Whether one machine, which may interrupt ops, can run what is left on the device between heads and latest ends (Jackson's rule).
+/// Within a class both rise with the op, so that the next op of each class is the only one to look at.
+bool ExactSearch::fits_machine(std::size_t device) {
+  gather_rows(device);
   std::int64_t now = 0;
-  while (count > 0) {
-    std::size_t best = count;
-    std::int64_t best_due = never;
+  while (!rows_.empty()) {
+    MachineRow* next = nullptr;
+    std::int64_t next_due = never;
     std::int64_t next_release = never;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Row& row = rows[i];
+    for (MachineRow& row : rows_) {
       const std::int64_t head = end_[row.op] - row.duration;
+      const std::int64_t due = deadline_ - capped_->tail[row.op];
       if (head > now) {
         next_release = std::min(next_release, head);
-        continue;
-      }
-      const std::int64_t due = deadline_ - capped_->tail[row.op];
-      if (due < best_due) {
-        best_due = due;
-        best = i;
+      } else if (due < next_due) {
+        next_due = due;
+        next = &row;
       }
     }
-    if (best == count) {
+    if (next == nullptr) {
       now = next_release;
       continue;
     }
-    Row& row = rows[best];
-    const std::int64_t run = std::min(row.left, next_release - now);
+    const std::int64_t run = std::min(next->left, next_release - now);
     now += run;
-    row.left -= run;
-    if (row.left > 0) continue;
-    if (now > best_due) return false;
-    if (++row.op == row.end)
-      rows[best] = rows[--count];
-    else
-      row.left = row.duration;
+    next->left -= run;
+    if (next->left > 0) continue;
+    if (now > next_due) return false;
+    next->left = next->duration;
+    if (++next->op < next->end) continue;
+    *next = rows_.back();
+    rows_.pop_back();
   }
   return true;
 }

@@ -31,7 +31,6 @@ class ExactSearch {
   /// After `found`: the ops in the order in which they start.
   const std::vector<std::size_t>& found() const { return path_; }
   std::int64_t nodes() const { return nodes_; }
-  std::size_t states() const { return failed_.size(); }
 
  private:
   struct Child {
@@ -43,9 +42,18 @@ class ExactSearch {
     friend auto operator<=>(const Child&, const Child&) = default;
   };
 
+  /// What is left of a class, in order.
+  struct MachineRow {
+    std::size_t op = 0;
+    std::size_t end = 0;
+    std::int64_t left = 0;  ///< of the op
+    std::int64_t duration = 0;
+  };
+
   Outcome explore(std::int64_t now, std::size_t now_device);
   bool raise_heads(std::int64_t now);
-  bool fits_machine(std::size_t device) const;
+  void gather_rows(std::size_t device);
+  bool fits_machine(std::size_t device);
   bool fits_memory(std::size_t device) const;
   std::size_t most_ended(std::size_t index, std::int64_t moment) const;
   std::int64_t least_held(const std::vector<std::size_t>& stage, std::int64_t moment) const;
@@ -78,6 +86,7 @@ class ExactSearch {
   std::vector<std::int64_t> values_;    // of the state that was looked up last
   std::vector<std::int64_t> states_;    // values of all nodes on the path
   std::vector<Child> children_;         // of all nodes on the path
+  std::vector<MachineRow> rows_;        // of the device that was looked at last
 };
 
 }  // namespace dovetail::fuse

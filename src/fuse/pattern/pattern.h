@@ -6,7 +6,7 @@
 namespace dovetail::fuse {
 
 /// Searches a pattern (pattern_search.h), writes it out for all micro-batches and evaluates it. Uses memory_cap, objective, deadline,
-/// threads and cancellation of the options, and draws nothing: the answer depends on the problem (and on a short time limit) alone. Not
+/// threads and cancellation of the options, and draws nothing; only a short time limit changes the answer as well. Not
 /// applicable where there are too few micro-batches, or models differ in their numbers of mini-batches.
 Answer solve_pattern(const pipeline::Problem& problem, const SolveOptions& options);
 

@@ -51,7 +51,8 @@ RampTask make_ramp_task(const Side& side, std::int64_t cut, const std::vector<st
                         const std::vector<std::int64_t>& room);
 
 /// The best of `passes` plays to and fro. Best is the least of the largest lateness[device] + slack[device], slack being how late the other
-/// end of the schedule is there. `start` are the times to begin with, or empty for the timetable's. Nothing where cancelled.
+/// end of the schedule is there. `start` are the times to begin with, or empty for the timetable's. Nothing where it
+/// was cancelled before the first play, or where ops wait for each other.
 std::optional<Ramp> improve_ramp(const RampTask& task, const std::vector<std::int64_t>& slack, int passes, std::vector<std::int64_t> start,
                                  const parallel::Cancellation* cancellation);
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 #include <utility>
 
 #include "parallel/for_each_index.h"
+#include "pipeline/evaluate.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -16,7 +16,7 @@ using pipeline::Problem;
 /// Plays of ops that a search may take, some ten seconds on one core; and how many it takes for each second of a short time limit.
 constexpr std::int64_t most_plays = 60'000'000;
 constexpr std::int64_t plays_per_second = 3'000'000;
-/// Problems with more classes than this are tuned on a part of their devices first.
+/// Problems with twice as many classes or more are tuned on a part of their devices first, which has about so many.
 constexpr std::size_t most_classes_tuned = 256;
 constexpr int passes = 4;
 
@@ -32,12 +32,8 @@ struct Ground {
 
 std::vector<std::int64_t> capacity_of(const Problem& problem, const SolveOptions& options) {
   std::vector<std::int64_t> capacity;
-  for (std::size_t device = 0; device < static_cast<std::size_t>(problem.devices); ++device) {
-    base::Memory least = options.memory_cap.value_or(base::Memory::max());
-    if (problem.capacity) least = std::min(least, (*problem.capacity)[device]);
-    capacity.push_back(
-        std::max<std::int64_t>(0, least == base::Memory::max() ? least.count() : (least - problem.resident[device]).count()));
-  }
+  for (const base::Memory room : pipeline::room_of(problem, options.memory_cap))
+    capacity.push_back(std::max<std::int64_t>(0, room.count()));
   return capacity;
 }
 
@@ -75,8 +71,11 @@ Ground survey(const ClassGraph& graph, std::vector<std::int64_t> capacity, const
 
 std::vector<std::int64_t> room_of(const Ground& ground, const PatternParameters& parameters) {
   std::vector<std::int64_t> room = ground.capacity;
-  const std::int64_t tenths = ground.activation / 100 + 1;
-  for (std::int64_t& value : room) value = std::min(value, tenths * parameters.memory);
+  const std::int64_t percent = ground.activation / 100 + 1;
+  const std::int64_t most = percent > std::numeric_limits<std::int64_t>::max() / std::max(1, parameters.memory)
+                                ? std::numeric_limits<std::int64_t>::max()
+                                : percent * parameters.memory;
+  for (std::int64_t& value : room) value = std::min(value, most);
   return room;
 }
 
@@ -170,13 +169,10 @@ Trial try_parameters(const Ground& ground, const PatternParameters& parameters) 
 }
 
 bool better(const CompactSchedule& a, const CompactSchedule& b, const SolveOptions& options) {
-  const auto key = [&options](const CompactSchedule& schedule) {
-    if (options.objective == Objective::memory && !options.deadline)
-      return std::tuple(schedule.excess, schedule.peak_activation, schedule.makespan, schedule.makespan);
-    return std::tuple(schedule.excess, std::max(schedule.makespan, options.deadline.value_or(base::Ticks(0)).count()),
-                      schedule.peak_activation, schedule.makespan);
+  const auto rank = [&options](const CompactSchedule& schedule) {
+    return rank_of(base::Memory(schedule.excess), base::Ticks(schedule.makespan), base::Memory(schedule.peak_activation), options);
   };
-  return key(a) < key(b);
+  return rank(a) < rank(b);
 }
 
 /// Where a search starts: no buffers; and buffers for the models whose activations are not the largest, with some lead.
@@ -295,21 +291,33 @@ std::optional<PatternParameters> tune_on_part(const Problem& problem, const Clas
   return std::move(best->parameters);
 }
 
+/// The deadline of one mini-batch of as many, without its step.
+SolveOptions for_one_minibatch(const Problem& problem, const SolveOptions& options) {
+  SolveOptions of_one = options;
+  if (!options.deadline) return of_one;
+  base::Ticks step;
+  for (const Model& model : problem.models)
+    for (const base::Ticks of_stage : model.step) step = std::max(step, of_stage);
+  of_one.deadline = std::max(base::Ticks(1), base::Ticks(options.deadline->count() / problem.models[0].minibatches) - step);
+  return of_one;
+}
+
 }  // namespace
 
 std::variant<PatternFound, std::string> search_pattern(const Problem& problem, const SolveOptions& options) {
   auto made = make_class_graph(problem);
   if (auto* why = std::get_if<std::string>(&made)) return std::move(*why);
+  const SolveOptions of_one = for_one_minibatch(problem, options);
   PatternFound found{std::get<ClassGraph>(std::move(made)), {}};
   std::int64_t plays = most_plays;
   if (options.time_limit_seconds)
     plays = std::min(plays, static_cast<std::int64_t>(std::clamp(*options.time_limit_seconds, 0.0, 1e6) * plays_per_second));
   std::vector<PatternParameters> first = first_parameters(found.graph);
-  if (auto tuned = tune_on_part(problem, found.graph, first, plays / 2, options)) {
+  if (auto tuned = tune_on_part(problem, found.graph, first, plays / 2, of_one)) {
     first = {*tuned};
     plays /= 2;
   }
-  auto best = tune(survey(found.graph, capacity_of(problem, options), options), first, plays);
+  auto best = tune(survey(found.graph, capacity_of(problem, options), of_one), first, plays);
   if (!best) return "it was interrupted before the first pattern, or no ramp into its pattern ends";
   found.schedule = std::move(*best);
   return found;

@@ -1,7 +1,6 @@
 #include "fuse/solution/solution.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace dovetail::fuse {
@@ -22,14 +21,16 @@ Memory total_excess(const Solution& solution, std::optional<Memory> cap) {
 
 }  // namespace
 
+Rank rank_of(Memory excess, Ticks makespan, Memory peak, const SolveOptions& options) {
+  if (options.objective == Objective::memory && !options.deadline) return {excess.count(), peak.count(), makespan.count(), 0};
+  return {excess.count(), std::max(makespan, options.deadline.value_or(Ticks(0))).count(), peak.count(), makespan.count()};
+}
+
 bool is_better(const Solution& a, const Solution& b, const SolveOptions& options) {
-  const auto key = [&options](const Solution& solution) {
-    const Memory excess = total_excess(solution, options.memory_cap);
-    const auto [makespan, peak] = std::pair(solution.evaluation.makespan, solution.evaluation.peak_activation);
-    if (options.objective == Objective::memory && !options.deadline) return std::tuple(excess, peak.count(), makespan.count(), makespan);
-    return std::tuple(excess, std::max(makespan, options.deadline.value_or(Ticks(0))).count(), peak.count(), makespan);
+  const auto rank = [&options](const Solution& solution) {
+    return rank_of(total_excess(solution, options.memory_cap), solution.evaluation.makespan, solution.evaluation.peak_activation, options);
   };
-  return key(a) < key(b);
+  return rank(a) < rank(b);
 }
 
 pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds) {

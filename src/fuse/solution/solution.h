@@ -1,6 +1,7 @@
 // What a solver is asked for and what it answers: options, solutions, and which of two is better.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -19,7 +20,7 @@ namespace dovetail::fuse {
 
 /// What a search tells while it works.
 struct Progress {
-  std::string_view phase;               ///< "latency", "memory", ...
+  std::string_view phase;               ///< "makespan", "peak", ...
   base::Ticks makespan;                 ///< best so far
   base::Memory peak_activation;         ///< of the best so far
   std::int64_t iterations = 0;          ///< done, per chain
@@ -36,7 +37,7 @@ enum class Objective {
   memory,    ///< the least peak activation, then the least makespan at it
 };
 
-/// How to search. Constructions use only memory_cap and cancellation.
+/// How to search. Constructions use what says which schedule is better (objective, deadline, memory_cap), and cancellation.
 struct SolveOptions {
   Objective objective = Objective::makespan;
   std::optional<base::Ticks> deadline;  ///< schedules that end by then count as equally long: the least peak at a deadline
@@ -76,8 +77,12 @@ struct NotApplicable {
 
 using Answer = std::variant<Solution, NotApplicable>;
 
-/// Whether `a` is better than `b` by the objective: fits where b does not (or has the lesser excess); then keeps the deadline, where
-/// there is one; then makespan and peak activation, or peak activation and makespan.
+/// The lesser is the better: what exceeds the capacities; then, by the objective, makespan (all that keep the deadline are alike) and
+/// peak activation, or peak activation and makespan; then makespan.
+using Rank = std::array<std::int64_t, 4>;
+Rank rank_of(base::Memory excess, base::Ticks makespan, base::Memory peak, const SolveOptions& options);
+
+/// Whether `a` ranks before `b`, its excess being that of all devices together.
 bool is_better(const Solution& a, const Solution& b, const SolveOptions& options);
 
 /// The schedule of a solution with all that its file says: times, bounds, what is proven optimal, who made it.

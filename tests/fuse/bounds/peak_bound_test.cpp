@@ -134,6 +134,20 @@ TEST(PeakActivationBound, CountsWhatModelsDoToEachOther) {
   EXPECT_EQ(peak_activation_bound(problem, Ticks(12)), Memory(1'000'000));
 }
 
+TEST(PeakActivationBound, HoldsForTheLargestActivations) {
+  Problem problem = test::problem_of(2, {test::chain_model("model", {0, 1}, 4, 2, 4)});
+  pipeline::Model& model = problem.models[0];
+  model.activation.assign(2, Memory(500'000'000'000'000'000));
+  model.weight_activation = model.activation;
+  model.backward.assign(2, Ticks(2));
+  model.weight_gradient.assign(2, Ticks(2));
+  ASSERT_FALSE(pipeline::find_fault(problem));
+  for (std::int64_t deadline = 1; deadline < 60; ++deadline) {
+    const Memory bound = peak_activation_bound(problem, Ticks(deadline));
+    EXPECT_GE(bound, peak_activation_bound(problem)) << deadline;
+  }
+}
+
 TEST(PeakActivationBound, IsWithoutLimitWhereNoScheduleEndsByThen) {
   const Problem problem = problem_of(1, {chain_model("a", {0}, 2, 1, 1)});
   EXPECT_EQ(peak_activation_bound(problem, Ticks(3)), Memory::max());

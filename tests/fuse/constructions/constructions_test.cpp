@@ -8,6 +8,7 @@
 
 #include "pipeline/instances.h"
 #include "support/problem_maker.h"
+#include "support/why_not.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -17,6 +18,7 @@ using base::Ticks;
 using pipeline::Evaluation;
 using pipeline::Model;
 using pipeline::Problem;
+using test::why_not;
 using Solve = Answer (*)(const Problem&, const SolveOptions&);
 
 Evaluation solve(Solve solver, const Problem& problem) {
@@ -25,12 +27,6 @@ Evaluation solve(Solve solver, const Problem& problem) {
   if (solution) return std::move(solution->evaluation);
   ADD_FAILURE() << std::get<NotApplicable>(answer).why;
   return {};
-}
-
-std::string why_not(Solve solver, const Problem& problem) {
-  const Answer answer = solver(problem, {});
-  const auto* refusal = std::get_if<NotApplicable>(&answer);
-  return refusal ? refusal->why : "";
 }
 
 std::vector<int> iota(int count, bool reversed = false) {

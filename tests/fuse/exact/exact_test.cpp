@@ -11,6 +11,7 @@
 #include "support/brute_force.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
+#include "support/why_not.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -327,12 +328,6 @@ TEST(Exact, StopsWhenCancelled) {
   EXPECT_TRUE(std::holds_alternative<Solution>(solve_exact(long_search(), options))) << "the best so far";
 }
 
-std::string why_not(const Problem& problem, const SolveOptions& options) {
-  const Answer answer = solve_exact(problem, options);
-  const auto* refusal = std::get_if<NotApplicable>(&answer);
-  return refusal ? refusal->why : "it answered";
-}
-
 TEST(SolveExact, AnswersOnlyWithOptima) {
   const Problem problem = problem_of(3, {model_of("a", {0, 1, 2}, 3, 1, 2)});
   const auto solution = std::get<Solution>(solve_exact(problem, {}));
@@ -340,8 +335,8 @@ TEST(SolveExact, AnswersOnlyWithOptima) {
   EXPECT_EQ(solution.solver.name, "exact");
   SolveOptions brief;
   brief.iterations = 1000;
-  EXPECT_EQ(why_not(long_search(), brief), "no optimum is proven within 1000 nodes");
-  EXPECT_EQ(why_not(problem_of(4, {model_of("a", {0, 1, 2, 3}, 256, 1, 2)}), {}),
+  EXPECT_EQ(test::why_not(solve_exact, long_search(), brief), "no optimum is proven within 1000 nodes");
+  EXPECT_EQ(test::why_not(solve_exact, problem_of(4, {model_of("a", {0, 1, 2, 3}, 256, 1, 2)})),
             "it has 2048 ops, and the exact search takes at most 2000");
 }
 

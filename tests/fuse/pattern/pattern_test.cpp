@@ -117,6 +117,27 @@ TEST(Pattern, KeepsToAMemoryCapBelowTheFastestPatterns) {
   }
 }
 
+TEST(Pattern, ACapThatIsMetWithoutItDoesNotMakeItWorse) {
+  const Problem problem = two_way(8, 64, 64);
+  const Solution free = solved(problem);
+  SolveOptions options;
+  options.memory_cap = free.evaluation.peak_activation;
+  EXPECT_FALSE(is_better(free, solved(problem, options), options));
+  Problem limited = problem;
+  limited.capacity.emplace(8, free.evaluation.peak_activation);
+  const Solution within = solved(limited);
+  EXPECT_EQ(within.problem, limited);
+  EXPECT_LE(makespan_of(within), makespan_of(free));
+}
+
+TEST(Pattern, ADeadlineOfSeveralMinibatchesIsThatOfAllTogether) {
+  Problem problem = two_way(4, 16, 16);
+  for (pipeline::Model& model : problem.models) model.minibatches = 3;
+  SolveOptions options;
+  options.deadline = solved(problem).evaluation.makespan + Ticks(2);
+  EXPECT_LE(solved(problem, options).evaluation.makespan, *options.deadline);
+}
+
 TEST(Pattern, IsTheSameForAnyNumberOfThreads) {
   const Problem problem = two_way(8, 48, 48);
   SolveOptions options;
