@@ -2,11 +2,10 @@
 // Two models in opposite directions, as in the bundled instances scale64 and scale256. Exits with 1 where there is no pattern. Arguments:
 // STAGES MICROBATCHES..., or none.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,8 @@
 #include "fuse/pattern/pattern_search.h"
 #include "parallel/for_each_index.h"
 #include "pipeline/instances.h"
+#include "report/table.h"
+#include "tables.h"
 
 namespace {
 
@@ -39,51 +40,72 @@ pipeline::Problem problem_of(int stages, int microbatches) {
   return problem;
 }
 
-/// Prints one row; false where there is no pattern, or it is no schedule.
-bool run(int stages, int microbatches) {
-  const pipeline::Problem problem = problem_of(stages, microbatches);
+/// One row of the table; nothing where there is no pattern, or it is no schedule.
+std::optional<std::vector<std::string>> row_of(int stages, int microbatches, const pipeline::Problem& problem) {
   fuse::SolveOptions options;
   options.threads = parallel::default_thread_count();
   const auto begin = std::chrono::steady_clock::now();
   const auto found = fuse::search_pattern(problem, options);
   const double search = base::seconds_since(begin);
   const auto* pattern = std::get_if<fuse::PatternFound>(&found);
-  if (!pattern) return false;
+  if (!pattern) return std::nullopt;
   const auto middle = std::chrono::steady_clock::now();
   const pipeline::Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
   const auto evaluation = pipeline::evaluate(lowering.graph, fuse::expand_pattern(*pattern, problem, lowering));
-  if (!evaluation.ok()) return false;
+  if (!evaluation.ok()) return std::nullopt;
   const double expansion = base::seconds_since(middle);
-  const std::int64_t makespan = evaluation.value().makespan.count();
-  const std::int64_t bound = fuse::bounds_of(problem).makespan.count();
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  fmt::print("{:>6} {:>13} {:>9} {:>8.2f} {:>10.2f} {:>9} {:>9} {:>5.2f}% {:>8} {:>8.2f}\n", stages, microbatches, lowering.graph.size(),
-             search, expansion, makespan, bound, 100.0 * static_cast<double>(makespan - bound) / static_cast<double>(bound),
-             base::format_memory(evaluation.value().peak_activation), static_cast<double>(usage.ru_maxrss) / (1024 * 1024));
-  return true;
+  const base::Ticks makespan = evaluation->makespan;
+  const base::Ticks bound = fuse::bounds_of(problem).makespan;
+  return std::vector<std::string>{fmt::format("{}", stages),
+                                  fmt::format("{}", microbatches),
+                                  fmt::format("{}", lowering.graph.size()),
+                                  fmt::format("{:.2f}", search),
+                                  fmt::format("{:.2f}", expansion),
+                                  base::format_time(makespan, problem.time_unit),
+                                  base::format_time(bound, problem.time_unit),
+                                  bench::gap_text(makespan.count(), bound.count()),
+                                  base::format_memory(evaluation->peak_activation),
+                                  bench::gibibytes_text(bench::resident_gibibytes())};
+}
+
+struct Size {
+  int stages;
+  int microbatches;
+};
+
+/// Whether every size has a pattern.
+bool print_table(const std::vector<Size>& sizes) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [stages, microbatches] : sizes) {
+    auto row = row_of(stages, microbatches, problem_of(stages, microbatches));
+    bench::note(fmt::format("{} stages, {} micro-batches: {}", stages, microbatches, row ? (*row)[5] : "no pattern"));
+    if (row) rows.push_back(std::move(*row));
+  }
+  const bool all = rows.size() == sizes.size();
+  fmt::print(
+      "{}",
+      report::render_table(
+          {{"stages"}, {"micro-batches"}, {"ops"}, {"search s"}, {"evaluate s"}, {"makespan"}, {"bound"}, {"gap"}, {"peak"}, {"GiB used"}},
+          rows));
+  return all;
+}
+
+bool is_accepted(const Size& size) {
+  return size.stages >= 1 && size.stages <= 1024 && size.microbatches >= 1 &&
+         !pipeline::find_fault(problem_of(size.stages, size.microbatches));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  struct Row {
-    int stages;
-    int microbatches;
-  };
-  std::vector<Row> rows;
-  for (int index = 2; index < argc; ++index) rows.push_back({std::atoi(argv[1]), std::atoi(argv[index])});
-  if (rows.empty()) rows = {{64, 256}, {64, 1024}, {64, 4096}, {64, 16384}, {256, 1024}};
-  fmt::print("{:>6} {:>13} {:>9} {:>8} {:>10} {:>9} {:>9} {:>6} {:>8} {:>8}\n", "stages", "micro-batches", "ops", "search s", "evaluate s",
-             "makespan", "bound", "gap", "peak", "GiB used");
-  for (const Row& row : rows) {
-    const pipeline::Problem problem = problem_of(std::clamp(row.stages, 1, 1024), std::max(1, row.microbatches));
-    if (row.stages < 1 || row.stages > 1024 || row.microbatches < 1 || pipeline::find_fault(problem)) {
-      fmt::print(stderr, "{} stages, {} micro-batches: accepted are 1 to 1024 stages, and up to 16777216 ops in all\n", row.stages,
-                 row.microbatches);
-      return 2;
-    }
-    if (!run(row.stages, row.microbatches)) return 1;
+  std::vector<Size> sizes;
+  for (int index = 2; index < argc; ++index) sizes.push_back({std::atoi(argv[1]), std::atoi(argv[index])});
+  if (sizes.empty()) sizes = {{64, 256}, {64, 1024}, {64, 4096}, {64, 16384}, {256, 1024}};
+  for (const Size& size : sizes) {
+    if (is_accepted(size)) continue;
+    fmt::print(stderr, "{} stages, {} micro-batches: accepted are 1 to 1024 stages, and up to 16777216 ops in all\n", size.stages,
+               size.microbatches);
+    return 2;
   }
-  return 0;
+  return print_table(sizes) ? 0 : 1;
 }

@@ -67,7 +67,7 @@ std::vector<bench::Run> run_seeds(const pipeline::Instance& instance, const Opti
 std::vector<std::string> row_of_first(const pipeline::Instance& instance, const bench::Run& run, const Options& options) {
   fuse::SolveOptions solve;
   solve.threads = options.threads;
-  const auto annealing = bench::run_annealing_beside(run, instance.problem, solve);
+  const auto annealing = bench::run_annealing_beside(run.seconds, instance.problem, solve);
   const auto& published = *instance.published;
   const base::Memory limit = limit_of(instance, &Target::one_run);
   return {instance.name,

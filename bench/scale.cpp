@@ -1,12 +1,13 @@
 // Two models over 64 and 256 stages: how far each solver ends above the bound, its peak, its time and its largest resident memory. Each
 // runs in a process of its own. Met: the search within 3% of the bound on scale64; within 5%, in 60 s and 4 GiB, on scale256.
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
 
 #include "report/table.h"
 #include "tables.h"
@@ -25,37 +26,41 @@ struct Options {
 struct Figures {
   bool made = false;
   std::int64_t makespan = 0;
-  std::int64_t bound = 0;  ///< of the search's run; print_table gives it to the others
+  std::int64_t bound = 0;  ///< of the search's run, which add_rows gives to the others; 0 where none is known
   std::int64_t peak_activation = 0;
   double seconds = 0;
   double solver_gibibytes = 0;
   double all_gibibytes = 0;  ///< with bounds and validation
 };
 
-double resident_gibibytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / (1024.0 * 1024.0);
+std::optional<bench::Run> run_solver(const std::string& solver, const pipeline::Problem& problem, const fuse::SolveOptions& options,
+                                     const std::function<void()>& when_solved) {
+  if (solver == "auto") return bench::run_search(problem, options, when_solved);
+  if (solver == "annealing") return bench::run_annealing_beside(*options.time_limit_seconds, problem, options, when_solved);
+  return bench::run(solver, problem, options, when_solved);
 }
 
 Figures run_here(const std::string& solver, const pipeline::Problem& problem, const fuse::SolveOptions& options) {
   Figures figures;
-  const auto look = [&] { figures.solver_gibibytes = resident_gibibytes(); };
-  const auto made = solver == "auto" ? bench::run_search(problem, options, look) : bench::run(solver, problem, options, look);
+  const auto made = run_solver(solver, problem, options, [&figures] {
+    // What comes after the first of several runs has seen a validation.
+    if (figures.solver_gibibytes == 0) figures.solver_gibibytes = bench::resident_gibibytes();
+  });
   if (!made) return figures;
   figures.made = true;
   figures.makespan = made->solution.evaluation.makespan.count();
   figures.bound = made->claims.bound_makespan.value_or(base::Ticks(0)).count();
   figures.peak_activation = made->solution.evaluation.peak_activation.count();
   figures.seconds = made->seconds;
-  figures.all_gibibytes = resident_gibibytes();
+  figures.all_gibibytes = bench::resident_gibibytes();
   return figures;
 }
 
-/// run_here in a child, so that each run's memory is its own; nothing where the child died.
+/// run_here in a child, so that each run's memory is its own; nothing where the child died. A schedule that breaks a rule ends the program.
 std::optional<Figures> run_apart(const std::string& solver, const pipeline::Problem& problem, const fuse::SolveOptions& options) {
   int ends[2];
   if (pipe(ends) != 0) return std::nullopt;
+  std::fflush(nullptr);  // what is not written yet the child would write too
   const pid_t child = fork();
   if (child < 0) return std::nullopt;
   if (child == 0) {
@@ -69,6 +74,7 @@ std::optional<Figures> run_apart(const std::string& solver, const pipeline::Prob
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == bench::exit_broken_schedule) std::exit(bench::exit_broken_schedule);
   return told ? std::optional(figures) : std::nullopt;
 }
 
@@ -89,42 +95,49 @@ std::vector<std::string> row_of(const pipeline::Instance& instance, const std::s
   }
   const bool judged = solver == "auto";
   const base::TimeUnit unit = instance.problem.time_unit;
-  row.push_back(base::format_time(base::Ticks(figures->bound), unit));
+  row.push_back(figures->bound == 0 ? "-" : base::format_time(base::Ticks(figures->bound), unit));
   row.push_back(base::format_time(base::Ticks(figures->makespan), unit));
-  row.push_back(fmt::format("{:.2f}%", 100 * gap_of(*figures)));
+  row.push_back(bench::gap_text(figures->makespan, figures->bound));
   row.push_back(base::format_memory(base::Memory(figures->peak_activation)));
   row.push_back(bench::seconds_text(figures->seconds));
-  row.push_back(fmt::format("{:.2f}", figures->solver_gibibytes));
-  row.push_back(fmt::format("{:.2f}", figures->all_gibibytes));
+  row.push_back(bench::gibibytes_text(figures->solver_gibibytes));
+  row.push_back(bench::gibibytes_text(figures->all_gibibytes));
   row.push_back(
       search && search->made ? fmt::format("{:.3f}", static_cast<double>(figures->makespan) / static_cast<double>(search->makespan)) : "-");
   row.push_back(judged ? bench::yes_or_no(is_met(instance, *figures)) : "");
   return row;
 }
 
+/// The rows of one instance; whether what is asked of the search is met, and no run died.
+bool add_rows(std::vector<std::vector<std::string>>& rows, const pipeline::Instance& instance, const Options& options) {
+  fuse::SolveOptions solve;
+  solve.threads = options.threads;
+  solve.time_limit_seconds = options.seconds;
+  std::optional<Figures> search;
+  bool met = false;
+  bool failed = false;
+  for (const std::string solver : {"auto", "annealing", "list", "fused-1f1b"}) {
+    auto figures = run_apart(solver, instance.problem, solve);
+    failed = failed || !figures;
+    if (solver == "auto" && figures) {
+      search = figures;
+      met = figures->made && is_met(instance, *figures);
+      solve.time_limit_seconds = figures->seconds;
+    }
+    if (search && figures) figures->bound = search->bound;
+    rows.push_back(row_of(instance, solver, figures, search));
+    bench::note(fmt::format("{} {}: {} in {} s", instance.name, solver, rows.back()[3], rows.back()[6]));
+  }
+  return met && !failed;
+}
+
 int print_table(const std::vector<const pipeline::Instance*>& instances, const Options& options) {
   std::vector<std::vector<std::string>> rows;
   int met = 0;
-  for (const pipeline::Instance* instance : instances) {
-    fuse::SolveOptions solve;
-    solve.threads = options.threads;
-    solve.time_limit_seconds = options.seconds;
-    std::optional<Figures> search;
-    for (const std::string solver : {"auto", "annealing", "list", "fused-1f1b"}) {
-      auto figures = run_apart(solver, instance->problem, solve);
-      if (solver == "auto") {
-        search = figures;
-        met += figures && figures->made && is_met(*instance, *figures) ? 1 : 0;
-        if (search) solve.time_limit_seconds = std::max(1.0, search->seconds);
-      }
-      if (search && figures) figures->bound = search->bound;
-      rows.push_back(row_of(*instance, solver, figures, search));
-      bench::note(fmt::format("{} {}: {} in {} s", instance->name, solver, rows.back()[3], rows.back()[6]));
-    }
-  }
+  for (const pipeline::Instance* instance : instances) met += add_rows(rows, *instance, options) ? 1 : 0;
   fmt::print(
-      "{} threads, at most {:g} s for the search, annealing in the same time; GiB: the largest resident memory of the solver,\n"
-      "then with bounds and validation of the schedule:\n{}\n",
+      "{} threads, at most {:g} s for the search, annealing in the same time, with as many seeds as there is time for; GiB: the largest\n"
+      "resident memory of the solver, then with bounds and validation of the schedule:\n{}\n",
       options.threads, options.seconds,
       report::render_table({{"instance", report::Align::left},
                             {"solver", report::Align::left},

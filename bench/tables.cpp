@@ -1,6 +1,7 @@
 #include "tables.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -29,7 +30,7 @@ void check(const pipeline::Schedule& schedule, std::string_view solver, bool fit
   const auto violation = pipeline::validate(schedule);
   if (!violation || (!fits && violation->rule == pipeline::Rule::capacity)) return;
   fmt::print(stderr, "{}: {}: {}\n", solver, pipeline::name_of(violation->rule), violation->message);
-  std::exit(3);
+  std::exit(exit_broken_schedule);
 }
 
 double ratio(std::int64_t value, std::int64_t base) { return static_cast<double>(value) / static_cast<double>(base); }
@@ -71,20 +72,27 @@ Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOpt
   return std::move(best).value();  // one-at-a-time applies to everything
 }
 
-std::optional<Run> run_annealing_beside(const Run& other, const pipeline::Problem& problem, const fuse::SolveOptions& options) {
-  const double most = std::max(1.0, other.seconds);
+std::optional<Run> run_annealing_beside(double other_seconds, const pipeline::Problem& problem, const fuse::SolveOptions& options,
+                                        const std::function<void()>& when_solved) {
+  const double most = std::max(1.0, other_seconds);
   fuse::SolveOptions again = options;
   std::optional<Run> best;
   double seconds = 0;
   for (; seconds < 0.9 * most; ++again.seed) {
     again.time_limit_seconds = most - seconds;
-    std::optional<Run> made = run("annealing", problem, again);
+    std::optional<Run> made = run("annealing", problem, again, when_solved);
     if (!made) return std::nullopt;
     seconds += made->seconds;
     if (!best || fuse::is_better(made->solution, best->solution, options)) best = std::move(made);
   }
   best->seconds = seconds;
   return best;
+}
+
+double resident_gibibytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / (1024.0 * 1024.0);
 }
 
 std::string makespan_text(const std::optional<Run>& run) {
@@ -111,6 +119,12 @@ std::string peak_ratio_text(const std::optional<Run>& run, const Run& base) {
 }
 
 std::string seconds_text(double seconds) { return fmt::format("{:.1f}", seconds); }
+
+std::string gibibytes_text(double gibibytes) { return fmt::format("{:.2f}", gibibytes); }
+
+std::string gap_text(std::int64_t makespan, std::int64_t bound) {
+  return bound == 0 ? "-" : fmt::format("{:.2f}%", 100 * (ratio(makespan, bound) - 1));
+}
 
 std::string yes_or_no(bool value) { return value ? "yes" : "NO"; }
 

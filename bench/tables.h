@@ -14,6 +14,9 @@
 
 namespace dovetail::bench {
 
+/// What a program ends with where a schedule breaks a rule.
+inline constexpr int exit_broken_schedule = 3;
+
 /// A solver's schedule of a problem, validated.
 struct Run {
   fuse::Solution solution;
@@ -38,8 +41,13 @@ void add_search_options(CLI::App& program, double& seconds, int& threads);
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options);
 
 /// The annealing baseline in the time that another run took (at least one second), else with the same options: where it ends sooner, the
-/// best of as many seeds as there is time for.
-std::optional<Run> run_annealing_beside(const Run& other, const pipeline::Problem& problem, const fuse::SolveOptions& options);
+/// best of as many seeds as there is time for. `when_solved` is called after each of them, as in run().
+std::optional<Run> run_annealing_beside(
+    double other_seconds, const pipeline::Problem& problem, const fuse::SolveOptions& options,
+    const std::function<void()>& when_solved = [] {});
+
+/// The largest memory that this process held so far.
+double resident_gibibytes();
 
 /// "708", in the unit of the run's problem; with a star where it does not fit. "-" for no run.
 std::string makespan_text(const std::optional<Run>& run);
@@ -51,7 +59,12 @@ std::string optimal_text(const Run& run);
 std::string ratio_text(const std::optional<Run>& run, const Run& base);
 /// The same of the peaks.
 std::string peak_ratio_text(const std::optional<Run>& run, const Run& base);
+/// "12.3".
 std::string seconds_text(double seconds);
+/// "1.84".
+std::string gibibytes_text(double gibibytes);
+/// "3.14%": how far `makespan` is above `bound`; "-" where none is known.
+std::string gap_text(std::int64_t makespan, std::int64_t bound);
 std::string yes_or_no(bool value);
 
 /// The instances of these names, or nothing, with a message, where there is none of a name.
