@@ -17,8 +17,8 @@ namespace {
 
 std::string unknown_key_message(std::string_view key, std::string_view what, const std::vector<std::string_view>& accepted) {
   std::string message = fmt::format("unknown key {} in {}; ", quote(key), what);
-  const std::string_view nearest = nearest_name(key, accepted);
-  if (!nearest.empty()) message += fmt::format("did you mean {}? ", quote(nearest));
+  const std::vector<std::string_view> nearest = nearest_names(key, accepted, 1);
+  if (!nearest.empty()) message += fmt::format("did you mean {}? ", quote(nearest.front()));
   return message + fmt::format("accepted: {}", fmt::join(accepted, ", "));
 }
 

@@ -26,25 +26,30 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view nearest_name(std::string_view name, const std::vector<std::string_view>& candidates) {
+std::vector<std::string_view> nearest_names(std::string_view name, const std::vector<std::string_view>& candidates, std::size_t most) {
   constexpr std::size_t longest_name = 100;
   if (name.size() > longest_name) return {};
-  std::string_view nearest;
-  std::size_t least = longest_name;
+  std::vector<std::pair<std::size_t, std::string_view>> near;
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
     const std::size_t allowed = std::max<std::size_t>(1, std::max(name.size(), candidate.size()) / 3);
-    if (distance > allowed || distance >= least) continue;
-    least = distance;
-    nearest = candidate;
+    if (distance <= allowed) near.emplace_back(distance, candidate);
   }
-  return nearest;
+  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < std::min(most, near.size()); ++i) names.push_back(near[i].second);
+  return names;
 }
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& candidates) {
-  const std::string_view nearest = nearest_name(name, candidates);
+std::string did_you_mean(std::string_view name, const std::vector<std::string_view>& candidates, std::size_t most) {
+  const std::vector<std::string_view> nearest = nearest_names(name, candidates, most);
   if (nearest.empty()) return {};
-  return "; did you mean '" + std::string(nearest) + "'?";
+  std::string text = "; did you mean ";
+  for (std::size_t i = 0; i < nearest.size(); ++i) {
+    if (i > 0) text += i + 1 == nearest.size() ? " or " : ", ";
+    text += "'" + std::string(nearest[i]) + "'";
+  }
+  return text + "?";
 }
 
 }  // namespace dovetail::base

@@ -10,20 +10,6 @@
 
 namespace dovetail::cli {
 
-base::Result<Solved> solve(const fuse::Solver& solver, const pipeline::Problem& problem, const fuse::Bounds& bounds,
-                           const fuse::SolveOptions& options) {
-  DOVETAIL_TRY(Solved solved, fuse::run_solver(solver, problem, bounds, options));
-  if (options.start == nullptr || solved.solution.other_layout || !fuse::is_better(*options.start, solved.solution, options)) return solved;
-  // Not every search looks at its start. The record stays that of the search: it is what repeats the run.
-  fuse::Solution start = *options.start;
-  start.solver = solved.solution.solver;
-  start.stopped_by = solved.solution.stopped_by;
-  start.lost_process = solved.solution.lost_process;
-  Solved kept = fuse::assess(std::move(start), bounds, options.memory_cap);
-  kept.seconds = solved.seconds;
-  return kept;
-}
-
 std::vector<base::Memory> smallest_capacities(const pipeline::Problem& problem) {
   std::vector<base::Memory> capacities(static_cast<std::size_t>(problem.devices));
   // With no capacity at all every device is in excess by all that it cannot do without.
@@ -64,6 +50,12 @@ Json to_json(const pipeline::SolverRecord& solver) {
   if (solver.chains) object["chains"] = *solver.chains;
   if (solver.iterations) object["iterations"] = *solver.iterations;
   return object;
+}
+
+void add_request(Json& object, const fuse::SolveOptions& options, base::TimeUnit unit) {
+  object["objective"] = options.objective == fuse::Objective::memory ? "memory" : "makespan";
+  if (options.deadline) object["deadline"] = json_time(*options.deadline, unit);
+  if (options.robustness_percent > 0) object["robust"] = options.robustness_percent;
 }
 
 base::Memory largest_excess(const std::vector<pipeline::CapacityExcess>& excess) {

@@ -15,11 +15,6 @@ namespace dovetail::cli {
 
 using fuse::Solved;
 
-/// Runs `solver` on `problem`, whose bounds are `bounds`. The answer is never worse than `options.start`. A solver that is not applicable
-/// is an Error (bad_input) that says why.
-base::Result<Solved> solve(const fuse::Solver& solver, const pipeline::Problem& problem, const fuse::Bounds& bounds,
-                           const fuse::SolveOptions& options);
-
 /// The least capacity of each device with which a schedule of any length fits: what is resident, and one micro-batch of one pipeline.
 std::vector<base::Memory> smallest_capacities(const pipeline::Problem& problem);
 /// The same in words, a line or a table.
@@ -33,6 +28,9 @@ std::string describe(const pipeline::SolverRecord& solver);
 
 /// A solver's record, for JSON.
 Json to_json(const pipeline::SolverRecord& solver);
+
+/// Adds what was asked for: the objective, and where they are set the deadline, in `unit`, and the weight of robustness.
+void add_request(Json& object, const fuse::SolveOptions& options, base::TimeUnit unit);
 
 /// The largest excess over the devices; 0 where all fit.
 base::Memory largest_excess(const std::vector<pipeline::CapacityExcess>& excess);

@@ -50,6 +50,20 @@ void add_whole_number(CLI::App& command, const std::string& name, const std::str
   });
 }
 
+/// An option that takes one of `choices` ("always|never|auto") and gives it to `take`.
+void add_choice(CLI::App& command, const std::string& name, const std::string& choices, const std::string& description,
+                std::function<void(const std::string&)> take) {
+  add_parsed(command, name, choices, description, [choices, take = std::move(take)](const std::string& text) -> std::string {
+    const std::vector<std::string> accepted = CLI::detail::split(choices, '|');
+    if (std::find(accepted.begin(), accepted.end(), text) == accepted.end()) {
+      const std::vector<std::string> but_last(accepted.begin(), accepted.end() - 1);
+      return fmt::format("'{}' is not {} or {}", text, fmt::join(but_last, ", "), accepted.back());
+    }
+    take(text);
+    return {};
+  });
+}
+
 }  // namespace
 
 void add_search_options(CLI::App& command, SearchArguments& arguments) {
@@ -64,27 +78,18 @@ void add_search_options(CLI::App& command, SearchArguments& arguments) {
                         arguments.threads);
   add_whole_number<std::uint64_t>(command, "--seed", fmt::format("seed of the random numbers (default {})", arguments.seed), 0,
                                   std::numeric_limits<std::uint64_t>::max(), arguments.seed);
-  add_parsed(command, "--memory-cap", "AMOUNT", "most that a device may hold, with what is resident, in the unit of activation",
-             [&arguments](const std::string& text) -> std::string {
-               auto memory = base::parse_memory(text);
-               if (!memory) return fmt::format("'{}' {}", text, memory.error().message);
-               arguments.memory_cap = *memory;
-               return {};
-             });
+  add_memory_cap_option(command, arguments.memory_cap);
 }
 
 void add_objective_options(CLI::App& command, SearchArguments& arguments, bool offer_pareto) {
   const std::string front = offer_pareto ? "; pareto: the whole front between the two" : "";
-  add_parsed(command, "--objective", offer_pareto ? "makespan|memory|pareto" : "makespan|memory",
+  add_choice(command, "--objective", offer_pareto ? "makespan|memory|pareto" : "makespan|memory",
              "what comes first (default makespan: the least makespan, then the least peak at it; memory: the least peak, then the "
              "least makespan" +
                  front + ")",
-             [&arguments, offer_pareto](const std::string& text) -> std::string {
-               const bool known = text == "makespan" || text == "memory" || (offer_pareto && text == "pareto");
-               if (!known) return fmt::format("'{}' is not {}", text, offer_pareto ? "makespan, memory or pareto" : "makespan or memory");
+             [&arguments](const std::string& text) {
                arguments.objective = text == "memory" ? fuse::Objective::memory : fuse::Objective::makespan;
                arguments.pareto = text == "pareto";
-               return {};
              });
   add_whole_number<int>(command, "--robust",
                         "weigh the makespan when durations vary: in place of the makespan counts (100 - N)% of it and N% of its 95th "
@@ -124,7 +129,8 @@ base::Result<double> parse_seconds(std::string_view text) {
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  constexpr std::pair<std::string_view, double> units[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"min", 60}, {"h", 3600}};
+  constexpr std::pair<std::string_view, double> units[] = {{"", 1},  {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
+                                                           {"s", 1}, {"m", 60},    {"min", 60},  {"h", 3600}};
   for (const auto& [unit, seconds] : units) {
     if (error != std::errc() || std::string_view(rest, static_cast<std::size_t>(end - rest)) != unit) continue;
     const double time = number * seconds;
@@ -133,29 +139,35 @@ base::Result<double> parse_seconds(std::string_view text) {
   return base::bad_input(fmt::format("'{}' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)", text));
 }
 
+base::Result<base::Ticks> parse_deadline(const std::string& text, base::TimeUnit unit) {
+  auto deadline = base::parse_time(text, unit, base::FineDigits::refuse);
+  if (!deadline) return base::bad_input(fmt::format("--deadline: '{}' {}", text, deadline.error().message));
+  return deadline;
+}
+
+void add_memory_cap_option(CLI::App& command, std::optional<base::Memory>& cap) {
+  add_parsed(command, "--memory-cap", "AMOUNT", "most that a device may hold, with what is resident, in the unit of activation",
+             [&cap](const std::string& text) -> std::string {
+               auto memory = base::parse_memory(text);
+               if (!memory) return fmt::format("'{}' {}", text, memory.error().message);
+               cap = *memory;
+               return {};
+             });
+}
+
 void add_json_flag(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "print one JSON object on standard output in place of text");
 }
 
 void add_choice_option(CLI::App& command, const std::string& name, std::string& value, const std::string& choices,
                        const std::string& description) {
-  add_parsed(command, name, choices, description, [&value, choices](const std::string& text) -> std::string {
-    const std::vector<std::string> accepted = CLI::detail::split(choices, '|');
-    if (std::find(accepted.begin(), accepted.end(), text) == accepted.end()) {
-      const std::vector<std::string> but_last(accepted.begin(), accepted.end() - 1);
-      return fmt::format("'{}' is not {} or {}", text, fmt::join(but_last, ", "), accepted.back());
-    }
-    value = text;
-    return {};
-  });
+  add_choice(command, name, choices, description, [&value](const std::string& text) { value = text; });
 }
 
 void add_color_option(CLI::App& command, ColorChoice& choice) {
-  add_parsed(command, "--color", "always|never|auto", "colours (auto: on a terminal, unless NO_COLOR is set)",
-             [&choice](const std::string& text) -> std::string {
-               if (text != "always" && text != "never" && text != "auto") return fmt::format("'{}' is not always, never or auto", text);
+  add_choice(command, "--color", "always|never|auto", "colours (auto: on a terminal, unless NO_COLOR is set)",
+             [&choice](const std::string& text) {
                choice = text == "auto" ? ColorChoice::automatic : text == "always" ? ColorChoice::always : ColorChoice::never;
-               return {};
              });
 }
 

@@ -48,8 +48,14 @@ const fuse::Solver& default_solver();
 /// The solvers with what they do, a line each, for --help.
 std::string list_of_solvers();
 
-/// Seconds as people write them: "30", "30s", "1.5m", "2h", "500ms".
+/// Seconds as people write them: "30", "30s", "1.5m", "2h", "500ms", "20us".
 base::Result<double> parse_seconds(std::string_view text);
+
+/// What --deadline says, in the unit of the problem that it is for: it can be read only when that is known.
+base::Result<base::Ticks> parse_deadline(const std::string& text, base::TimeUnit unit);
+
+/// Adds --memory-cap.
+void add_memory_cap_option(CLI::App& command, std::optional<base::Memory>& cap);
 
 /// Adds --json.
 void add_json_flag(CLI::App& command, bool& json);

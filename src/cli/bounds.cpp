@@ -25,7 +25,7 @@ namespace {
 struct Arguments {
   std::string problem;
   std::optional<std::string> deadline;
-  std::optional<std::string> memory_cap;
+  std::optional<base::Memory> memory_cap;
   int work = 20;
   bool json = false;
 };
@@ -142,15 +142,10 @@ Json to_json(const NamedProblem& named, const Question& question, const Proven& 
 base::Result<Question> question_of(const Arguments& arguments, base::TimeUnit unit) {
   Question question;
   if (arguments.deadline) {
-    const auto deadline = base::parse_time(*arguments.deadline, unit, base::FineDigits::refuse);
-    if (!deadline) return base::bad_input(fmt::format("--deadline '{}' {}", *arguments.deadline, deadline.error().message));
-    question.deadline = *deadline;
+    DOVETAIL_TRY(question.deadline, parse_deadline(*arguments.deadline, unit));
   }
-  if (arguments.memory_cap) {
-    const auto cap = base::parse_memory(*arguments.memory_cap);
-    if (!cap) return base::bad_input(fmt::format("--memory-cap '{}' {}", *arguments.memory_cap, cap.error().message));
-    question.memory_cap = *cap;
-  }
+  question.memory_cap = arguments.memory_cap;
+  question.options.work = std::int64_t{1'000'000} * arguments.work;
   question.options.cancellation = &stop_on_interrupt();
   return question;
 }
@@ -173,8 +168,7 @@ Proven prove(const pipeline::Problem& problem, const Question& question) {
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const NamedProblem named, load_problem(arguments.problem));
-  DOVETAIL_TRY(Question question, question_of(arguments, named.problem.time_unit));
-  question.options.work = std::int64_t{1'000'000} * arguments.work;
+  DOVETAIL_TRY(const Question question, question_of(arguments, named.problem.time_unit));
   const auto begin = std::chrono::steady_clock::now();
   const Proven proven = prove(named.problem, question);
   const double seconds = base::seconds_since(begin);
@@ -193,8 +187,7 @@ void add_bounds(CLI::App& program, Action& action) {
   CLI::App* command = add_command(program, "bounds", "prove what no schedule of a problem can beat", "  dovetail bounds exp5");
   add_positional(*command, "PROBLEM", arguments->problem, "problem file, '-' for standard input, or a bundled instance");
   add_text_option(*command, "--deadline", arguments->deadline, "TIME", "also the least peak activation of a schedule that ends by then");
-  add_text_option(*command, "--memory-cap", arguments->memory_cap, "AMOUNT",
-                  "most that a device may hold, with what is resident, in the unit of activation");
+  add_memory_cap_option(*command, arguments->memory_cap);
   add_count_option(*command, "--work", arguments->work, 0, 1'000'000,
                    "millions of device states that each proof may look at (default 20: about a second; 0: sums only)");
   add_json_flag(*command, arguments->json);

@@ -89,7 +89,7 @@ void find_baseline(Comparison& comparison, const fuse::SolveOptions& options) {
       if (row.solver == solver.name) comparison.baseline = row.solved.solution.evaluation.makespan;
     }
     if (comparison.baseline) return;
-    const auto solved = solve(solver, comparison.named.problem, comparison.bounds, options);
+    const auto solved = fuse::run_solver(solver, comparison.named.problem, comparison.bounds, options);
     if (solved.ok()) comparison.baseline = solved->solution.evaluation.makespan;
   }
 }
@@ -105,7 +105,7 @@ Comparison run_solvers(NamedProblem named, const std::vector<const fuse::Solver*
   for (std::size_t i = 0; i < chosen.size() && !options.cancellation->requested(); ++i) {
     line.set_label(fmt::format("{} ({} of {})", chosen[i]->name, i + 1, chosen.size()));
     line.update("running");
-    auto solved = solve(*chosen[i], comparison.named.problem, comparison.bounds, options);
+    auto solved = fuse::run_solver(*chosen[i], comparison.named.problem, comparison.bounds, options);
     if (!solved.ok()) {
       comparison.refusals.push_back({chosen[i]->name, solved.error().message});
       continue;
@@ -214,6 +214,7 @@ Json row_json(const Comparison& comparison, const Row& row) {
 Json to_json(const Comparison& comparison, const Arguments& arguments) {
   const base::TimeUnit unit = comparison.named.problem.time_unit;
   Json object{{"format", "dovetail/compare@1"}, {"problem", comparison.named.name}, {"time_unit", base::name_of(unit)}};
+  add_request(object, to_solve_options(arguments.search), unit);
   object["bounds"] =
       Json{{"makespan", json_time(comparison.bounds.makespan, unit)}, {"peak_activation", json_memory(comparison.bounds.peak_activation)}};
   object["baseline"] = Json(nullptr);

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <memory>
 #include <utility>
 
-#include "base/file.h"
 #include "base/stopwatch.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -29,7 +27,6 @@ using timeline::BarKind;
 
 constexpr std::size_t moves_shown = 5;
 constexpr std::size_t most_devices_named = 12;
-constexpr int least_columns = 40;
 
 struct Arguments {
   std::array<std::string, 2> files;
@@ -61,34 +58,28 @@ struct Difference {
   std::size_t devices() const { return sides[0].evaluation.devices.size(); }
 };
 
-/// What the file at `path` looks like; nothing where that cannot be told without reading it up.
-std::optional<ScheduleFormat> format_of_file(const std::string& path) {
-  if (path == "-") return std::nullopt;
-  const auto content = base::read_file(path);
-  return content.ok() ? format_of_content(without_byte_order_mark(*content)) : std::nullopt;
-}
-
 /// The problem is the one that is named, else the one in a file that holds its own, else the one that is inferred from the first.
 base::Result<std::array<LoadedSchedule, 2>> load_both(const Arguments& arguments) {
-  const auto& [a, b] = arguments.files;
   if (std::count(arguments.files.begin(), arguments.files.end(), "-") + (arguments.problem == "-" ? 1 : 0) > 1)
     return base::bad_input("only one of the two schedules and the problem can be read from standard input");
   std::optional<ScheduleFormat> forced;
   if (arguments.format) {
     DOVETAIL_TRY(forced, format_to_read(*arguments.format));
   }
+  DOVETAIL_TRY(const ScheduleText a, read_schedule_text(arguments.files[0], forced));
+  DOVETAIL_TRY(const ScheduleText b, read_schedule_text(arguments.files[1], forced));
   if (arguments.problem) {
     DOVETAIL_TRY(const NamedProblem named, load_problem(*arguments.problem));
-    DOVETAIL_TRY(LoadedSchedule first, load_schedule_of(named, a, forced));
-    DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, b, forced));
+    DOVETAIL_TRY(LoadedSchedule first, load_schedule_of(named, a));
+    DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, b));
     return std::array{std::move(first), std::move(second)};
   }
-  const bool swap = !forced && format_of_file(b) == ScheduleFormat::json && format_of_file(a) != ScheduleFormat::json;
-  DOVETAIL_TRY(LoadedSchedule first, load_schedule(swap ? b : a, forced, nullptr));
+  const bool swap = b.format == ScheduleFormat::json && a.format != ScheduleFormat::json;
+  DOVETAIL_TRY(LoadedSchedule first, load_schedule(swap ? b : a, nullptr));
   const NamedProblem named{first.path, first.file.schedule.problem};
   first.file.schedule.problem.capacity.reset();
   DOVETAIL_CHECK(check_valid(first));
-  DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, swap ? a : b, forced));
+  DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, swap ? a : b));
   if (swap) std::swap(first, second);
   return std::array{std::move(first), std::move(second)};
 }
@@ -102,27 +93,13 @@ Side make_side(LoadedSchedule loaded) {
   return side;
 }
 
-/// "+12", "-0.5", "0": a change, by its exact decimals.
-template <class Amount, class Format>
-std::string signed_text(Amount from, Amount to, Format format) {
-  if (to == from) return "0";
-  return to < from ? "-" + format(from - to) : "+" + format(to - from);
-}
-template <class Amount>
-std::string share_text(Amount from, Amount to) {
-  if (from.count() == 0 || from == to) return "";
-  const bool falls = to < from;
-  const auto change = static_cast<double>((falls ? from - to : to - from).count());
-  return fmt::format("{}{}", falls ? "-" : "+", percent(change / static_cast<double>(from.count())));
-}
-
 std::string figures(const Difference& difference) {
   const base::TimeUnit unit = difference.unit();
   const auto format_time = [unit](base::Ticks time) { return base::format_time(time, unit); };
   const auto& [a, b] = difference.sides;
   std::vector<std::vector<std::string>> rows;
   const auto add = [&rows](const char* name, auto x, auto y, auto format) {
-    rows.push_back({name, format(x), format(y), signed_text(x, y, format), share_text(x, y)});
+    rows.push_back({name, format(x), format(y), change_text(x, y, format), change_share_text(x, y)});
   };
   add("makespan", a.evaluation.makespan, b.evaluation.makespan, format_time);
   add("peak activation", a.evaluation.peak_activation, b.evaluation.peak_activation, base::format_memory);
@@ -143,7 +120,7 @@ std::string device_table(const Difference& difference) {
                     base::format_memory(a.evaluation.devices[device].peak), base::format_memory(b.evaluation.devices[device].peak),
                     format_time(a.idle(device)), format_time(b.idle(device))});
     for (const BarKind kind : report::idle_kinds)
-      rows.back().push_back(signed_text(a.idle(device, kind), b.idle(device, kind), format_time));
+      rows.back().push_back(change_text(a.idle(device, kind), b.idle(device, kind), format_time));
     const pipeline::DeviceDifference& order = difference.schedules.devices[device];
     rows.back().push_back(fmt::format("{} of {}", order.moved, order.matched));
   }
@@ -170,7 +147,7 @@ std::string moves_table(const Difference& difference) {
   for (const pipeline::Move& move : difference.schedules.moves) {
     if (rows.size() == moves_shown) break;
     rows.push_back({fmt::format("{}", move.device.value), pipeline::describe(difference.problem(), move.a.op), format_time(move.a.start),
-                    format_time(move.b.start), signed_text(move.a.start, move.b.start, format_time), fmt::format("{}", move.a.position),
+                    format_time(move.b.start), change_text(move.a.start, move.b.start, format_time), fmt::format("{}", move.a.position),
                     fmt::format("{}", move.b.position)});
   }
   if (rows.empty()) return {};
@@ -233,24 +210,10 @@ std::string order_text(const Difference& difference) {
 std::string charts(const Difference& difference, const Arguments& arguments) {
   report::TerminalStyle style;
   style.color = use_color(arguments.color);
-  const int all = std::max(least_columns, terminal_columns());
-  const base::Ticks longest = std::max(difference.sides[0].evaluation.makespan, difference.sides[1].evaluation.makespan);
+  style.columns = chart_columns();
+  style.scale_end = std::max(difference.sides[0].evaluation.makespan, difference.sides[1].evaluation.makespan);
   std::string text;
-  for (const Side& side : difference.sides) {
-    // What stands beside the chart: the device's name before it, its peak behind it.
-    std::size_t beside = 2;
-    std::size_t widest_peak = std::string_view("peak").size();
-    std::size_t widest_name = 0;
-    for (const pipeline::DeviceUse& use : side.evaluation.devices)
-      widest_peak = std::max(widest_peak, base::format_memory(use.peak).size());
-    for (const timeline::Lane& lane : side.timeline.lanes) widest_name = std::max(widest_name, lane.name.size());
-    beside += widest_peak + widest_name;
-    const double share =
-        static_cast<double>(side.evaluation.makespan.count()) / static_cast<double>(std::max<std::int64_t>(1, longest.count()));
-    const double chart = static_cast<double>(all) - static_cast<double>(beside);
-    style.columns = std::max(least_columns, static_cast<int>(std::lround(static_cast<double>(beside) + chart * share)));
-    text += report::render_terminal_gantt(side.timeline, style) + "\n";
-  }
+  for (const Side& side : difference.sides) text += report::render_terminal_gantt(side.timeline, style) + "\n";
   return text;
 }
 
@@ -273,7 +236,7 @@ std::string to_text(const Difference& difference, const Arguments& arguments) {
 /// A JSON number that may be negative: the change from `from` to `to`.
 template <class Amount, class Format>
 Json json_change(Amount from, Amount to, Format format) {
-  const std::string text = signed_text(from, to, format);
+  const std::string text = change_text(from, to, format);
   return json_number(text.starts_with('+') ? text.substr(1) : text);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/nearest.h"
 #include "cli/output.h"
 #include "pipeline/flexfusion_trace.h"
 #include "pipeline/instances.h"
@@ -24,8 +25,10 @@ bool exists(const std::string& path) {
 base::Error neither_file_nor_instance(const std::string& argument) {
   std::vector<std::string_view> names;
   for (const pipeline::Instance& instance : pipeline::instances()) names.push_back(instance.name);
+  constexpr std::size_t most_named = 3;
+  const std::string hint = base::did_you_mean(argument, names, most_named);
   return base::bad_input(
-      fmt::format("'{}' is neither a file nor a bundled instance{}", argument, hint_and_list(argument, "the instances are", names)));
+      fmt::format("'{}' is neither a file nor a bundled instance{} dovetail instances lists those", argument, hint.empty() ? ";" : hint));
 }
 
 base::Error problem_in_place_of_schedule(const std::string& name) {
@@ -81,20 +84,15 @@ base::Result<pipeline::ScheduleFile> parse_of(const NamedProblem& named, Schedul
   return file;
 }
 
-/// Reads the schedule in the file at `path` by `parse`, which is given its format, its content and the path for messages.
+/// Reads the schedule by `parse`, which is given its format, its content and the path for messages.
 template <class Parse>
-base::Result<LoadedSchedule> load_parsed(const std::string& path, std::optional<ScheduleFormat> forced, const Parse& parse) {
-  if (is_instance(path)) return problem_in_place_of_schedule(path);
-  DOVETAIL_TRY(const std::string file_content, base::read_file(path));
-  const std::string_view content = without_byte_order_mark(file_content);
-  LoadedSchedule loaded{base::display_path(path), ScheduleFormat::json, {}};
-  const auto format = forced ? forced : format_of_content(content);
-  if (format) loaded.format = *format;
+base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Parse& parse) {
+  LoadedSchedule loaded{base::display_path(text.argument), text.format.value_or(ScheduleFormat::json), {}};
   base::Result<pipeline::ScheduleFile> parsed =
-      format ? parse(loaded.format, content, loaded.path) : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
+      text.format ? parse(loaded.format, text.content, loaded.path) : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
   if (!parsed.ok()) {
     // Only of what cannot be read: a name in a good schedule may look like anything.
-    const auto other = describe_other_content(content, path);
+    const auto other = describe_other_content(text.content, text.argument);
     if (other) return base::Error{base::Failure::bad_input, loaded.path, 0, 0, *other};
     return std::move(parsed).error();
   }
@@ -125,24 +123,31 @@ base::Result<NamedProblem> load_problem(const std::string& argument) {
 
 bool is_instance(const std::string& argument) { return pipeline::find_instance(argument) != nullptr && !exists(argument); }
 
-base::Result<LoadedSchedule> load_schedule(const std::string& path, std::optional<ScheduleFormat> forced,
-                                           const pipeline::Problem* problem) {
+base::Result<ScheduleText> read_schedule_text(const std::string& path, std::optional<ScheduleFormat> forced) {
+  if (is_instance(path)) return problem_in_place_of_schedule(path);
+  DOVETAIL_TRY(std::string content, base::read_file(path));
+  const auto format = forced ? forced : format_of_content(content);
+  return ScheduleText{path, std::move(content), format};
+}
+
+base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem) {
   const auto parse = [problem](ScheduleFormat format, std::string_view content, const std::string& shown) {
     return parse_as(format, content, shown, problem);
   };
-  return load_parsed(path, forced, parse);
+  return load_parsed(text, parse);
 }
 
-base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const std::string& path, std::optional<ScheduleFormat> forced) {
+base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text) {
   const auto parse = [&named](ScheduleFormat format, std::string_view content, const std::string& shown) {
     return parse_of(named, format, content, shown);
   };
-  DOVETAIL_TRY(LoadedSchedule loaded, load_parsed(path, forced, parse));
+  DOVETAIL_TRY(LoadedSchedule loaded, load_parsed(text, parse));
   auto capacity = std::exchange(loaded.file.schedule.problem.capacity, std::nullopt);
   DOVETAIL_CHECK(check_valid(loaded));
   loaded.file.schedule.problem.capacity = std::move(capacity);
   return loaded;
 }
+
 base::Status check_valid(const LoadedSchedule& loaded) {
   pipeline::Tolerance tolerance;
   if (loaded.format == ScheduleFormat::trace) tolerance.activation = pipeline::trace_activation_tolerance;
@@ -164,7 +169,8 @@ base::Result<LoadedSchedule> load_valid_schedule(const std::string& path, std::o
     DOVETAIL_TRY(NamedProblem named, load_problem(*problem_name));
     problem = std::move(named.problem);
   }
-  DOVETAIL_TRY(LoadedSchedule loaded, load_schedule(path, forced, problem ? &*problem : nullptr));
+  DOVETAIL_TRY(const ScheduleText text, read_schedule_text(path, forced));
+  DOVETAIL_TRY(LoadedSchedule loaded, load_schedule(text, problem ? &*problem : nullptr));
   DOVETAIL_CHECK(check_valid(loaded));
   return loaded;
 }

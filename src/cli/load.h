@@ -19,11 +19,21 @@ struct NamedProblem {
 };
 
 /// Reads the problem that `argument` names: "-" for standard input, an existing file, or a bundled instance, in this order. A name
-/// that is none of them is an Error that lists the instances.
+/// that is none of them is an Error that names the nearest instances.
 base::Result<NamedProblem> load_problem(const std::string& argument);
 
 /// Whether `argument` is the name of a bundled instance and of no file.
 bool is_instance(const std::string& argument);
+
+/// What the file of a schedule holds: read once, because a pipe gives it only once.
+struct ScheduleText {
+  std::string argument;  ///< as the user calls it
+  std::string content;
+  std::optional<ScheduleFormat> format;  ///< the one that was asked for, else told from the content; nothing where that looks like none
+};
+
+/// Reads the file at `path`, '-' for standard input; its format is `forced`, else told from its content.
+base::Result<ScheduleText> read_schedule_text(const std::string& path, std::optional<ScheduleFormat> forced);
 
 /// A schedule as it was read; `format` says how.
 struct LoadedSchedule {
@@ -32,18 +42,18 @@ struct LoadedSchedule {
   pipeline::ScheduleFile file;
 };
 
-/// Reads the schedule in the file at `path`. Its format is `forced`, else told from its content. With `problem` it becomes a schedule
-/// of that problem. The file's notes go to stderr.
-base::Result<LoadedSchedule> load_schedule(const std::string& path, std::optional<ScheduleFormat> forced, const pipeline::Problem* problem);
+/// Reads the schedule that `text` holds. With `problem` it becomes a schedule of that problem. The file's notes go to stderr.
+base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem);
 
 /// Reads a schedule that has to be one of `named`'s problem, and validates it, but for the capacity: a schedule to start from or to
 /// compare may need more. One of another problem is an Error that says what differs.
-base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const std::string& path, std::optional<ScheduleFormat> forced);
+base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text);
 
 /// The first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
 base::Status check_valid(const LoadedSchedule& loaded);
 
-/// The two above and an optional problem by name: what every command that takes a finished schedule does with its arguments.
+/// Reads and validates the schedule in the file at `path`, as one of the problem of that name where one is given: what every command that
+/// takes a finished schedule does with its arguments.
 base::Result<LoadedSchedule> load_valid_schedule(const std::string& path, std::optional<ScheduleFormat> forced,
                                                  const std::optional<std::string>& problem_name);
 

@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/processes.h"
 #include "cli/version.h"
 
 namespace dovetail::cli {
@@ -108,7 +109,7 @@ int run(int argument_count, char** arguments) {
   CLI::App program("Schedules for pipelines of several models that train on the same devices.", "dovetail");
   program.footer(
       "Example:\n  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 a check failed, or reading or writing did; 2 bad input;\n"
-      "3 nothing fits the memory; 130 interrupted, the best answer was written.");
+      "3 nothing fits the memory, or keeps the deadline; 130 interrupted, the best answer was written.");
   program.set_version_flag("--version", version_text, "print the version and what it was built with");
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);
@@ -119,6 +120,7 @@ int run(int argument_count, char** arguments) {
   } catch (const CLI::Success& help_or_version) {
     return flush_output(program.exit(help_or_version));
   } catch (const CLI::ParseError& error) {
+    if (another_process_speaks(argument_count, arguments)) print_nothing();
     return report_parse_error(program, error);
   }
   base::Result<int> result = action();

@@ -15,6 +15,13 @@ double share_above(std::int64_t value, std::int64_t bound) {
   return bound == 0 ? 0.0 : static_cast<double>(value - bound) / static_cast<double>(bound);
 }
 
+std::string change_share(std::int64_t from, std::int64_t to) {
+  if (from == 0 || from == to) return "";
+  const bool falls = to < from;
+  const auto change = static_cast<double>(falls ? from - to : to - from);
+  return fmt::format("{}{}", falls ? "-" : "+", percent(change / static_cast<double>(from)));
+}
+
 bool silent = false;
 
 void write(std::string_view text, std::FILE* file) {
@@ -55,6 +62,9 @@ std::string gap_text(double gap) {
   constexpr double far_off = 9;
   return gap < far_off ? "gap " + percent(gap) : fmt::format("{:.0f} times the bound", 1 + gap);
 }
+
+std::string change_share_text(base::Ticks from, base::Ticks to) { return change_share(from.count(), to.count()); }
+std::string change_share_text(base::Memory from, base::Memory to) { return change_share(from.count(), to.count()); }
 
 Json json_number(const std::string& decimal) {
   const char* end = decimal.data() + decimal.size();

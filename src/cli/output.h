@@ -33,6 +33,17 @@ double gap(base::Memory value, base::Memory bound);
 /// "gap 3.6%", or "17 times the bound" where it is far off.
 std::string gap_text(double gap);
 
+/// "+12", "-0.5", "0": the change from one amount to another, by the decimals that `format` gives.
+template <class Amount, class Format>
+std::string change_text(Amount from, Amount to, Format format) {
+  if (to == from) return "0";
+  return to < from ? "-" + format(from - to) : "+" + format(to - from);
+}
+
+/// The same as a share of the first: "+12.3%"; empty where nothing changes, or the first is 0.
+std::string change_share_text(base::Ticks from, base::Ticks to);
+std::string change_share_text(base::Memory from, base::Memory to);
+
 /// `decimal` as a JSON number: whole ones as integers, others as the nearest double, which prints the same decimal up to 15 digits.
 Json json_number(const std::string& decimal);
 Json json_time(base::Ticks time, base::TimeUnit unit);

@@ -7,13 +7,11 @@
 #include <utility>
 #include <variant>
 
-#include "base/file.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "fuse/direct_solvers.h"
-#include "fuse/pareto.h"
 #include "pipeline/schedule_file.h"
 #include "pipeline/validate.h"
 #include "report/pareto_svg.h"
@@ -28,7 +26,10 @@ using pipeline::Problem;
 /// How finely the bound on the peak is drawn and written, in parts of the range of makespans.
 constexpr int bound_resolution = 512;
 
-std::vector<ReferenceSchedule> reference_schedules(const Problem& problem, const fuse::SolveOptions& options) {
+/// The constructions, in a quarter of the time at most: the search starts from its own.
+std::vector<ReferenceSchedule> reference_schedules(const Problem& problem, fuse::SolveOptions options) {
+  constexpr double share_of_time = 0.25;
+  if (options.time_limit_seconds) *options.time_limit_seconds *= share_of_time;
   std::vector<ReferenceSchedule> references;
   for (const fuse::Solver& solver : fuse::direct_solvers()) {
     if (options.cancellation && options.cancellation->requested()) break;
@@ -81,23 +82,21 @@ std::string proven_text(const FrontSchedule& schedule) {
   return schedule.lowest() ? "peak" : "";
 }
 
-template <class Amount>
-std::string change_text(Amount from, Amount to, std::string (*format)(Amount, base::TimeUnit), base::TimeUnit unit) {
-  const bool falls = to < from;
-  const Amount change = falls ? from - to : to - from;
-  const double share = from.count() == 0 ? 0.0 : static_cast<double>(change.count()) / static_cast<double>(from.count());
-  return fmt::format("{0}{1} ({0}{2})", falls ? "-" : "+", format(change, unit), percent(share));
+/// "+30 (+23.3%)".
+template <class Amount, class Format>
+std::string step_text(Amount from, Amount to, Format format) {
+  return fmt::format("{} ({})", change_text(from, to, format), change_share_text(from, to));
 }
-std::string memory_text(base::Memory memory, base::TimeUnit /*unit*/) { return base::format_memory(memory); }
 
 std::string front_table(const Front& front, base::TimeUnit unit) {
+  const auto format_time = [unit](base::Ticks time) { return base::format_time(time, unit); };
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < front.schedules.size(); ++i) {
     const FrontSchedule& schedule = front.schedules[i];
     const pipeline::Evaluation& evaluation = evaluation_of(schedule);
     std::vector<std::string> row{fmt::format("{}", i + 1),
-                                 base::format_time(evaluation.makespan, unit),
-                                 base::format_time(schedule.makespan_bound, unit),
+                                 format_time(evaluation.makespan),
+                                 format_time(schedule.makespan_bound),
                                  base::format_memory(evaluation.peak_activation),
                                  base::format_memory(schedule.peak_bound),
                                  "",
@@ -105,8 +104,8 @@ std::string front_table(const Front& front, base::TimeUnit unit) {
                                  proven_text(schedule)};
     if (i > 0) {
       const pipeline::Evaluation& before = evaluation_of(front.schedules[i - 1]);
-      row[5] = change_text(before.makespan, evaluation.makespan, base::format_time, unit);
-      row[6] = change_text(before.peak_activation, evaluation.peak_activation, memory_text, unit);
+      row[5] = step_text(before.makespan, evaluation.makespan, format_time);
+      row[6] = step_text(before.peak_activation, evaluation.peak_activation, base::format_memory);
     }
     rows.push_back(std::move(row));
   }
@@ -175,7 +174,7 @@ Json front_json(std::string_view format, const NamedProblem& named, const Front&
   object["bounds"] =
       Json{{"makespan", json_time(front.bounds.makespan, unit)}, {"peak_activation", json_memory(front.bounds.peak_activation)}};
   object["peak_bound"] = Json::array();
-  for (const fuse::PeakBoundStep& step : bound_curve(named.problem, front))
+  for (const fuse::PeakBoundStep& step : front.peak_bound)
     object["peak_bound"].push_back({{"makespan", json_time(step.makespan, unit)}, {"peak_activation", json_memory(step.peak)}});
   object["constructions"] = Json::array();
   for (const ReferenceSchedule& reference : front.references) {
@@ -225,8 +224,47 @@ std::string front_picture(const NamedProblem& named, const Front& front) {
     const std::string name = reference.is_baseline ? "serial " + reference.solver : reference.solver;
     picture.others.push_back({name, {reference.makespan, reference.peak}, reference.is_baseline});
   }
-  for (const fuse::PeakBoundStep& step : bound_curve(named.problem, front)) picture.bound.push_back({step.makespan, step.peak});
+  for (const fuse::PeakBoundStep& step : front.peak_bound) picture.bound.push_back({step.makespan, step.peak});
   return report::render_pareto_svg(picture);
+}
+
+base::Result<std::vector<std::string>> write_front(const NamedProblem& named, const Front& front, const FrontOutput& output) {
+  if (!output.path) return std::vector<std::string>();
+  if (output.pick > 0) {
+    const FrontSchedule& picked = front.schedules[static_cast<std::size_t>(output.pick) - 1];
+    return write_schedule(picked.solved.schedule, named.name, output.format, *output.path);
+  }
+  const std::string content = output.format == ScheduleFormat::svg ? front_picture(named, front) : front_file(named, front);
+  DOVETAIL_TRY(std::string written, write_output(*output.path, content));
+  return std::vector{std::move(written)};
+}
+
+/// Whether anything is made of the bound on the peak: the table shows it at the schedules only.
+bool shows_peak_bound(const FrontOutput& output) { return output.json || (output.path && output.pick == 0); }
+
+}  // namespace
+
+Front solve_front(const NamedProblem& named, const fuse::Bounds& bounds, const fuse::SolveOptions& options, const FrontOutput& output) {
+  const auto begin = std::chrono::steady_clock::now();
+  Front front;
+  front.bounds = bounds;
+  fuse::SolveOptions search = options;
+  search.cancellation = &stop_on_interrupt();
+  {
+    ProgressLine line(named.name, bounds.makespan, named.problem.time_unit);
+    line.show_peak_bound(named.problem);
+    search.on_progress = [&line](const fuse::Progress& progress) { line.update(progress); };
+    front.references = reference_schedules(named.problem, search);
+    if (options.time_limit_seconds) search.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
+    std::vector<fuse::Solution> solutions = fuse::solve_pareto(named.problem, search);
+    line.update("proving bounds");
+    for (fuse::Solution& solution : solutions)
+      front.schedules.push_back(with_bounds(std::move(solution), bounds, options.memory_cap, solutions.size()));
+    if (shows_peak_bound(output)) front.peak_bound = bound_curve(named.problem, front);
+    front.iterations_per_second = line.iterations_per_second();
+  }
+  front.seconds = base::seconds_since(begin);
+  return front;
 }
 
 base::Result<ScheduleFormat> front_format(const std::string& path, const std::optional<std::string>& name) {
@@ -236,53 +274,6 @@ base::Result<ScheduleFormat> front_format(const std::string& path, const std::op
       "a front is written as json or svg, not as {}; with --pick N one of its schedules is written, in any format", name_of(format)));
 }
 
-base::Result<std::vector<std::string>> write_front(const NamedProblem& named, const Front& front, const FrontOutput& output) {
-  if (!output.path) return std::vector<std::string>();
-  if (output.pick > 0) {
-    DOVETAIL_TRY(const ScheduleFormat format, format_to_write(*output.path, output.format));
-    const FrontSchedule& picked = front.schedules[static_cast<std::size_t>(output.pick) - 1];
-    return write_schedule(picked.solved.schedule, named.name, format, *output.path);
-  }
-  DOVETAIL_TRY(const ScheduleFormat format, front_format(*output.path, output.format));
-  const std::string content = format == ScheduleFormat::svg ? front_picture(named, front) : front_file(named, front);
-  const bool to_standard_output = is_standard_output(*output.path);
-  DOVETAIL_CHECK(base::write_file(to_standard_output ? "-" : *output.path, content));
-  return std::vector<std::string>{to_standard_output ? "<stdout>" : *output.path};
-}
-
-}  // namespace
-
-Front solve_front(const NamedProblem& named, const fuse::Bounds& bounds, const fuse::SolveOptions& options, const fuse::Solution* start) {
-  const auto begin = std::chrono::steady_clock::now();
-  Front front;
-  front.bounds = bounds;
-  fuse::SolveOptions search = options;
-  search.start = start;
-  search.cancellation = &stop_on_interrupt();
-  {
-    ProgressLine line(named.name, bounds.makespan, named.problem.time_unit);
-    line.show_peak_bound(named.problem);
-    search.on_progress = [&line](const fuse::Progress& progress) { line.update(progress); };
-    front.references = reference_schedules(named.problem, search);
-    std::vector<fuse::Solution> solutions = fuse::solve_pareto(named.problem, search);
-    line.update("proving bounds");
-    for (fuse::Solution& solution : solutions)
-      front.schedules.push_back(with_bounds(std::move(solution), bounds, options.memory_cap, solutions.size()));
-    front.iterations_per_second = line.iterations_per_second();
-  }
-  front.seconds = base::seconds_since(begin);
-  return front;
-}
-
-base::Status check_front_output(const FrontOutput& output) {
-  if (output.json && output.path && is_standard_output(*output.path))
-    return base::bad_input("--json and -o - both want standard output; write the front to a file");
-  if (output.format && !output.path) return base::bad_input("--format is the format of -o FILE, which is missing");
-  if (!output.path) return {};
-  const auto format = front_format(*output.path, output.format);
-  return format.ok() ? base::Status() : base::Status(format.error());
-}
-
 base::Result<int> report_front(const NamedProblem& named, const Front& front, const FrontOutput& output) {
   const Solved& first = front.schedules.front().solved;
   if (!first.excess.empty()) {
@@ -290,19 +281,18 @@ base::Result<int> report_front(const NamedProblem& named, const Front& front, co
                             excess_table(first.excess), smallest_capacity_text(named.problem)));
     return exit_infeasible;
   }
-  if (output.pick > static_cast<int>(front.schedules.size())) {
-    return base::bad_input(fmt::format("the front has {}; --pick accepts 1 to {}",
-                                       report::counted(static_cast<std::int64_t>(front.schedules.size()), "schedule"),
-                                       front.schedules.size()));
+  const auto schedules = static_cast<std::int64_t>(front.schedules.size());
+  std::vector<std::string> written;
+  if (output.pick <= schedules) {
+    DOVETAIL_TRY(written, write_front(named, front, output));
   }
-  DOVETAIL_TRY(const std::vector<std::string> written, write_front(named, front, output));
   if (output.json) {
     print_json(report_json(named, front, written));
-  } else if (output.path && is_standard_output(*output.path)) {
-    print_error(front_text(named, front, written));
   } else {
-    print(front_text(named, front, written));
+    print_beside(output.path, front_text(named, front, written));
   }
+  if (output.pick > schedules)
+    return base::bad_input(fmt::format("the front has {}; --pick accepts 1 to {}", report::counted(schedules, "schedule"), schedules));
   return first.solution.stopped_by == pipeline::StoppedBy::interrupt ? exit_interrupted : exit_done;
 }
 

@@ -8,7 +8,8 @@
 #include "base/result.h"
 #include "cli/answer.h"
 #include "cli/load.h"
-#include "fuse/solution/solution.h"
+#include "cli/schedule_format.h"
+#include "fuse/pareto.h"
 
 namespace dovetail::cli {
 
@@ -36,25 +37,28 @@ struct Front {
   fuse::Bounds bounds;
   std::vector<FrontSchedule> schedules;  ///< by rising makespan and falling peak
   std::vector<ReferenceSchedule> references;
+  std::vector<fuse::PeakBoundStep> peak_bound;  ///< over the makespans of the schedules, where the output shows it
   double seconds = 0;
   double iterations_per_second = 0;
 };
 
-/// Searches the front with progress on stderr. Its first schedule does not fit where none was found that does.
-Front solve_front(const NamedProblem& named, const fuse::Bounds& bounds, const fuse::SolveOptions& options, const fuse::Solution* start);
-
 /// Where the answer goes.
 struct FrontOutput {
   std::optional<std::string> path;
-  std::optional<std::string> format;
-  int pick = 0;  ///< the number of the schedule to write, from 1; 0: the front itself
+  ScheduleFormat format = ScheduleFormat::json;  ///< of the front (front_format), or of the schedule that is picked
+  int pick = 0;                                  ///< the number of the schedule to write, from 1; 0: the front itself
   bool json = false;
 };
 
-/// Whether the front could be written there: JSON or SVG, not together with the report on standard output.
-base::Status check_front_output(const FrontOutput& output);
+/// Searches the front with progress on stderr, and the constructions beside it; a time limit is that of both. Its first schedule does not
+/// fit where the search was stopped, or another process lost, before one was found that does.
+Front solve_front(const NamedProblem& named, const fuse::Bounds& bounds, const fuse::SolveOptions& options, const FrontOutput& output);
 
-/// Prints and writes the front; gives the exit code.
+/// The format to write a front to `path` in: format_to_write, where that is one that a front has.
+base::Result<ScheduleFormat> front_format(const std::string& path, const std::optional<std::string>& name);
+
+/// Prints and writes the front; gives the exit code. Where there is no schedule with the number to write the front is printed before that
+/// is an Error.
 base::Result<int> report_front(const NamedProblem& named, const Front& front, const FrontOutput& output);
 
 }  // namespace dovetail::cli

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -34,6 +36,15 @@ void add_mpi_options(CLI::App& command, MpiArguments& arguments) {
       command, "--mpi-timeout",
       fmt::format("with --mpi: how long to wait for another process before it counts as lost (default {:g}s)", default_timeout_seconds),
       arguments.timeout_seconds);
+}
+
+bool another_process_speaks(int argument_count, const char* const* arguments) {
+  const auto is_flag = [](const char* argument) { return std::string_view(argument) == "--mpi"; };
+  if (std::none_of(arguments, arguments + argument_count, is_flag)) return false;
+  // Open MPI's own, any launcher that speaks PMIx, and MPICH's.
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const char* rank = std::getenv(variable); rank != nullptr) return std::string_view(rank) != "0";
+  return false;
 }
 
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments) {

@@ -4,22 +4,16 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/answer.h"
 #include "cli/arguments.h"
 #include "cli/best_file.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/load.h"
-#include "cli/output.h"
 #include "cli/pareto.h"
 #include "cli/processes.h"
 #include "cli/progress_line.h"
-#include "fuse/pareto.h"
-#include "fuse/solution/variation.h"
-#include "fuse/solver.h"
+#include "cli/schedule_report.h"
 #include "pipeline/problem_file.h"
 #include "pipeline/schedule_file.h"
-#include "report/table.h"
 #include "report/text.h"
 
 namespace dovetail::cli {
@@ -39,224 +33,6 @@ struct Arguments {
   std::optional<std::string> output;
   std::optional<std::string> format;
   bool json = false;
-};
-
-/// What is to be solved, and how.
-struct Request {
-  NamedProblem named;
-  const fuse::Solver* solver = nullptr;
-  fuse::Bounds bounds;
-  std::optional<fuse::Solution> start;
-  fuse::SolveOptions options;            ///< without `start`, which moves with the Request
-  std::optional<ScheduleFormat> format;  ///< of -o, where a schedule is written to it
-};
-
-/// The problem, and how many ops the schedule has: a backward that is split in it counts as two.
-std::string problem_line(const NamedProblem& named, const pipeline::Schedule& schedule) {
-  std::size_t ops = 0;
-  for (const auto& rows : schedule.devices) ops += rows.size();
-  const auto number = [](std::size_t count, std::string_view noun) { return report::counted(static_cast<std::int64_t>(count), noun); };
-  return fmt::format("{}: {}, {}, {}, {}\n", named.name, report::counted(named.problem.devices, "device"),
-                     number(named.problem.models.size(), "model"), number(pipeline::pipelines_of(named.problem).size(), "pipeline"),
-                     number(ops, "op"));
-}
-
-/// "optimal", or how far the value is from its bound.
-template <class Amount>
-std::string distance(Amount value, std::optional<Amount> bound, std::optional<bool> optimal) {
-  if (!bound) return "no bound is proven";
-  if (optimal.value_or(false)) return "optimal";
-  return gap_text(gap(value, *bound));
-}
-
-/// What the makespan and the peak are, beside their bounds.
-std::string figures(const Solved& solved) {
-  const pipeline::Claims& claims = solved.schedule.claims;
-  const base::TimeUnit unit = solved.schedule.problem.time_unit;
-  const pipeline::Evaluation& evaluation = solved.solution.evaluation;
-  const auto bound_text = [](const auto& bound, auto format) { return bound ? "bound " + format(*bound) : std::string(); };
-  std::string solver = describe(solved.solution.solver);
-  if (solved.solution.stopped_by) solver += fmt::format(", stopped by {}", pipeline::name_of(*solved.solution.stopped_by));
-  const std::vector<std::vector<std::string>> rows{
-      {"makespan", time_with_unit(evaluation.makespan, unit),
-       bound_text(claims.bound_makespan, [unit](base::Ticks time) { return base::format_time(time, unit); }),
-       distance(evaluation.makespan, claims.bound_makespan, claims.optimal_makespan)},
-      {"peak activation", base::format_memory(evaluation.peak_activation), bound_text(claims.bound_peak_activation, base::format_memory),
-       distance(evaluation.peak_activation, claims.bound_peak_activation, claims.optimal_peak_activation)},
-      {"bubbles", percent(pipeline::bubble_rate(evaluation)), "", ""}};
-  std::string text = fmt::format("solver: {}\n", solver);
-  if (solved.solution.other_layout) text += fmt::format("another layout: {}\n", *solved.solution.other_layout);
-  for (const auto& row : rows) {
-    text += fmt::format("{:<15}  {:>16}  {:<16} {}", row[0], row[1], row[2], row[3]);
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-  }
-  return text;
-}
-
-/// What each device holds and may hold, where anything is limited.
-std::string device_table(const Solved& solved, std::optional<base::Memory> cap) {
-  const pipeline::Problem& problem = solved.solution.problem;
-  if (!problem.capacity && !cap) return {};
-  std::vector<std::vector<std::string>> rows;
-  for (std::size_t device = 0; device < solved.solution.evaluation.devices.size(); ++device) {
-    const base::Memory held = problem.resident[device] + solved.solution.evaluation.devices[device].peak;
-    base::Memory limit = cap.value_or(base::Memory::max());
-    if (problem.capacity) limit = std::min(limit, (*problem.capacity)[device]);
-    rows.push_back({fmt::format("{}", device), base::format_memory(problem.resident[device]),
-                    base::format_memory(solved.solution.evaluation.devices[device].peak), base::format_memory(held),
-                    base::format_memory(limit), base::format_memory(limit - held)});
-  }
-  return "\n" + report::render_table({{"device"}, {"resident"}, {"peak activation"}, {"held"}, {"capacity"}, {"free"}}, rows);
-}
-
-/// How the makespan does when durations vary as --robust weighs it.
-fuse::Variation varied(const Request& request, const Solved& solved) {
-  fuse::VariationOptions options;
-  options.seed = request.options.seed;
-  options.threads = request.options.threads;
-  return fuse::vary_durations(solved.solution.graph, solved.solution.order, options);
-}
-
-/// What is proven of what was asked for, beyond the bounds of the two figures.
-std::string remarks(const Request& request, const Solved& solved) {
-  const base::TimeUnit unit = request.named.problem.time_unit;
-  const fuse::SolveOptions& options = request.options;
-  std::string text;
-  if (options.deadline) {
-    fuse::BoundOptions proof;
-    proof.known_peak = solved.solution.evaluation.peak_activation;
-    text += fmt::format("by the deadline of {}: no schedule has a peak below {}\n", time_with_unit(*options.deadline, unit),
-                        base::format_memory(fuse::peak_activation_bound(solved.solution.problem, *options.deadline, proof)));
-  } else if (options.objective == fuse::Objective::memory) {
-    const fuse::PointBounds proven = fuse::point_bounds(solved.solution, solved.bounds, fuse::BoundOptions{}.work);
-    text += fmt::format("at this peak: no schedule is shorter than {}\n", time_with_unit(proven.makespan, unit));
-  }
-  if (options.robustness_percent > 0) {
-    const fuse::Variation variation = varied(request, solved);
-    text += fmt::format("when ops last 5% less to 5% more: makespan {} (median), {} (95th percentile)\n",
-                        format_thousandths_rounded(variation.median_thousandths, unit),
-                        format_thousandths_rounded(variation.percentile_95_thousandths, unit));
-  }
-  return text;
-}
-
-bool meets_deadline(const Request& request, const fuse::Solution& solution) {
-  return !request.options.deadline || solution.evaluation.makespan <= *request.options.deadline;
-}
-bool meets_deadline(const Request& request, const Solved& solved) { return meets_deadline(request, solved.solution); }
-
-/// What was asked for, as far as it is not the default.
-void add_request(Json& object, const Request& request) {
-  const base::TimeUnit unit = request.named.problem.time_unit;
-  object["objective"] = request.options.objective == fuse::Objective::memory ? "memory" : "makespan";
-  if (request.options.deadline) object["deadline"] = json_time(*request.options.deadline, unit);
-  if (request.options.robustness_percent > 0) object["robust"] = request.options.robustness_percent;
-}
-
-Json smallest_capacity_json(const pipeline::Problem& problem) {
-  Json list = Json::array();
-  for (const base::Memory capacity : smallest_capacities(problem)) list.push_back(json_memory(capacity));
-  return list;
-}
-
-Json report_json(const Request& request, const Solved& solved, const std::vector<std::string>& written, double iterations_per_second) {
-  const NamedProblem& named = request.named;
-  const pipeline::Claims& claims = solved.schedule.claims;
-  const base::TimeUnit unit = solved.schedule.problem.time_unit;
-  const pipeline::Evaluation& evaluation = solved.solution.evaluation;
-  Json object{{"format", "dovetail/schedule-report@1"},
-              {"problem", named.name},
-              {"time_unit", base::name_of(unit)},
-              {"solver", to_json(solved.solution.solver)}};
-  add_request(object, request);
-  if (solved.solution.stopped_by) object["stopped_by"] = pipeline::name_of(*solved.solution.stopped_by);
-  if (solved.solution.other_layout) object["other_layout"] = *solved.solution.other_layout;
-  object["fits"] = solved.excess.empty();
-  if (request.options.deadline) object["meets_deadline"] = meets_deadline(request, solved);
-  object["makespan"] = json_time(evaluation.makespan, unit);
-  object["peak_activation"] = json_memory(evaluation.peak_activation);
-  object["bounds"] = Json{{"makespan", claims.bound_makespan ? json_time(*claims.bound_makespan, unit) : Json(nullptr)},
-                          {"peak_activation", json_memory(claims.bound_peak_activation)}};
-  object["optimal"] =
-      Json{{"makespan", claims.optimal_makespan.value_or(false)}, {"peak_activation", claims.optimal_peak_activation.value_or(false)}};
-  object["bubbles"] = json_ratio(pipeline::bubble_rate(evaluation));
-  object["peak_activation_by_device"] = Json::array();
-  for (const pipeline::DeviceUse& use : evaluation.devices) object["peak_activation_by_device"].push_back(json_memory(use.peak));
-  if (request.options.robustness_percent > 0) {
-    const fuse::Variation variation = varied(request, solved);
-    object["varied"] = Json{{"by", 0.05},
-                            {"median", json_number(format_thousandths(variation.median_thousandths, unit))},
-                            {"percentile_95", json_number(format_thousandths(variation.percentile_95_thousandths, unit))}};
-  }
-  if (!solved.excess.empty()) {
-    object["excess"] = excess_json(solved.excess);
-    object["smallest_capacity"] = smallest_capacity_json(solved.solution.problem);
-  }
-  object["written"] = written;
-  object["timing"] = Json{{"seconds", json_seconds(solved.seconds)}};
-  if (iterations_per_second > 0) object["timing"]["iterations_per_second"] = json_ratio(iterations_per_second);
-  return object;
-}
-
-int report_infeasible(const Arguments& arguments, const Request& request, const Solved& solved, double iterations_per_second) {
-  if (arguments.json) print_json(report_json(request, solved, {}, iterations_per_second));
-  if (!solved.excess.empty()) {
-    print_error(fmt::format("dovetail: no schedule that {} found fits the memory; the one with the least excess:\n{}{}", arguments.solver,
-                            excess_table(solved.excess), smallest_capacity_text(solved.solution.problem)));
-    return exit_infeasible;
-  }
-  const base::TimeUnit unit = request.named.problem.time_unit;
-  print_error(
-      fmt::format("dovetail: no schedule that {} found ends by the deadline of {}; the shortest takes {} (no schedule is shorter "
-                  "than {})\n",
-                  arguments.solver, time_with_unit(*request.options.deadline, unit),
-                  base::format_time(solved.solution.evaluation.makespan, unit), base::format_time(solved.bounds.makespan, unit)));
-  return exit_infeasible;
-}
-
-/// Where no schedule at all can do what is asked, nothing is searched; nothing where one might.
-std::optional<int> report_impossible(const Arguments& arguments, const Request& request) {
-  const pipeline::Problem& problem = request.named.problem;
-  const auto excess = fuse::find_impossible(problem, request.options.memory_cap);
-  const bool is_late = request.options.deadline && *request.options.deadline < request.bounds.makespan;
-  if (excess.empty() && !is_late) return std::nullopt;
-  Json object{{"format", "dovetail/schedule-report@1"}, {"problem", request.named.name}, {"time_unit", base::name_of(problem.time_unit)}};
-  add_request(object, request);
-  object["fits"] = excess.empty();
-  if (request.options.deadline) object["meets_deadline"] = !is_late;
-  object["impossible"] = true;
-  if (!excess.empty()) {
-    object["excess"] = excess_json(excess);
-    object["smallest_capacity"] = smallest_capacity_json(problem);
-  }
-  object["written"] = Json::array();
-  if (arguments.json) print_json(object);
-  if (!excess.empty())
-    print_error(fmt::format("dovetail: {}:\n{}{}", impossible_message, excess_table(excess), smallest_capacity_text(problem)));
-  if (is_late) {
-    print_error(fmt::format("dovetail: no schedule ends by the deadline of {}: none is shorter than {}\n",
-                            time_with_unit(*request.options.deadline, problem.time_unit),
-                            base::format_time(request.bounds.makespan, problem.time_unit)));
-  }
-  return exit_infeasible;
-}
-
-/// Where the schedule is written to, and how; nothing without -o.
-base::Result<std::optional<ScheduleFormat>> output_format(const Arguments& arguments) {
-  if (arguments.json && arguments.output && is_standard_output(*arguments.output)) {
-    return base::bad_input("--json and -o - both want standard output; write the schedule to a file");
-  }
-  if (arguments.format && !arguments.output) return base::bad_input("--format is the format of -o FILE, which is missing");
-  if (!arguments.output) return std::optional<ScheduleFormat>();
-  DOVETAIL_TRY(const ScheduleFormat format, format_to_write(*arguments.output, arguments.format));
-  return std::optional(format);
-}
-
-/// The answer, and how fast the search was (0 for a construction).
-struct Run {
-  Solved solved;
-  double iterations_per_second = 0;
 };
 
 /// Where the best so far is written to while several processes work on it: what is no file can be written to only once.
@@ -285,24 +61,8 @@ base::Result<Run> solve_with_progress(const Arguments& arguments, const Request&
     if (fits && meets_deadline(request, solution)) file->take(solution);
   };
   if (file) options.on_better = take_better;
-  DOVETAIL_TRY(Solved solved, solve(*request.solver, problem, request.bounds, options));
+  DOVETAIL_TRY(Solved solved, fuse::run_solver(*request.solver, problem, request.bounds, options));
   return Run{std::move(solved), line.iterations_per_second()};
-}
-
-void report(const Arguments& arguments, const Request& request, const Run& run, const std::vector<std::string>& written) {
-  if (arguments.json) {
-    print_json(report_json(request, run.solved, written, run.iterations_per_second));
-    return;
-  }
-  std::string text = problem_line(request.named, run.solved.schedule) + figures(run.solved) + remarks(request, run.solved) +
-                     device_table(run.solved, arguments.search.memory_cap);
-  for (const std::string& path : written) text += fmt::format("written: {}\n", path);
-  text += fmt::format("took: {:.1f} s\n", run.solved.seconds);
-  if (arguments.output && is_standard_output(*arguments.output)) {
-    print_error(text);
-  } else {
-    print(text);
-  }
 }
 
 /// Options that do not go together.
@@ -313,6 +73,8 @@ base::Status check_combination(const Arguments& arguments) {
   if (arguments.mpi.asked && (arguments.problem == "-" || (arguments.from && *arguments.from == "-")))
     return base::bad_input("with --mpi every process reads the problem and the schedule, and only one has standard input; name files");
   if (arguments.pick > 0 && !pareto) return base::bad_input("--pick chooses from a front: it needs --objective pareto");
+  if (arguments.pick > 0 && !arguments.output)
+    return base::bad_input("--pick chooses the schedule of a front that is written: it needs -o FILE");
   if (pareto && arguments.deadline) return base::bad_input("--objective pareto chooses its deadlines itself; it takes no --deadline");
   if (pareto && arguments.search.robustness_percent > 0)
     return base::bad_input("a front is between makespan and peak activation; --objective pareto takes no --robust");
@@ -335,12 +97,11 @@ base::Result<Request> make_request(const Arguments& arguments) {
   DOVETAIL_TRY(request.named, load_problem(arguments.problem));
   request.options = to_solve_options(arguments.search);
   if (arguments.deadline) {
-    auto deadline = base::parse_time(*arguments.deadline, request.named.problem.time_unit, base::FineDigits::refuse);
-    if (!deadline) return base::bad_input(fmt::format("--deadline: '{}' {}", *arguments.deadline, deadline.error().message));
-    request.options.deadline = *deadline;
+    DOVETAIL_TRY(request.options.deadline, parse_deadline(*arguments.deadline, request.named.problem.time_unit));
   }
   if (arguments.from) {
-    DOVETAIL_TRY(LoadedSchedule loaded, load_schedule_of(request.named, *arguments.from, std::nullopt));
+    DOVETAIL_TRY(const ScheduleText text, read_schedule_text(*arguments.from, std::nullopt));
+    DOVETAIL_TRY(LoadedSchedule loaded, load_schedule_of(request.named, text));
     // It is valid; what a trace claims of it is rounded.
     const auto made_by = loaded.file.schedule.claims.solver;
     loaded.file.schedule.claims = {};
@@ -351,22 +112,16 @@ base::Result<Request> make_request(const Arguments& arguments) {
   return request;
 }
 
-FrontOutput front_output(const Arguments& arguments) { return {arguments.output, arguments.format, arguments.pick, arguments.json}; }
-
-base::Result<int> run_pareto(const Arguments& arguments, const Request& request) {
-  const Front front = solve_front(request.named, request.bounds, request.options, request.start ? &*request.start : nullptr);
-  DOVETAIL_TRY(const int code, report_front(request.named, front, front_output(arguments)));
-  if (const auto& lost = front.schedules.front().solved.solution.lost_process) return *lost;
-  return code;
-}
-
-base::Result<Request> prepare(const Arguments& arguments) {
+/// `writes`: of several processes only the first does.
+base::Result<Request> prepare(Arguments& arguments, bool writes) {
   DOVETAIL_CHECK(check_combination(arguments));
+  DOVETAIL_CHECK(check_output_options(arguments.output, arguments.format, arguments.json));
+  if (!writes) arguments.output.reset();
   std::optional<ScheduleFormat> format;
-  if (arguments.search.pareto && arguments.pick == 0) {
-    DOVETAIL_CHECK(check_front_output(front_output(arguments)));
-  } else {
-    DOVETAIL_TRY(format, output_format(arguments));
+  if (arguments.output) {
+    const bool whole_front = arguments.search.pareto && arguments.pick == 0;
+    DOVETAIL_TRY(format,
+                 whole_front ? front_format(*arguments.output, arguments.format) : format_to_write(*arguments.output, arguments.format));
   }
   DOVETAIL_TRY(Request request, make_request(arguments));
   request.format = format;
@@ -380,13 +135,9 @@ std::string input_of(const Request& request) {
   return text + pipeline::schedule_to_json(pipeline::to_schedule(request.start->problem, request.start->graph, request.start->evaluation));
 }
 
-/// Prepares one of several processes. Only the first writes; all end alike.
+/// Prepares one of several processes; all end alike.
 base::Result<Request> prepare_as_one_of(const parallel::Exchange& exchange, Arguments& arguments) {
-  if (exchange.rank > 0) {
-    arguments.output.reset();
-    arguments.format.reset();
-  }
-  base::Result<Request> request = prepare(arguments);
+  base::Result<Request> request = prepare(arguments, exchange.rank == 0);
   DOVETAIL_CHECK(agree_on_input(exchange, request.ok() ? base::Result<std::string>(input_of(*request)) : request.error()));
   request->options.exchange = &exchange;
   if (arguments.search.threads == 0) request->options.threads = 1;
@@ -396,25 +147,52 @@ base::Result<Request> prepare_as_one_of(const parallel::Exchange& exchange, Argu
   return request;
 }
 
+base::Result<int> run_pareto(const Arguments& arguments, const Request& request) {
+  const FrontOutput output{arguments.output, request.format.value_or(ScheduleFormat::json), arguments.pick, arguments.json};
+  fuse::SolveOptions options = request.options;
+  options.start = request.start ? &*request.start : nullptr;
+  const Front front = solve_front(request.named, request.bounds, options, output);
+  base::Result<int> code = report_front(request.named, front, output);
+  const auto& lost = front.schedules.front().solved.solution.lost_process;
+  // A front that was cut short may have fewer schedules than --pick counts on.
+  if (lost && (code.ok() || code.error().failure == base::Failure::bad_input)) return *lost;
+  return code;
+}
+
 base::Result<int> solve_and_report(const Arguments& arguments, const Request& request) {
-  if (const auto code = report_impossible(arguments, request)) return *code;
+  if (const auto impossible = find_impossible(request)) {
+    if (arguments.json) print_json(impossible->json);
+    print_error(impossible->text);
+    return exit_infeasible;
+  }
   if (arguments.search.pareto) return run_pareto(arguments, request);
   DOVETAIL_TRY(const Run run, solve_with_progress(arguments, request));
-  if (!run.solved.excess.empty() || !meets_deadline(request, run.solved))
-    return report_infeasible(arguments, request, run.solved, run.iterations_per_second);
-  std::vector<std::string> written;
-  if (request.format) {
-    DOVETAIL_TRY(written, write_schedule(run.solved.schedule, request.named.name, *request.format, *arguments.output));
+  const fuse::Solution& solution = run.solved.solution;
+  const bool is_feasible = run.solved.excess.empty() && meets_deadline(request, solution);
+  if (is_feasible) {
+    std::vector<std::string> written;
+    if (request.format) {
+      DOVETAIL_TRY(written, write_schedule(run.solved.schedule, request.named.name, *request.format, *arguments.output));
+    }
+    if (arguments.json) {
+      print_json(report_json(request, run, written));
+    } else {
+      print_beside(arguments.output, report_text(request, run, written));
+    }
+  } else {
+    if (arguments.json) print_json(report_json(request, run, {}));
+    print_error(infeasible_text(request, run.solved));
   }
-  report(arguments, request, run, written);
-  if (const auto& lost = run.solved.solution.lost_process) return *lost;
-  return run.solved.solution.stopped_by == pipeline::StoppedBy::interrupt ? exit_interrupted : exit_done;
+  // With all processes there might have been a better answer.
+  if (solution.lost_process) return *solution.lost_process;
+  if (!is_feasible) return exit_infeasible;
+  return solution.stopped_by == pipeline::StoppedBy::interrupt ? exit_interrupted : exit_done;
 }
 
 base::Result<int> run(const Arguments& given) {
   DOVETAIL_TRY(const std::optional<parallel::Exchange> exchange, connect_processes(given.mpi));
   Arguments arguments = given;
-  DOVETAIL_TRY(const Request request, exchange ? prepare_as_one_of(*exchange, arguments) : prepare(arguments));
+  DOVETAIL_TRY(const Request request, exchange ? prepare_as_one_of(*exchange, arguments) : prepare(arguments, true));
   auto code = solve_and_report(arguments, request);
   if (exchange && !code.ok() && code.error().failure == base::Failure::io) wait_for_the_first(*exchange);
   return code;
@@ -438,7 +216,7 @@ void add_schedule(CLI::App& program, Action& action) {
   add_objective_options(*command, arguments->search, true);
   add_text_option(*command, "--deadline", arguments->deadline, "TIME",
                   "find the least peak among the schedules that end by TIME, in the problem's unit");
-  add_count_option(*command, "--pick", arguments->pick, 1, most_picked, "of a front, take the schedule with this number");
+  add_count_option(*command, "--pick", arguments->pick, 1, most_picked, "of a front, write the schedule with this number to -o FILE");
   add_text_option(*command, "--from", arguments->from, "FILE", "start the search from this schedule of the problem: never worse than it");
   add_search_options(*command, arguments->search);
   add_mpi_options(*command, arguments->mpi);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "cli/output.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/flexfusion_trace.h"
@@ -62,13 +63,6 @@ timeline::Timeline timeline_of(const pipeline::Schedule& schedule, const std::st
   return timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), title);
 }
 
-/// Writes one file, and gives the name of where it is.
-base::Result<std::string> write_one(const std::string& path, std::string_view content) {
-  const bool to_standard_output = is_standard_output(path);
-  DOVETAIL_CHECK(base::write_file(to_standard_output ? "-" : path, content));
-  return to_standard_output ? "<stdout>" : path;
-}
-
 base::Result<Paths> one_path(base::Result<std::string> path) {
   if (!path.ok()) return std::move(path).error();
   return Paths{std::move(*path)};
@@ -91,7 +85,7 @@ base::Result<Paths> write_csv(const pipeline::Schedule& schedule, CsvActions act
   }
   Paths paths;
   for (const pipeline::CsvFile& file : files) {
-    DOVETAIL_TRY(std::string written, write_one(has_name ? with_suffix(path, file.suffix) : path, file.content));
+    DOVETAIL_TRY(std::string written, write_output(has_name ? with_suffix(path, file.suffix) : path, file.content));
     paths.push_back(std::move(written));
   }
   return paths;
@@ -148,8 +142,29 @@ base::Result<ScheduleFormat> format_to_write(const std::string& path, const std:
 
 bool is_standard_output(const std::string& path) { return path == "-" || path == "/dev/stdout"; }
 
+base::Status check_output_options(const std::optional<std::string>& path, const std::optional<std::string>& format, bool json) {
+  if (json && path && is_standard_output(*path))
+    return base::bad_input("--json and -o - both want standard output; name a file to write to");
+  if (format && !path) return base::bad_input("--format is the format of -o FILE, which is missing");
+  return {};
+}
+
+base::Result<std::string> write_output(const std::string& path, std::string_view content) {
+  const bool to_standard_output = is_standard_output(path);
+  DOVETAIL_CHECK(base::write_file(to_standard_output ? "-" : path, content));
+  return to_standard_output ? "<stdout>" : path;
+}
+
+void print_beside(const std::optional<std::string>& path, std::string_view text) {
+  if (path && is_standard_output(*path)) {
+    print_error(text);
+  } else {
+    print(text);
+  }
+}
+
 std::optional<std::string> describe_other_content(std::string_view content, const std::string& path) {
-  const std::string_view start = content.substr(0, looked_through);
+  const std::string_view start = base::without_byte_order_mark(content).substr(0, looked_through);
   const std::size_t first = start.find_first_not_of(white_space);
   if (first == std::string_view::npos) return std::nullopt;
   if (start.find("\"dovetail/pareto@1\"") != std::string_view::npos) {
@@ -174,16 +189,11 @@ bool is_own_schedule(std::string_view content) {
   return start.find(pipeline::schedule_format) < start.find(pipeline::problem_format);
 }
 
-std::string_view without_byte_order_mark(std::string_view content) {
-  constexpr std::string_view mark = "\xEF\xBB\xBF";
-  if (content.starts_with(mark)) content.remove_prefix(mark.size());
-  return content;
-}
-
 std::optional<ScheduleFormat> format_of_content(std::string_view content) {
-  const std::size_t first = content.find_first_not_of(white_space);
+  const std::string_view text = base::without_byte_order_mark(content);
+  const std::size_t first = text.find_first_not_of(white_space);
   if (first == std::string_view::npos) return std::nullopt;
-  const char letter = content[first];
+  const char letter = text[first];
   if (letter == '{') return ScheduleFormat::json;
   if (letter == '[') return ScheduleFormat::trace;
   const bool starts_csv = (letter >= '0' && letter <= '9') || letter == ',' || letter == '(' || letter == '"';
@@ -194,15 +204,15 @@ base::Result<Paths> write_schedule(const pipeline::Schedule& schedule, const std
                                    const std::string& path) {
   switch (format) {
     case ScheduleFormat::json:
-      return one_path(write_one(path, pipeline::schedule_to_json(schedule)));
+      return one_path(write_output(path, pipeline::schedule_to_json(schedule)));
     case ScheduleFormat::trace: {
       DOVETAIL_TRY(const std::string trace, pipeline::schedule_to_trace(schedule));
-      return one_path(write_one(path, trace));
+      return one_path(write_output(path, trace));
     }
     case ScheduleFormat::chrome:
-      return one_path(write_one(path, report::render_chrome_trace(timeline_of(schedule, title))));
+      return one_path(write_output(path, report::render_chrome_trace(timeline_of(schedule, title))));
     case ScheduleFormat::svg:
-      return one_path(write_one(path, report::render_svg(timeline_of(schedule, title))));
+      return one_path(write_output(path, report::render_svg(timeline_of(schedule, title))));
     case ScheduleFormat::csv:
       return write_csv(schedule, CsvActions::compute_only, path);
     case ScheduleFormat::csv_comms:

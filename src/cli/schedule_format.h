@@ -31,6 +31,16 @@ base::Result<ScheduleFormat> format_to_read(std::string_view name);
 /// is not lost to a slip of the fingers.
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);
 
+/// What every command checks of its options -o, --format and --json: a format without a file, or two answers on standard output, is an
+/// Error.
+base::Status check_output_options(const std::optional<std::string>& path, const std::optional<std::string>& format, bool json);
+
+/// Writes `content` to the file at `path`, and gives the name of where it is: "<stdout>" for standard output.
+base::Result<std::string> write_output(const std::string& path, std::string_view content);
+
+/// Prints `text`, what is said of an answer that is written to `path`: on standard error where that is standard output.
+void print_beside(const std::optional<std::string>& path, std::string_view text);
+
 /// What `content`, which is no schedule that can be read, is instead, and what to do with it: a problem, a Chrome trace, a picture.
 /// `path` is how the user called it. Nothing where it looks like none of them.
 std::optional<std::string> describe_other_content(std::string_view content, const std::string& path);
@@ -38,11 +48,8 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
 /// Whether `content` is a schedule of our own, by its format.
 bool is_own_schedule(std::string_view content);
 
-/// `content` without a UTF-8 byte order mark.
-std::string_view without_byte_order_mark(std::string_view content);
-
-/// The format that `content`, without a byte order mark, looks like: JSON starts with a brace, a trace with a bracket, a CSV with a digit,
-/// a comma (an empty cell) or a parenthesis.
+/// The format that `content` looks like, behind a byte order mark where it has one: JSON starts with a brace, a trace with a bracket, a CSV
+/// with a digit, a comma (an empty cell) or a parenthesis.
 std::optional<ScheduleFormat> format_of_content(std::string_view content);
 
 /// Writes the schedule, called `title` in pictures, and gives the paths written: one, or a CSV for each pipeline.

@@ -1,7 +1,6 @@
 // dovetail show: schedules as Gantt charts in the terminal.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "cli/answer.h"
@@ -16,7 +15,6 @@
 namespace dovetail::cli {
 namespace {
 
-constexpr int least_columns = 40;
 constexpr int most_columns = 10'000;
 
 struct Arguments {
@@ -32,7 +30,7 @@ struct Arguments {
 
 void draw(const pipeline::Schedule& schedule, const std::string& title, const Arguments& arguments) {
   report::TerminalStyle style;
-  style.columns = arguments.columns > 0 ? arguments.columns : std::max(least_columns, terminal_columns());
+  style.columns = arguments.columns > 0 ? arguments.columns : chart_columns();
   style.color = use_color(arguments.color);
   style.rows = arguments.rows;
   print(report::render_terminal_gantt(timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), title), style));
@@ -54,7 +52,7 @@ base::Result<int> show_solved(const std::string& name, const Arguments& argument
   options.cancellation = &stop_on_interrupt();
   auto line = std::make_unique<ProgressLine>(named.name, bounds.makespan, named.problem.time_unit);
   options.on_progress = [&line](const fuse::Progress& progress) { line->update(progress); };
-  DOVETAIL_TRY(const Solved solved, solve(*solver, named.problem, bounds, options));
+  DOVETAIL_TRY(const Solved solved, fuse::run_solver(*solver, named.problem, bounds, options));
   line.reset();
   if (!solved.excess.empty()) {
     return does_not_fit(fmt::format("no schedule that {} found fits the memory", solver->name), solved.excess);
@@ -101,7 +99,7 @@ void add_show(CLI::App& program, Action& action) {
   add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that FILE is a schedule of (default: as the file says)");
   add_text_option(*command, "--format", arguments->format, read_formats, "format of FILE (default: told from its content)");
   add_color_option(*command, arguments->color);
-  add_count_option(*command, "--columns", arguments->columns, least_columns, most_columns,
+  add_count_option(*command, "--columns", arguments->columns, report::least_gantt_columns, most_columns,
                    "width of the chart (default: COLUMNS, else the terminal's, else 80)");
   add_count_option(*command, "--rows", arguments->rows, 1, pipeline::largest_device_count, "most devices to draw (default: all)");
   add_search_options(*command, arguments->search);

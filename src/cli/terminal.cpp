@@ -3,9 +3,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
+
+#include "report/terminal_gantt.h"
 
 namespace dovetail::cli {
 namespace {
@@ -28,13 +31,13 @@ bool is_capable_terminal(int descriptor) { return isatty(descriptor) != 0 && env
 
 }  // namespace
 
-int terminal_columns() {
+int chart_columns() {
   const std::string_view text = environment("COLUMNS");
   int columns = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
   const bool is_number = error == std::errc() && end == text.data() + text.size();
-  if (is_number && columns > 0 && columns <= most_columns) return columns;
-  return columns_of(STDOUT_FILENO);
+  const bool is_sound = is_number && columns > 0 && columns <= most_columns;
+  return std::max(report::least_gantt_columns, is_sound ? columns : columns_of(STDOUT_FILENO));
 }
 
 bool use_color(ColorChoice choice) {

@@ -5,8 +5,9 @@ namespace dovetail::cli {
 
 enum class ColorChoice { automatic, always, never };
 
-/// Columns of the terminal: COLUMNS where it is set, the size of the terminal where stdout is one, else 80.
-int terminal_columns();
+/// Columns for a chart on stdout: COLUMNS where it is set, the size of the terminal where stdout is one, else 80; never fewer than a chart
+/// needs.
+int chart_columns();
 
 /// Whether stdout gets ANSI colours: `automatic` is yes on a terminal (not a dumb one) unless NO_COLOR is set and not empty.
 bool use_color(ColorChoice choice);

@@ -30,7 +30,7 @@ std::string_view trimmed(std::string_view text) {
 class TraceParser {
  public:
   TraceParser(std::string_view content, const std::string& path, std::optional<TimeUnit> unit)
-      : content_(content), path_(path), unit_(unit) {}
+      : content_(base::without_byte_order_mark(content)), path_(path), unit_(unit) {}
 
   Result<Trace> run() && {
     DOVETAIL_CHECK(base::check_characters(content_, path_));

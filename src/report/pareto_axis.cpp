@@ -49,6 +49,23 @@ std::vector<std::int64_t> chosen_logarithmic_ticks(double from, double to, std::
   return kept;
 }
 
+/// The multiples of a round step in [from, to].
+std::vector<std::int64_t> linear_ticks(double from, double to, std::int64_t step) {
+  std::vector<std::int64_t> ticks;
+  const auto first = static_cast<std::int64_t>(std::ceil(from / static_cast<double>(step))) * step;
+  for (std::int64_t tick = first; static_cast<double>(tick) <= to; tick += step) ticks.push_back(tick);
+  return ticks;
+}
+
+/// The densest of them with no more than `most`: where the range begins and ends on a tick, as many steps have a tick more.
+std::vector<std::int64_t> chosen_linear_ticks(double from, double to, std::size_t most) {
+  std::int64_t step = round_step((to - from) / static_cast<double>(most));
+  std::vector<std::int64_t> ticks = linear_ticks(from, to, step);
+  if (ticks.size() <= most) return ticks;
+  step = round_step(static_cast<double>(step) + 1);
+  return linear_ticks(from, to, step);
+}
+
 }  // namespace
 
 double Axis::at(double value) const {
@@ -77,10 +94,7 @@ Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end
   const double spare = std::max({(most - least) * room, most * 0.02, 1.0});
   axis.from = std::max(0.0, least - spare);
   axis.to = most + spare;
-  const std::int64_t step = round_step((axis.to - axis.from) / most_ticks);
-  for (auto tick = static_cast<std::int64_t>(std::ceil(axis.from / static_cast<double>(step))) * step; static_cast<double>(tick) <= axis.to;
-       tick += step)
-    axis.ticks.push_back(tick);
+  axis.ticks = chosen_linear_ticks(axis.from, axis.to, static_cast<std::size_t>(most_ticks));
   return axis;
 }
 

@@ -19,7 +19,8 @@ struct Axis {
 };
 
 /// An axis from the pixel `begin` to `end` that shows all `values` with some room beside them, with at most `most_ticks` ticks:
-/// logarithmic where the largest is more than four times the least, else linear. REQUIRES: values, none negative; most_ticks >= 2.
+/// logarithmic where the least is above 0 and the largest more than four times it, else linear. REQUIRES: values, none negative; most_ticks
+/// >= 2.
 Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end, int most_ticks);
 
 }  // namespace dovetail::report

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 #include <vector>
@@ -38,7 +39,7 @@ class GanttWriter {
  public:
   GanttWriter(const Timeline& timeline, const TerminalStyle& style)
       : timeline_(timeline), style_(style), summary_(summarize(timeline)), colors_(colors_of(timeline.tracks)) {
-    DOVETAIL_ASSERT(style.columns >= 40);
+    DOVETAIL_ASSERT(style.columns >= least_gantt_columns);
     choose_lanes();
     choose_columns();
   }
@@ -85,6 +86,9 @@ class GanttWriter {
     if (columns_.peak > 0) columns_.peak = std::max(columns_.peak, std::string_view("peak").size()) + 1;
     if (columns_.name + 1 + columns_.peak + 40 > width()) columns_.peak = 0;
     columns_.chart = width() - columns_.name - 1 - columns_.peak;
+    if (style_.scale_end <= timeline_.end) return;
+    const double share = static_cast<double>(timeline_.end.count()) / static_cast<double>(style_.scale_end.count());
+    columns_.chart = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(share * static_cast<double>(columns_.chart))));
   }
 
   void add_lane(std::size_t index) {

@@ -72,10 +72,10 @@ TEST(Bounds, OfTheMakespanWithinACapacity) {
 TEST(Bounds, RefuseWhatIsNoAmount) {
   const ProgramResult deadline = run_program({"bounds", "exp2", "--deadline", "0.5"});
   EXPECT_EQ(deadline.exit_code, 2);
-  EXPECT_THAT(deadline.err, HasSubstr("--deadline '0.5' "));
+  EXPECT_THAT(deadline.err, HasSubstr("--deadline: '0.5' "));
   const ProgramResult cap = run_program({"bounds", "exp2", "--memory-cap", "much"});
   EXPECT_EQ(cap.exit_code, 2);
-  EXPECT_THAT(cap.err, HasSubstr("--memory-cap 'much' is not a number"));
+  EXPECT_THAT(cap.err, HasSubstr("--memory-cap: 'much' is not a number"));
 }
 
 TEST(Bounds, MoreWorkProvesMore) {

@@ -153,6 +153,16 @@ TEST(Check, SkipsAByteOrderMark) {
   }
 }
 
+TEST(Check, RefusesTwoByteOrderMarks) {
+  const std::string marks = "\xEF\xBB\xBF\xEF\xBB\xBF";
+  const std::string csv = run_program({"convert", "-", "-", "--to", "csv"}, {.input = small_schedule()}).out;
+  for (const auto& [format, content] :
+       {std::pair("json", small_schedule()), std::pair("trace", content_of(trace_of("exp5"))), std::pair("csv", csv)}) {
+    EXPECT_EQ(run_program({"check", "-", "--format", format}, {.input = marks + content}).exit_code, 2) << format;
+    EXPECT_EQ(run_program({"check", "-"}, {.input = marks + content}).exit_code, 2) << format;
+  }
+}
+
 TEST(Check, AFalseClaimHasItsPlace) {
   const ProgramResult result =
       run_program({"check", "-", "--json"}, {.input = replaced(small_schedule(), R"("makespan": 9)", R"("makespan": 8)")});

@@ -29,6 +29,8 @@ TEST(Compare, CountsSpeedUpsOverSerial1f1b) {
   EXPECT_EQ(comparison["bounds"]["makespan"], 372);
   EXPECT_EQ(comparison["baseline"], json({{"solver", "1f1b"}, {"makespan", 477}}));
   EXPECT_EQ(comparison["draws"], 50);
+  EXPECT_EQ(comparison["objective"], "makespan");
+  EXPECT_FALSE(comparison.contains("robust"));
   ASSERT_EQ(comparison["rows"].size(), 3U);
   EXPECT_EQ(row_of(comparison, "1f1b")["makespan"], 477);
   EXPECT_EQ(row_of(comparison, "1f1b")["speed_up"], 1);
@@ -45,6 +47,14 @@ TEST(Compare, CountsSpeedUpsOverSerial1f1b) {
   ASSERT_EQ(comparison["not_applicable"].size(), 1U);
   EXPECT_EQ(comparison["not_applicable"][0]["solver"], "chimera");
   EXPECT_TRUE(comparison["timing"]["seconds"]["greedy"].is_number());
+}
+
+TEST(Compare, SaysWhatWasAskedFor) {
+  const ProgramResult result = run_program(
+      {"compare", "exp2", "--solver", "auto", "--iterations", "50", "--draws", "1", "--objective", "memory", "--robust", "10", "--json"});
+  const json comparison = json::parse(result.out);
+  EXPECT_EQ(comparison["objective"], "memory");
+  EXPECT_EQ(comparison["robust"], 10);
 }
 
 TEST(Compare, PrintsATableWithItsRemarks) {

@@ -73,6 +73,29 @@ TEST_F(Diff, ReadsEveryFormat) {
   EXPECT_THAT(order.out, testing::ContainsRegex("\npeak activation +3 +3 +0\n"));
 }
 
+TEST_F(Diff, TakesTheProblemOfTheOneThatHasItAlsoFromStandardInput) {
+  std::string milliseconds = small_problem;
+  milliseconds.replace(milliseconds.find("tick"), 4, "ms");
+  const std::string problem = folder.write("p.yaml", milliseconds);
+  const std::string trace = schedule(problem, "1f1b", "a.txt");
+  const std::string own = schedule(problem, "gpipe", "b.json");
+  // Without its problem a trace is in ticks.
+  const ProgramResult result = run_program({"diff", trace, "-"}, {.input = content_of(own)});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\nB: <stdin> (gpipe)\n"));
+}
+
+TEST_F(Diff, ReadsEachFileOnce) {
+  const std::string a = schedule("exp5", "1f1b", "a.json");
+  const std::string b = schedule("exp5", "greedy", "b.json");
+  const std::string command =
+      "mkfifo \"$2.a\" \"$2.b\"; cat \"$1\" >\"$2.a\" & cat \"$2\" >\"$2.b\" & "
+      "exec timeout 60 '" DOVETAIL_BINARY "' diff \"$2.a\" \"$2.b\"";
+  const ProgramResult piped = run_other({"sh", "-c", command, "sh", a, b});
+  EXPECT_EQ(piped.exit_code, 0) << piped.err;
+  EXPECT_THAT(piped.out, HasSubstr("\nB gains: 90 ticks shorter"));
+}
+
 TEST_F(Diff, DrawsBothWhereItIsAskedTo) {
   const std::string a = schedule("exp5", "1f1b", "a.json");
   const std::string b = schedule("exp5", "greedy", "b.json");

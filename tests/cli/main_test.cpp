@@ -86,11 +86,30 @@ TEST(Program, FailsWhereStandardOutputIsFull) {
   EXPECT_EQ(result.err, "dovetail: standard output: No space left on device\n");
 }
 
-TEST(ProblemArgument, NamesTheNearestInstance) {
+TEST(Program, LetsTheFirstProcessSayWhatIsWrong) {
+  const std::vector<std::string> wrong{"schedule", "exp5", "--mpi", "--bogus"};
+  for (const std::string variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    const ProgramResult first = run_program(wrong, {.environment = {variable + "=0"}});
+    EXPECT_EQ(first.exit_code, 2);
+    EXPECT_THAT(first.err, HasSubstr("there is no option '--bogus'"));
+    const ProgramResult second = run_program(wrong, {.environment = {variable + "=1"}});
+    EXPECT_EQ(second.exit_code, 2);
+    EXPECT_EQ(second.err, "");
+  }
+  // Processes that do not work together each speak for themselves.
+  EXPECT_THAT(run_program({"schedule", "--bogus"}, {.environment = {"PMI_RANK=1"}}).err, HasSubstr("there is no option '--bogus'"));
+}
+
+TEST(ProblemArgument, NamesTheNearestInstances) {
   const ProgramResult result = run_program({"bounds", "exp55"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err,
-              HasSubstr("dovetail: 'exp55' is neither a file nor a bundled instance; did you mean 'exp5'? The instances are exp0, exp1, "));
+  EXPECT_EQ(result.err,
+            "dovetail: 'exp55' is neither a file nor a bundled instance; did you mean 'exp5'? dovetail instances lists those\n");
+  EXPECT_EQ(run_program({"bounds", "exp12"}).err,
+            "dovetail: 'exp12' is neither a file nor a bundled instance; did you mean 'exp1', 'exp2' or 'exp10'? dovetail instances lists "
+            "those\n");
+  EXPECT_EQ(run_program({"bounds", "nowhere.yaml"}).err,
+            "dovetail: 'nowhere.yaml' is neither a file nor a bundled instance; dovetail instances lists those\n");
 }
 
 TEST(ProblemArgument, MayBeStandardInput) {

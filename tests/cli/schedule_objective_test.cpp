@@ -26,8 +26,11 @@ TEST(ScheduleObjective, MemoryPutsThePeakFirst) {
   EXPECT_EQ(report["objective"], "memory");
   EXPECT_EQ(report["peak_activation"], 2);
   EXPECT_EQ(report["optimal"]["peak_activation"], true);
+  EXPECT_GE(report["bounds"]["makespan_at_peak"], report["bounds"]["makespan"]);
+  EXPECT_FALSE(report["bounds"].contains("peak_activation_at_deadline"));
   const ProgramResult text = run_program({"schedule", "exp2", "--objective", "memory", "--iterations", "200"});
-  EXPECT_THAT(text.out, testing::ContainsRegex("\nat this peak: no schedule is shorter than [0-9]+ ticks\n"));
+  EXPECT_THAT(text.out,
+              HasSubstr("\nat this peak: no schedule is shorter than " + report["bounds"]["makespan_at_peak"].dump() + " ticks\n"));
   EXPECT_EQ(report_of(run_program({"schedule", "exp2", "--solver", "greedy", "--json"}))["objective"], "makespan");
 }
 
@@ -37,8 +40,11 @@ TEST(ScheduleDeadline, FindsTheLeastPeakByThen) {
   EXPECT_EQ(report["meets_deadline"], true);
   EXPECT_LE(report["makespan"], 400);
   EXPECT_LE(report["peak_activation"], 15.6);  // of serial 1F1B, which takes 309
+  const json& bound = report["bounds"]["peak_activation_at_deadline"];
+  EXPECT_LE(bound, report["peak_activation"]);
+  EXPECT_FALSE(report["bounds"].contains("makespan_at_peak"));
   EXPECT_THAT(run_program({"schedule", "exp2", "--deadline", "400", "--iterations", "200"}).out,
-              HasSubstr("\nby the deadline of 400 ticks: no schedule has a peak below "));
+              HasSubstr("\nby the deadline of 400 ticks: no schedule has a peak below " + bound.dump() + "\n"));
 }
 
 TEST(ScheduleDeadline, IsInTheUnitOfTheProblem) {
@@ -65,12 +71,14 @@ TEST(ScheduleDeadline, BeforeTheBoundNothingIsSearched) {
 
 TEST(ScheduleDeadline, MissedByTheSolverWritesNothing) {
   const TemporaryFolder folder;
-  const ProgramResult result = run_program({"schedule", "exp2", "--deadline", "300", "--solver", "1f1b", "-o", folder.file("s.json")});
+  const ProgramResult result =
+      run_program({"schedule", "exp2", "--deadline", "300", "--solver", "1f1b", "-o", folder.file("s.json"), "--json"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.err,
             "dovetail: no schedule that 1f1b found ends by the deadline of 300 ticks; the shortest takes 309 (no schedule is shorter than "
             "225)\n");
   EXPECT_EQ(folder.size(), 0U);
+  EXPECT_GT(json::parse(result.out)["bounds"]["peak_activation_at_deadline"], 0);
 }
 
 TEST(ScheduleRobust, SaysWhatItWeighs) {
@@ -241,9 +249,26 @@ TEST(SchedulePareto, PicksOneSchedule) {
   EXPECT_EQ(schedule["format"], "dovetail/schedule@1");
   EXPECT_EQ(schedule["makespan"], report["front"][1]["makespan"]);
   EXPECT_EQ(schedule["solver"]["name"], "pareto");
-  const ProgramResult beyond = front({"--iterations", "400", "--json", "--pick", "900"});
+}
+
+TEST(SchedulePareto, PrintsTheFrontBeforeItSaysThatItHasNoSuchSchedule) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("none.json");
+  const ProgramResult beyond = front({"--iterations", "400", "--json", "--pick", "900", "-o", path});
   EXPECT_EQ(beyond.exit_code, 2);
   EXPECT_THAT(beyond.err, testing::ContainsRegex("dovetail: the front has [0-9]+ schedules; --pick accepts 1 to [0-9]+\n"));
+  const json report = json::parse(beyond.out);
+  EXPECT_GT(report["front"].size(), 2U);
+  EXPECT_EQ(report["written"], json::array());
+  EXPECT_THAT(front({"--iterations", "400", "--pick", "900", "-o", path}).out, HasSubstr(" on the front, from the least makespan found "));
+  EXPECT_EQ(folder.size(), 0U);
+}
+
+TEST(SchedulePareto, TheTimeLimitIsThatOfAllThatIsDone) {
+  // The constructions alone take longer.
+  const json report = report_of(run_program({"schedule", "exp2", "--objective", "pareto", "--time-limit", "1us", "--json"}));
+  EXPECT_GT(report["front"].size(), 1U);
+  EXPECT_EQ(report["peak_bound"][0]["makespan"], 225);
 }
 
 TEST(SchedulePareto, InterruptedGivesTheFrontSoFar) {
@@ -287,6 +312,8 @@ INSTANTIATE_TEST_SUITE_P(
                     WrongCombination{{"--deadline=-1"}, "--deadline: '-1' is negative"},
                     WrongCombination{{"--pick", "0"}, "--pick: '0' is no whole number from 1 to 1000\n"},
                     WrongCombination{{"--pick", "1"}, "--pick chooses from a front: it needs --objective pareto\n"},
+                    WrongCombination{{"--objective", "pareto", "--pick", "3"},
+                                     "--pick chooses the schedule of a front that is written: it needs -o FILE\n"},
                     WrongCombination{{"--objective", "pareto", "--robust", "5"}, "a front is between makespan and peak activation; "},
                     WrongCombination{{"--objective", "pareto", "--deadline", "500"}, "--objective pareto chooses its deadlines itself; "},
                     WrongCombination{{"--objective", "pareto", "--solver", "greedy"},

@@ -93,7 +93,7 @@ TEST(Schedule, RefusesWhatItCannotWriteBeforeItWorks) {
   EXPECT_EQ(folder.err, "no-such-folder/plan.json: the folder 'no-such-folder' does not exist\n");
   const ProgramResult both = run_program({"schedule", "exp5", "-o", "-", "--json"});
   EXPECT_EQ(both.exit_code, 2);
-  EXPECT_EQ(both.err, "dovetail: --json and -o - both want standard output; write the schedule to a file\n");
+  EXPECT_EQ(both.err, "dovetail: --json and -o - both want standard output; name a file to write to\n");
   const ProgramResult alone = run_program({"schedule", "exp5", "--format", "svg"});
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_EQ(alone.err, "dovetail: --format is the format of -o FILE, which is missing\n");

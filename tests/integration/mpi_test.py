@@ -77,12 +77,17 @@ class Schedule(unittest.TestCase):
     def mpirun(self, ranks, *arguments):
         return run([MPIRUN, "-n", str(ranks), "--bind-to", "none", DOVETAIL, "schedule", *arguments, "--mpi"])
 
-    def start(self, path, *arguments):
-        """A run of three ranks that goes on until it is stopped: the launcher, and a rank when the first schedule is written."""
+    def launch(self, path, *arguments):
+        """A run of three ranks that goes on until it is stopped."""
         launcher = subprocess.Popen([MPIRUN, "-n", "3", "--bind-to", "none", DOVETAIL, "schedule", "exp4", "--iterations", "100000000000",
                                      "-o", str(path), "--mpi", *arguments],
                                     env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(launcher.kill)
+        return launcher
+
+    def start(self, path, *arguments):
+        """The launcher of such a run, when the first schedule is written."""
+        launcher = self.launch(path, *arguments)
         end = time.monotonic() + LONGEST_SECONDS
         while not path.exists():
             self.assertIsNone(launcher.poll(), "the run ended before its first schedule")
@@ -131,6 +136,10 @@ class Schedule(unittest.TestCase):
                                       (2, "solver 'greedy' has none", ["exp2", "--solver", "greedy"]),
                                       (2, "only one has standard input", ["-"]),
                                       (2, "--format is the format of -o FILE", ["exp2", "--format", "svg"]),
+                                      (2, "there is no option '--bogus'", ["exp2", "--bogus"]),
+                                      (2, "it needs -o FILE", ["exp2", "--objective", "pareto", "--pick", "2"]),
+                                      (2, "--pick accepts 1 to ", ["exp2", "--objective", "pareto", "--iterations", "50", "--pick", "900",
+                                                                   "-o", path]),
                                       (3, "no schedule ends by the deadline of 5 ticks", ["exp2", "--deadline", "5", "-o", path]),
                                       (3, "no schedule fits the memory", ["exp2", "--memory-cap", "0.1", "-o", path])):
             with self.subTest(arguments=arguments):
@@ -168,6 +177,18 @@ class Schedule(unittest.TestCase):
         self.assertIn("dovetail: MPI: a process is lost or does not answer: an exchange of results was not complete after 5 s", err)
         self.assertIn(f"written: {path}", out)
         self.assert_valid(path)
+
+    def test_a_rank_that_hangs_is_an_error_also_where_nothing_found_will_do(self):
+        path = self.folder / "none.json"
+        # No schedule keeps both, which no bound says before the search.
+        launcher = self.launch(path, "--mpi-timeout", "5", "--deadline", "366", "--memory-cap", "3")
+        time.sleep(4)  # into the search; nothing is written that would tell
+        os.kill(self.processes_of(launcher)[2], signal.SIGSTOP)
+        out, err = launcher.communicate(timeout=LONGEST_SECONDS)
+        self.assertEqual(launcher.returncode, 1, out + err)
+        self.assertIn("dovetail: no schedule that auto found ", err)
+        self.assertIn("dovetail: MPI: a process is lost or does not answer: ", err)
+        self.assertFalse(path.exists())
 
     def test_an_interrupt_of_one_rank_stops_all(self):
         path = self.folder / "best.json"

@@ -209,9 +209,12 @@ class Reports(unittest.TestCase):
                             ("fits", True), ("written", ["plan.json"]))
 
     def test_schedule_by_a_deadline(self):
+        least = self.answer("schedule-report", "schedule", "exp2", "--objective", "memory", "--iterations", "50")
+        self.assert_refused("schedule-report", least, ("bounds", "makespan_at_peak", None), ("objective", "makespan"))
         met = self.answer("schedule-report", "schedule", "exp2", "--deadline", "500", "--robust", "20", "--iterations", "50")
         self.assert_refused("schedule-report", met, ("deadline", REMOVED), ("meets_deadline", REMOVED), ("robust", 0), ("robust", 101),
-                            ("objective", "pareto"), ("varied", "by", 0.1), ("smallest_capacity", [2]))
+                            ("objective", "pareto"), ("varied", "by", 0.1), ("smallest_capacity", [2]),
+                            ("bounds", "makespan_at_peak", 225))
         missed = self.answer("schedule-report", "schedule", "exp2", "--deadline", "230", "--solver", "1f1b", code=3)
         self.assert_refused("schedule-report", missed, ("written", ["plan.json"]))
         late = self.answer("schedule-report", "schedule", "exp2", "--deadline", "9", code=3)
@@ -257,7 +260,9 @@ class Reports(unittest.TestCase):
         dovetail("compare", self.example("v-shape"), "--solver", "chimera", "--json", code=2)
         unfit = self.answer("compare", "compare", "exp2", "--solver", "greedy", "--solver", "chimera", "--memory-cap", "3",
                             "--draws", "1")
-        self.assert_refused("compare", unfit, ("baseline", {}), ("baseline", "1f1b"), ("draws", 0), ("draws", 1.5), ("interrupted", None),
+        self.answer("compare", "compare", "exp2", "--solver", "auto", "--iterations", "50", "--draws", "1", "--objective", "memory",
+                    "--robust", "10")
+        self.assert_refused("compare", unfit, ("objective", "pareto"), ("robust", 0), ("baseline", {}), ("baseline", "1f1b"), ("draws", 0), ("draws", 1.5), ("interrupted", None),
                             ("bounds", "makespan", REMOVED), ("timing", "seconds", "greedy", "1"), ("rows", {}),
                             ("rows", 0, "made_by", {}), ("rows", 0, "excess", REMOVED), ("rows", 0, "fits", True),
                             ("rows", 0, "varied", []), ("rows", 0, "varied", 0, "by", 0.2), ("rows", 0, "varied", 1, "median", REMOVED),

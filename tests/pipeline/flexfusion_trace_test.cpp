@@ -8,40 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "pipeline/evaluate.h"
-#include "pipeline/instances.h"
-#include "pipeline/validate.h"
+#include "pipeline/published_traces.h"
 
 namespace dovetail::pipeline {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr Tolerance tolerance{trace_activation_tolerance};
-
-/// A published trace: its instance, and whether it comes from the memory optimizer.
-struct PublishedTrace {
-  std::string instance;
-  bool optimized = false;
-};
-
-std::vector<PublishedTrace> published_traces() {
-  std::vector<PublishedTrace> traces;
-  for (const Instance& instance : instances()) {
-    if (!instance.published) continue;
-    traces.push_back({instance.name, false});
-    if (instance.published->peak_activation_optimized) traces.push_back({instance.name, true});
-  }
-  return traces;
-}
-
-std::string read_trace(const PublishedTrace& trace) {
-  const std::string name = "trace_" + trace.instance + (trace.optimized ? ".mem-optimized.txt" : ".txt");
-  const auto content = base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/tests/data/flexfusion/" + name);
-  EXPECT_TRUE(content.ok()) << name;
-  return content.ok() ? *content : "";
-}
 
 /// One model of one stage and one micro-batch that holds 1.5.
 const Problem& one_stage_problem() {
@@ -95,8 +68,6 @@ TEST(FlexFusionTrace, TheExampleOfTheDocumentationHolds) {
   schedule.claims.bound_makespan = Ticks(18);
   EXPECT_EQ(*schedule_to_trace(schedule), example);
 }
-
-// --- damage -----------------------------------------------------------------------------------------------------------------------
 
 /// A trace cut into what can be damaged: cells of each device line, and the summary.
 struct TraceText {
@@ -243,7 +214,35 @@ TEST(FlexFusionTrace, OpsHaveTheirPlaces) {
               testing::ElementsAre("the problem was inferred from the trace: model0 with 1 replica of 2 stages x 1 micro-batch"));
 }
 
-// --- errors -----------------------------------------------------------------------------------------------------------------------
+TEST(FlexFusionTrace, TheCellsOfALineMayStandInAnyOrder) {
+  const std::string ordered = "[0, 0, 0, 0, 2, 1.5], [0, 1, 0, 2, 4, 3], [0, 0, 1, 4, 5, 1.5], [0, 1, 1, 5, 6, 0]\n";
+  const std::string shuffled = "[0, 1, 1, 5, 6, 0], [0, 1, 0, 2, 4, 3], [0, 0, 0, 0, 2, 1.5], [0, 0, 1, 4, 5, 1.5]\n";
+  const auto expected = parse_trace(ordered, "ordered", nullptr);
+  const auto file = parse_trace(shuffled, "shuffled", nullptr);
+  ASSERT_TRUE(expected.ok() && file.ok());
+  EXPECT_EQ(file->schedule.problem, expected->schedule.problem);
+  EXPECT_FALSE(file->activation_mismatch);
+  EXPECT_FALSE(validate(file->schedule, tolerance));
+  EXPECT_EQ(file->places[0][0].column, 1);
+  EXPECT_EQ(file->schedule.devices[0][0].start, Ticks(5));
+
+  const auto written = schedule_to_trace(file->schedule);
+  ASSERT_TRUE(written.ok());
+  const auto again = parse_trace(*written, "written", nullptr);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->schedule.devices, expected->schedule.devices);
+}
+
+TEST(FlexFusionTrace, TheActivationOfCellsOutOfOrderIsJudgedByTheirTimes) {
+  const auto by_place = parse_trace("[0, 0, 1, 2, 3, 1.5], [0, 0, 0, 0, 2, 0]\n", "by-place", &one_stage_problem());
+  ASSERT_TRUE(by_place.ok());
+  ASSERT_TRUE(by_place->activation_mismatch);
+  EXPECT_EQ(to_text(*by_place->activation_mismatch),
+            "by-place:1:23: false activation: the file says 0 after F0 of model0 stage 0; it is 1.5");
+  const auto by_time = parse_trace("[0, 0, 1, 2, 3, 0], [0, 0, 0, 0, 2, 1.5]\n", "by-time", &one_stage_problem());
+  ASSERT_TRUE(by_time.ok());
+  EXPECT_FALSE(by_time->activation_mismatch);
+}
 
 std::string error_of(std::string_view text, const Problem* problem = nullptr) {
   const auto file = parse_trace(text, "t", problem);
@@ -384,134 +383,6 @@ TEST(FlexFusionTrace, ViolationsWithoutARowHaveTheirPlaces) {
   claimed.summary.insert(makespan, "9");
   const std::string before = claimed.text().substr(0, claimed.text().size() - claimed.summary.size() + makespan);
   EXPECT_EQ(place(claimed), (Place{1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')), 17}));
-}
-
-// --- writing ----------------------------------------------------------------------------------------------------------------------
-
-TEST(FlexFusionTrace, RoundTrip) {
-  for (const PublishedTrace& trace : published_traces()) {
-    SCOPED_TRACE(trace.instance);
-    const Problem& problem = find_instance(trace.instance)->problem;
-    auto file = parse_trace(read_trace(trace), "t", &problem);
-    ASSERT_TRUE(file.ok());
-    const auto text = schedule_to_trace(file->schedule);
-    ASSERT_TRUE(text.ok());
-    const auto again = parse_trace(*text, "t", &problem);
-    ASSERT_TRUE(again.ok()) << to_text(again.error());
-    EXPECT_EQ(again->schedule.devices, file->schedule.devices);
-    EXPECT_FALSE(again->activation_mismatch);
-    EXPECT_FALSE(validate(again->schedule)) << "written exactly, without a float's drift";
-  }
-}
-
-TEST(FlexFusionTrace, TheCellsOfALineMayStandInAnyOrder) {
-  const std::string ordered = "[0, 0, 0, 0, 2, 1.5], [0, 1, 0, 2, 4, 3], [0, 0, 1, 4, 5, 1.5], [0, 1, 1, 5, 6, 0]\n";
-  const std::string shuffled = "[0, 1, 1, 5, 6, 0], [0, 1, 0, 2, 4, 3], [0, 0, 0, 0, 2, 1.5], [0, 0, 1, 4, 5, 1.5]\n";
-  const auto expected = parse_trace(ordered, "ordered", nullptr);
-  const auto file = parse_trace(shuffled, "shuffled", nullptr);
-  ASSERT_TRUE(expected.ok() && file.ok());
-  EXPECT_EQ(file->schedule.problem, expected->schedule.problem);
-  EXPECT_FALSE(file->activation_mismatch);
-  EXPECT_FALSE(validate(file->schedule, tolerance));
-  EXPECT_EQ(file->places[0][0].column, 1);
-  EXPECT_EQ(file->schedule.devices[0][0].start, Ticks(5));
-
-  const auto written = schedule_to_trace(file->schedule);
-  ASSERT_TRUE(written.ok());
-  const auto again = parse_trace(*written, "written", nullptr);
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ(again->schedule.devices, expected->schedule.devices);
-}
-
-TEST(FlexFusionTrace, TheActivationOfCellsOutOfOrderIsJudgedByTheirTimes) {
-  const auto by_place = parse_trace("[0, 0, 1, 2, 3, 1.5], [0, 0, 0, 0, 2, 0]\n", "by-place", &one_stage_problem());
-  ASSERT_TRUE(by_place.ok());
-  ASSERT_TRUE(by_place->activation_mismatch);
-  EXPECT_EQ(to_text(*by_place->activation_mismatch),
-            "by-place:1:23: false activation: the file says 0 after F0 of model0 stage 0; it is 1.5");
-  const auto by_time = parse_trace("[0, 0, 1, 2, 3, 0], [0, 0, 0, 0, 2, 1.5]\n", "by-time", &one_stage_problem());
-  ASSERT_TRUE(by_time.ok());
-  EXPECT_FALSE(by_time->activation_mismatch);
-}
-
-TEST(FlexFusionTrace, WritesTheSummary) {
-  auto file = parse_trace(read_trace({"exp2", false}), "t", &find_instance("exp2")->problem);
-  const std::string ours = "\nOurs:\nE2E time usage: 225\nPeak memory usage: 15.600000\nUtilization: 74.67%\nBubble rate: 25.33%\n";
-  EXPECT_TRUE(schedule_to_trace(file->schedule)->ends_with("0.000000]\n" + ours));
-  file->schedule.claims.bound_makespan = Ticks(225);
-  file->schedule.claims.bound_peak_activation = Memory(15'600'000);
-  EXPECT_THAT(*schedule_to_trace(file->schedule),
-              HasSubstr("0.000000]\n\nTheoretically best:\nE2E time usage: 225\nPeak memory usage: 15.600000\n" + ours));
-}
-
-TEST(FlexFusionTrace, TimesOfAProblemWithAUnitAreItsDecimals) {
-  Problem problem = find_instance("exp2")->problem;
-  problem.time_unit = TimeUnit::us;
-  auto file = parse_trace(read_trace({"exp2", false}), "t", &problem);
-  ASSERT_TRUE(file.ok());
-  EXPECT_EQ(file->schedule.devices[0][0].end, Ticks(5'000));
-  for (auto& device : file->schedule.devices)
-    for (ScheduledOp& op : device) {
-      op.start = Ticks(op.start.count() / 10);
-      op.end = Ticks(op.end.count() / 10);
-    }
-  file->schedule.claims = {};
-  for (Model& model : file->schedule.problem.models)
-    for (std::size_t stage = 0; stage < model.forward.size(); ++stage) {
-      model.forward[stage] = Ticks(model.forward[stage].count() * 100);
-      model.backward[stage] = Ticks(model.backward[stage].count() * 100);
-    }
-  ASSERT_FALSE(validate(file->schedule));
-  const auto text = schedule_to_trace(file->schedule);
-  EXPECT_THAT(*text, HasSubstr("[0, 0, 0, 0, 0.5, 1.950000]"));
-  EXPECT_THAT(*text, HasSubstr("E2E time usage: 22.5\n"));
-  EXPECT_EQ(parse_trace(*text, "t", &file->schedule.problem)->schedule.devices, file->schedule.devices);
-}
-
-/// A model with one stage on each of the devices given, one micro-batch, all times one tick.
-Problem one_microbatch(std::vector<DeviceId> devices, int device_count) {
-  const std::size_t stages = devices.size();
-  Model model;
-  model.name = "m";
-  model.replicas = {std::move(devices)};
-  model.forward.assign(stages, Ticks(1));
-  model.backward.assign(stages, Ticks(1));
-  model.activation.assign(stages, Memory(1));
-  model.transfer_forward.resize(stages - 1);
-  model.transfer_backward.resize(stages - 1);
-  model.step.resize(stages);
-  Problem problem;
-  problem.devices = device_count;
-  problem.resident.resize(static_cast<std::size_t>(device_count));
-  problem.models = {model};
-  return problem;
-}
-
-std::string write_error(const Problem& problem, BackwardForm form) {
-  const OpGraph graph = lower(problem, form).graph;
-  Order order;
-  order.devices.resize(static_cast<std::size_t>(problem.devices));
-  for (const OpId op : topological_order(graph)) order.devices[graph.device[op.index()].index()].push_back(op);
-  const auto text = schedule_to_trace(to_schedule(problem, graph, *evaluate(graph, order)));
-  return text.ok() ? "no error" : to_text(text.error());
-}
-
-TEST(FlexFusionTrace, WhatItCannotSayIsRefused) {
-  const std::string before = "a FlexFusion trace cannot hold this schedule: ";
-  const std::string after = "; a dovetail/schedule@1 file can";
-  const Problem plain = one_microbatch({DeviceId(0), DeviceId(1)}, 2);
-  EXPECT_EQ(write_error(plain, BackwardForm::whole), "no error");
-  EXPECT_EQ(write_error(one_microbatch({DeviceId(0), DeviceId(0)}, 1), BackwardForm::whole),
-            before + "model m has several stages on one device" + after);
-  EXPECT_EQ(write_error(one_microbatch({DeviceId(0)}, 2), BackwardForm::whole), before + "device 1 has no ops" + after);
-  Problem with_steps = plain;
-  with_steps.models[0].step.assign(2, Ticks(1));
-  EXPECT_EQ(write_error(with_steps, BackwardForm::whole), before + "model m has optimizer steps" + after);
-  Problem split = plain;
-  split.models[0].weight_gradient.assign(2, Ticks(1));
-  split.models[0].weight_activation.assign(2, Memory(0));
-  EXPECT_EQ(write_error(split, BackwardForm::split), before + "I0 of m stage 0 is half of a split backward" + after);
-  EXPECT_EQ(write_error(split, BackwardForm::whole), "no error");
 }
 
 }  // namespace

@@ -8,19 +8,15 @@
 
 #include "example_timelines.h"
 #include "report/svg_parts.h"
+#include "support/count.h"
 #include "xml_check.h"
 
 namespace dovetail::report {
 namespace {
 
+using test::count;
 using testing::HasSubstr;
 using testing::Not;
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 TEST(XmlCheck, FindsFaults) {
   EXPECT_EQ(find_xml_fault("<a b=\"1\"><c/>text &amp; more</a>\n"), "");

@@ -62,6 +62,19 @@ TEST(TerminalGantt, AddsPeaksWhereThereIsRoom) {
   EXPECT_EQ(lines[4].substr(55), " peak");
 }
 
+TEST(TerminalGantt, TakesItsShareOfALongerScale) {
+  TerminalStyle style{60, false, 0};
+  const auto whole = lines_of(render_terminal_gantt(small_timeline(), style));
+  style.scale_end = small_timeline().end * 2;
+  const auto half = lines_of(render_terminal_gantt(small_timeline(), style));
+  // The name (8), a space, half of 46, a space and the peak.
+  EXPECT_EQ(whole[2].size(), 60U);
+  EXPECT_EQ(half[2].size(), 60U - 23U);
+  EXPECT_EQ(half[2].substr(32), " 1.64");
+  style.scale_end = base::Ticks(1);
+  EXPECT_EQ(lines_of(render_terminal_gantt(small_timeline(), style)), whole);
+}
+
 TEST(TerminalGantt, FitsEveryWidth) {
   for (const auto& timeline : {small_timeline(), hostile_timeline(), large_timeline(20, 300), large_timeline(3, 7), timeline::Timeline{}}) {
     for (int columns = 40; columns <= 200; ++columns) {

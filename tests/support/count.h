@@ -1,0 +1,16 @@
+// How often a text has a part.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace dovetail::test {
+
+/// At how many places `part` stands in `text`; they may overlap.
+inline std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+}  // namespace dovetail::test
