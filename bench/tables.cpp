@@ -65,7 +65,7 @@ void add_search_options(CLI::App& program, double& seconds, int& threads) {
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options) {
   std::optional<Run> best;
   for (const fuse::Solver& solver : fuse::solvers()) {
-    if (solver.searches) continue;
+    if (solver.searches || solver.name == "pattern") continue;  // which is a part of the search
     std::optional<Run> made = run(solver.name, problem, options);
     if (made && (!best || fuse::is_better(made->solution, best->solution, options))) best = std::move(made);
   }

@@ -37,7 +37,7 @@ Run run_search(const pipeline::Problem& problem, const fuse::SolveOptions& optio
 /// The options that all tables have: --seconds and --threads of each search, with the defaults that the two hold.
 void add_search_options(CLI::App& program, double& seconds, int& threads);
 
-/// The best of all constructions by the options' objective.
+/// The best of all constructions (those that make their schedule by rule: not the pattern) by the options' objective.
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options);
 
 /// The annealing baseline in the time that another run took (at least one second), else with the same options: where it ends sooner, the

@@ -71,9 +71,9 @@ class Squeeze {
     attempt_goal(7 * length);
     // Where that nearly fits, longer cycles may, or what is near their best.
     if (!is_met() && is_near()) {
-      attempt_goal(16 * length);
-      reheat_lowest(3 * length);
-      reheat_lowest(3 * length);
+      attempt_goal(20 * length);
+      reheat_lowest(4 * length);
+      reheat_lowest(4 * length);
     }
     bisect(rounds_.done() + 5 * length, length);
     for (Chain& chain : rounds_.chains()) chain.best_score = no_score;
@@ -139,9 +139,10 @@ class Squeeze {
       chain.best_score = walker.best_peak;
       lowest_[own] = walker.best;
     }
-    if (walker.best_peak > most_room_ || walker.best_makespan >= chain.best_makespan) return;
+    if (walker.best_peak > most_room_ || walker.best_makespan > chain.best_makespan) return;
+    // Without the floor the peak is another.
     chain.walk.reset(walker.best);
-    record(chain);
+    if (walker.best_makespan < chain.best_makespan || chain.walk.peak() < chain.best_peak) record(chain);
   }
 
   Rounds& rounds_;
