@@ -44,8 +44,7 @@ std::int64_t PeakCycles::run(const std::function<std::int64_t()>& until, const s
 void PeakCycles::cool(std::size_t turn, std::int64_t length) {
   descend(length, [&](std::size_t own) {
     PeakWalker& walker = walkers_[own];
-    walker.chain.walk.reset(walker.start);
-    record(walker.chain);
+    restart(walker.chain, walker.start);
     // Some problems are solved far better with prompt swaps alone, others without that; and from a low peak the walk sees only what
     // is near it, unless it first loses its way among all schedules in time. Chains take turns.
     const bool prompt = (number(own) + turn / 4) % 2 == 1;

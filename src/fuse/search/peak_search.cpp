@@ -33,11 +33,7 @@ void refine(Rounds& rounds, PeakCycles& cycles, std::int64_t length) {
   constexpr std::int64_t near_percent = 1;
   const std::int64_t near = best_peak(rounds) + best_peak(rounds) / 100 * near_percent;
   rounds.gather([near](const Standing& standing) { return standing.peak <= near; }, rounds.best());
-  for (std::size_t own = 0; own < rounds.chains().size(); ++own) {
-    Chain& walker = cycles.walkers()[own].chain;
-    walker.walk.reset(rounds.chains()[own].best);
-    record(walker);
-  }
+  for (std::size_t own = 0; own < rounds.chains().size(); ++own) restart(cycles.walkers()[own].chain, rounds.chains()[own].best);
   const std::int64_t count = std::max<std::int64_t>(1, left / std::max<std::int64_t>(1, length));
   for (std::int64_t turn = 0; turn < count; ++turn)
     cycles.reheat(static_cast<std::size_t>(turn), turn + 1 < count ? left / count : rounds.planned() - rounds.done());

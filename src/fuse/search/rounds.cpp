@@ -111,8 +111,7 @@ void Rounds::gather(const std::function<bool(const Standing&)>& good, std::size_
   const Standing fallback = standings_[otherwise];
   for (std::size_t own = 0; own < chains_.size(); ++own) {
     const Standing& standing = standings_[static_cast<std::size_t>(numbers_[own])];
-    chains_[own].walk.reset(good(standing) ? standing.order : fallback.order);
-    record(chains_[own]);
+    restart(chains_[own], good(standing) ? standing.order : fallback.order);
   }
   for (Standing& standing : standings_)
     if (!good(standing)) standing = fallback;

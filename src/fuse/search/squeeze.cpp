@@ -97,11 +97,7 @@ class Squeeze {
   }
 
   void reheat_lowest(std::int64_t length) {
-    for (std::size_t own = 0; own < lowest_.size(); ++own) {
-      Chain& walker = cycles_.walkers()[own].chain;
-      walker.walk.reset(lowest_[own]);
-      record(walker);
-    }
+    for (std::size_t own = 0; own < lowest_.size(); ++own) restart(cycles_.walkers()[own].chain, lowest_[own]);
     cycles_.reheat(0, length);
   }
 

@@ -100,6 +100,11 @@ void shorten_at_price(Chain& chain, MakespanDescent& descent, std::int64_t itera
 
 }  // namespace
 
+void restart(Chain& chain, const pipeline::Order& order) {
+  chain.walk.reset(order);
+  record(chain);
+}
+
 void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, std::int64_t target,
              const std::vector<std::int64_t>& capacity) {
   if (descent.price > 0 && !capacity.empty()) return shorten_at_price(chain, descent, iterations, target, capacity);

@@ -32,6 +32,8 @@ struct alignas(apart) Chain {
 Chain chain_from(const pipeline::OpGraph& graph, const pipeline::Order& order, std::uint64_t seed, std::uint64_t stream);
 /// Takes what the walk is at now as the best so far.
 void record(Chain& chain);
+/// Goes on from `order`, which becomes its best.
+void restart(Chain& chain, const pipeline::Order& order);
 
 /// The state of a descent of the makespan; its temperature is in ticks.
 struct alignas(apart) MakespanDescent {
