@@ -10,6 +10,7 @@
 #include "fuse/constructions/serial.h"
 #include "fuse/direct_solvers.h"
 #include "fuse/exact/exact.h"
+#include "fuse/pattern/pattern.h"
 #include "fuse/search/minibatches.h"
 #include "fuse/search/search.h"
 #include "fuse/search/stop_request.h"
@@ -27,6 +28,8 @@ constexpr std::int64_t most_ops_without_clock = 20'000;
 /// Of a mini-batch alone, for each of its ops and at most: a second, chosen without a clock, so that the recorded iterations repeat it.
 constexpr std::int64_t iterations_an_op = 3'000;
 constexpr std::int64_t most_iterations_alone = 1'000'000;
+/// Of work: a pattern counts its plays and never looks at the time.
+constexpr double seconds_a_pattern = 1;
 /// Problems of so many ops are often proven in a second; larger ones hardly ever.
 constexpr std::int64_t most_ops_to_prove = 48;
 
@@ -44,6 +47,7 @@ class Portfolio {
     DOVETAIL_ASSERT(best_.has_value());  // it applies to everything
     for (const Solver& solver : direct_solvers())
       if (solver.solve != solve_one_at_a_time && !stop_.ask()) try_solver(solver.solve);
+    if (!stop_.ask() && !is_met()) try_patterns_within();
     if (!stop_.ask() && !is_met()) fuse_minibatches_alone();
     if (!stop_.ask() && !is_met()) prove();
     if (!stop_.ask() && !is_met() && !starts_.empty()) search();
@@ -72,6 +76,19 @@ class Portfolio {
     if (!solution || solution->other_layout) return;
     improve(*solution);
     if (static_cast<std::int64_t>(solution->graph.size()) <= most_ops_to_search) starts_.push_back(std::move(*solution));
+  }
+
+  /// Where capacities limit them walks hardly move: much depends on where they start.
+  void try_patterns_within() {
+    if ((!problem_.capacity && !options_.memory_cap) || pipeline::count_ops(problem_) > most_ops_without_clock) return;
+    SolveOptions options = options_;
+    options.time_limit_seconds = seconds_a_pattern;
+    std::vector<Solution> patterns;
+    if (!stop_.completes([&] { patterns = solve_patterns_within(problem_, options); })) return;
+    for (Solution& pattern : patterns) {
+      improve(pattern);
+      starts_.push_back(std::move(pattern));
+    }
   }
 
   /// Several mini-batches: each fused alone, one behind the other. Models that drift apart can only gain on that.

@@ -1,6 +1,7 @@
 #include "fuse/pattern/pattern.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -116,6 +117,25 @@ std::optional<Solution> fitting_without_capacity(const pipeline::Problem& proble
   return std::move(*solution);
 }
 
+SolveOptions without_cap(SolveOptions options) {
+  options.memory_cap.reset();
+  return options;
+}
+
+/// `problem` with so much of the room that its capacity and `cap` leave.
+pipeline::Problem with_part_of_room(const pipeline::Problem& problem, std::optional<base::Memory> cap, std::int64_t permille) {
+  const std::vector<base::Memory> room = pipeline::room_of(problem, cap);
+  pipeline::Problem part = problem;
+  part.capacity.emplace();
+  for (std::size_t device = 0; device < room.size(); ++device) {
+    // Where nothing limits a device there is no room to take from, and where there is none there is nothing to take.
+    const bool limited = room[device] > base::Memory(0) && room[device] < base::Memory::max();
+    const base::Memory here = limited ? base::Memory(room[device].count() / 1000 * permille) : room[device];
+    part.capacity->push_back(here == base::Memory::max() ? here : here + problem.resident[device]);
+  }
+  return part;
+}
+
 }  // namespace
 
 Answer solve_pattern(const pipeline::Problem& problem, const SolveOptions& options) {
@@ -127,6 +147,18 @@ Answer solve_pattern(const pipeline::Problem& problem, const SolveOptions& optio
   const auto* const limited = std::get_if<Solution>(&answer);
   if (free && (!limited || is_better(*free, *limited, options))) return std::move(*free);
   return answer;
+}
+
+std::vector<Solution> solve_patterns_within(const pipeline::Problem& problem, const SolveOptions& options) {
+  std::vector<Solution> solutions;
+  for (const int permille : {1000, 995, 990, 980, 970, 950, 930}) {
+    Answer answer = answer_of(with_part_of_room(problem, options.memory_cap, permille), without_cap(options));
+    auto* solution = std::get_if<Solution>(&answer);
+    if (!solution) continue;
+    solution->problem = problem;
+    solutions.push_back(std::move(*solution));
+  }
+  return solutions;
 }
 
 }  // namespace dovetail::fuse

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "fuse/pattern/pattern_search.h"
 #include "pipeline/instances.h"
@@ -128,6 +129,31 @@ TEST(Pattern, ACapThatIsMetWithoutItDoesNotMakeItWorse) {
   const Solution within = solved(limited);
   EXPECT_EQ(within.problem, limited);
   EXPECT_LE(makespan_of(within), makespan_of(free));
+}
+
+TEST(Pattern, SmallerRoomsAreTriedWithinACapacity) {
+  const Problem problem = pipeline::find_instance("capacity-5")->problem;
+  const Solution alone = solved(problem);
+  const std::vector<Solution> within = solve_patterns_within(problem, {});
+  ASSERT_FALSE(within.empty());
+  for (const Solution& solution : within) {
+    EXPECT_EQ(solution.problem, problem);
+    EXPECT_TRUE(is_valid(solution));
+    EXPECT_TRUE(pipeline::find_excess(problem, solution.evaluation, {}).empty());
+  }
+  // Here a room of 99% has a shorter one than the whole.
+  EXPECT_TRUE(std::any_of(within.begin(), within.end(), [&](const Solution& solution) { return is_better(solution, alone, {}); }));
+}
+
+TEST(Pattern, RoomsThatNothingLimitsOrThatAreNoneStayAsTheyAre) {
+  Problem problem = two_way(4, 16, 16);
+  problem.resident.assign(4, Memory(0));
+  problem.capacity.emplace(4, Memory::max());
+  problem.capacity->front() = Memory(60'000'000);
+  problem.capacity->back() = Memory(0);
+  const std::vector<Solution> within = solve_patterns_within(problem, {});
+  ASSERT_FALSE(within.empty());
+  for (const Solution& solution : within) EXPECT_EQ(solution.problem, problem);
 }
 
 TEST(Pattern, ADeadlineOfSeveralMinibatchesIsThatOfAllTogether) {
