@@ -1,7 +1,6 @@
 #include "llm/counts.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "llm/tensors.h"
 
@@ -111,11 +110,6 @@ double forward_flops(const Transformer& model, const Tokens& tokens) {
   return flops;
 }
 
-double decode_flops(const Transformer& model, double sequences, double context) {
-  const double scores = 2.0 * static_cast<double>(model.layers * model.heads * score_size(model)) * context;
-  return forward_flops(model, {sequences, 0}) + scores;
-}
-
 std::int64_t key_value_elements(const Transformer& model) {
   if (model.latent) return model.layers * (model.latent->key_value_rank + model.latent->rotary_size);
   return model.layers * 2 * model.key_value_heads * model.head_size;
@@ -125,15 +119,6 @@ std::int64_t key_value_elements(const Transformer& model, std::int64_t ranks) {
   if (model.latent) return key_value_elements(model);
   const std::int64_t heads = (model.key_value_heads + ranks - 1) / ranks;
   return model.layers * 2 * heads * model.head_size;
-}
-
-double touched_parameters(const Transformer& model, double sequences) {
-  const ParameterCounts counts = count_parameters(model);
-  double touched = static_cast<double>(counts.all - counts.embedding + counts.adapters);
-  if (model.tied_embeddings) touched += static_cast<double>(head_multiplications(model));
-  if (!model.experts) return touched;
-  const double missed = std::pow(1.0 - static_cast<double>(model.experts->active) / static_cast<double>(model.experts->count), sequences);
-  return touched - missed * static_cast<double>(layers_with_experts(model) * model.experts->count * counts.expert);
 }
 
 }  // namespace dovetail::llm

@@ -38,17 +38,10 @@ struct Tokens {
 double layer_forward_flops(const Transformer& model, std::int64_t layer, const Tokens& tokens);
 /// Of all layers, and of the head on each token.
 double forward_flops(const Transformer& model, const Tokens& tokens);
-/// Of decoding one token a sequence, with the scores against `context` tokens before it (all sequences together).
-double decode_flops(const Transformer& model, double sequences, double context);
-
 /// Keys and values of a token in all layers, in elements; for latent attention its compressed form.
 std::int64_t key_value_elements(const Transformer& model);
 /// The same of one tensor-parallel rank of `ranks`: key-value heads that are fewer than the ranks are there several times, the compressed
 /// form of latent attention on each.
 std::int64_t key_value_elements(const Transformer& model, std::int64_t ranks);
-
-/// Weights that a decode step of `sequences` tokens reads: all but the embedding, and of the experts those that some token is routed to, on
-/// average 1 - (1 - active / count)^sequences of them with even routing.
-double touched_parameters(const Transformer& model, double sequences);
 
 }  // namespace dovetail::llm

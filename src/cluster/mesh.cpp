@@ -1,0 +1,123 @@
+#include "cluster/mesh.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace dovetail::cluster {
+
+namespace {
+
+int end_of(const Mesh& mesh) { return mesh.first + mesh.count; }
+DeviceId first_of(const Mesh& mesh) { return DeviceId(mesh.first); }
+DeviceId last_of(const Mesh& mesh) { return DeviceId(end_of(mesh) - 1); }
+
+bool is_in(const Cluster& cluster, const Mesh& mesh) {
+  return mesh.first >= 0 && mesh.count > 0 && mesh.count <= device_count(cluster) - mesh.first;
+}
+
+/// The sizes of the blocks inside a node of that many devices: powers of two and divisors below it.
+std::vector<int> block_sizes(int devices) {
+  std::vector<int> sizes;
+  for (int size = 1; size < devices; ++size) {
+    const bool is_power_of_two = (size & (size - 1)) == 0;
+    if (is_power_of_two || devices % size == 0) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+bool is_whole_nodes(const Cluster& cluster, const Mesh& mesh) {
+  const NodeId last = node_of(cluster, last_of(mesh));
+  const int end = first_device(cluster, last).value + devices_of(cluster, last);
+  return first_device(cluster, node_of(cluster, first_of(mesh))) == first_of(mesh) && end == end_of(mesh);
+}
+
+/// The first group that differs from group `index` in its number of nodes only.
+std::size_t first_alike(const Cluster& cluster, std::size_t index) {
+  NodeGroup wanted = cluster.groups[index];
+  for (std::size_t i = 0; i < index; ++i) {
+    wanted.nodes = cluster.groups[i].nodes;
+    if (cluster.groups[i] == wanted) return i;
+  }
+  return index;
+}
+
+}  // namespace
+
+std::vector<Mesh> meshes_of(const Cluster& cluster, int least_devices) {
+  std::vector<Mesh> meshes;
+  const auto add = [&](int first, int count) {
+    if (count >= least_devices) meshes.push_back({first, count});
+  };
+  std::vector<int> starts = {0};
+  for (const NodeGroup& group : cluster.groups) {
+    const std::vector<int> sizes = block_sizes(group.devices_per_node);
+    for (int node = 0; node < group.nodes; ++node) {
+      const int start = starts.back();
+      for (const int size : sizes) {
+        for (int block = 0; block + size <= group.devices_per_node; block += size) add(start + block, size);
+      }
+      starts.push_back(start + group.devices_per_node);
+    }
+  }
+  for (auto first = starts.begin(); first != starts.end(); ++first) {
+    for (auto end = first + 1; end != starts.end(); ++end) add(*first, *end - *first);
+  }
+  std::sort(meshes.begin(), meshes.end(),
+            [](const Mesh& a, const Mesh& b) { return a.count != b.count ? a.count < b.count : a.first < b.first; });
+  return meshes;
+}
+
+bool is_sound(const Cluster& cluster, const Mesh& mesh) {
+  return is_in(cluster, mesh) && (nodes_of(cluster, mesh) == 1 || is_whole_nodes(cluster, mesh));
+}
+
+bool overlap(const Mesh& a, const Mesh& b) { return a.first < end_of(b) && b.first < end_of(a); }
+
+Mesh hull_of(const Mesh& a, const Mesh& b) {
+  const int first = std::min(a.first, b.first);
+  return {.first = first, .count = std::max(end_of(a), end_of(b)) - first};
+}
+
+int nodes_of(const Cluster& cluster, const Mesh& mesh) {
+  DOVETAIL_ASSERT(is_in(cluster, mesh));
+  return node_of(cluster, last_of(mesh)).value - node_of(cluster, first_of(mesh)).value + 1;
+}
+
+int level_of(const Cluster& cluster, const Mesh& mesh) {
+  DOVETAIL_ASSERT(is_in(cluster, mesh));
+  return meeting_level(cluster, first_of(mesh), last_of(mesh));
+}
+
+std::string name_of(const Cluster& cluster, const Mesh& mesh) {
+  DOVETAIL_ASSERT(is_in(cluster, mesh));
+  const auto range = [&](int start) {
+    const int first = mesh.first - start;
+    return mesh.count == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + mesh.count - 1);
+  };
+  const NodeId node = node_of(cluster, first_of(mesh));
+  if (nodes_of(cluster, mesh) > 1 || is_whole_nodes(cluster, mesh)) return range(0);
+  return fmt::format("node {}: {}", node.value, range(first_device(cluster, node).value));
+}
+
+MeshShape shape_of(const Cluster& cluster, const Mesh& mesh) {
+  MeshShape shape{.parts = {}, .level = level_of(cluster, mesh)};
+  int device = mesh.first;
+  for (int node = node_of(cluster, first_of(mesh)).value; device < end_of(mesh); ++node) {
+    const int end = std::min(end_of(mesh), first_device(cluster, NodeId(node)).value + devices_of(cluster, NodeId(node)));
+    const MeshPart part{.nodes = 1, .devices_per_node = end - device, .group = first_alike(cluster, group_of(cluster, NodeId(node)))};
+    const bool goes_on =
+        !shape.parts.empty() && shape.parts.back().devices_per_node == part.devices_per_node && shape.parts.back().group == part.group;
+    if (goes_on) {
+      ++shape.parts.back().nodes;
+    } else {
+      shape.parts.push_back(part);
+    }
+    device = end;
+  }
+  return shape;
+}
+
+}  // namespace dovetail::cluster

@@ -1,0 +1,73 @@
+// The known algorithms as workflows.
+//
+// | name         | tasks (without what options add or leave out)                                                                    |
+// |--------------|------------------------------------------------------------------------------------------------------------------|
+// | ppo          | actor_generate -> reward_infer, reference_infer, critic_infer -> actor_train, critic_train                       |
+// | grpo         | actor_generate -> reward_infer, actor_infer, reference_infer -> actor_train                                      |
+// | reinforce++  | the same tasks: it differs in how advantages are normalised                                                      |
+// | remax        | actor_generate, actor_generate_greedy -> reward_infer, reward_infer_greedy, reference_infer -> actor_train       |
+// | dpo          | reference_infer -> actor_train, over pairs                                                                       |
+// | reward_model | reward_train, over pairs                                                                                         |
+// | sft          | actor_train                                                                                                      |
+//
+// What they read and write follows ReaL's experiments (ppo, remax, dpo, reward_model, sft) and NeMo-RL's (grpo).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+#include "workflow/workflow.h"
+
+namespace dovetail::workflow {
+
+/// Where the log-probabilities of the frozen reference come from.
+enum class ReferenceUse {
+  skip,     ///< there is no reference (no KL term)
+  pass,     ///< a forward pass of a frozen copy of the actor
+  averaged  ///< a forward pass of a moving average of the actor
+};
+
+/// Who judges responses.
+enum class RewardUse {
+  model,  ///< a reward model
+  rule    ///< a verifier, a program without a model
+};
+
+/// Where the log-probabilities of the policy that generated come from.
+enum class LogProbabilities {
+  trainer,  ///< a forward pass of the actor, actor_infer
+  engine    ///< the generation engine returns them
+};
+
+struct AlgorithmOptions {
+  ReferenceUse reference = ReferenceUse::pass;
+  double reference_decay = 0.99;  ///< of the averaged reference, in [0, 1): Role::decay
+  RewardUse reward = RewardUse::model;
+  base::Ticks reward_time;  ///< of a rule, for one sample, in ns
+  LogProbabilities policy_log_probabilities = LogProbabilities::engine;
+  std::int64_t ptx_tokens = 0;  ///< pretraining tokens in an epoch of the actor's training (PTX loss), at least 0
+
+  friend bool operator==(const AlgorithmOptions&, const AlgorithmOptions&) = default;
+};
+
+struct Algorithm {
+  std::string_view name;
+  std::string_view summary;
+  AlgorithmOptions defaults;
+  /// The members of AlgorithmOptions that mean something to it, by their names in a job file (workflow_file.h).
+  std::vector<std::string_view> options;
+  /// Whether it can do without a reference.
+  bool may_skip_reference = false;
+  /// Its workflow; options that mean nothing to it are not looked at. REQUIRES: may_skip_reference or a reference that is not skipped.
+  Workflow (*make)(const AlgorithmOptions&) = nullptr;
+};
+
+/// All, in the order of the table above. Which roles one needs is in the workflow that it makes.
+const std::vector<Algorithm>& algorithms();
+
+/// The algorithm of that name, or nullptr.
+const Algorithm* find_algorithm(std::string_view name);
+
+}  // namespace dovetail::workflow

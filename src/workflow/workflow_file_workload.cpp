@@ -1,0 +1,65 @@
+// read_workload() of workflow_file.h.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "workflow/lengths_file.h"
+#include "workflow/workflow_file.h"
+
+namespace dovetail::workflow {
+namespace {
+
+using base::Node;
+using base::quote;
+using base::Result;
+using base::Status;
+
+/// The whole number of a key that need not be there.
+template <class Whole>
+Status read_optional(const Node& map, std::string_view key, std::int64_t least, std::int64_t most, Whole& value) {
+  const std::optional<Node> node = map.find(key);
+  if (!node) return {};
+  DOVETAIL_TRY(const std::int64_t whole, base::read_whole(*node, quote(key), least, most));
+  value = static_cast<Whole>(whole);
+  return {};
+}
+
+Status read_mini_batches(const Node& map, Workload& workload) {
+  DOVETAIL_CHECK(read_optional(map, "mini_batches", 1, workload.samples(), workload.mini_batches));
+  const std::optional<Node> size = map.find("mini_batch");
+  if (!size) return {};
+  if (map.find("mini_batches")) return size->error("both `mini_batch` and `mini_batches` are there; accepted: either");
+  DOVETAIL_TRY(const std::int64_t samples, base::read_whole(*size, "`mini_batch`", 1, workload.samples()));
+  if (workload.samples() % samples != 0)
+    return size->error(
+        fmt::format("`mini_batch` is {}; accepted: a divisor of {}, the samples of an iteration", samples, workload.samples()));
+  workload.mini_batches = workload.samples() / samples;
+  return {};
+}
+
+}  // namespace
+
+Result<Workload> read_workload(const Node& node, const std::string& directory) {
+  const std::string_view what = "the workload";
+  DOVETAIL_CHECK(base::check_keys(node, what,
+                                  {"prompts", "samples_per_prompt", "mini_batches", "mini_batch", "epochs", "prompt_length",
+                                   "response_length", "steps_off_policy", "packing"}));
+  DOVETAIL_TRY(const Node prompts, base::require(node, what, "prompts"));
+  DOVETAIL_TRY(const Node prompt_length, base::require(node, what, "prompt_length", "a number of tokens, or figures of them"));
+  DOVETAIL_TRY(const Node response_length, base::require(node, what, "response_length", "a number of tokens, or figures of them"));
+  DOVETAIL_TRY(LengthDistribution prompt_lengths, read_lengths(prompt_length, "`prompt_length`", directory));
+  DOVETAIL_TRY(LengthDistribution response_lengths, read_lengths(response_length, "`response_length`", directory));
+  Workload workload{.prompt_length = std::move(prompt_lengths), .response_length = std::move(response_lengths)};
+  DOVETAIL_TRY(workload.prompts, base::read_whole(prompts, "`prompts`", 1, largest_sample_count));
+  DOVETAIL_CHECK(read_optional(node, "samples_per_prompt", 1, largest_sample_count / workload.prompts, workload.samples_per_prompt));
+  DOVETAIL_CHECK(read_mini_batches(node, workload));
+  DOVETAIL_CHECK(read_optional(node, "epochs", 1, largest_epoch_count, workload.epochs));
+  DOVETAIL_CHECK(read_optional(node, "steps_off_policy", 0, largest_steps_off_policy, workload.steps_off_policy));
+  const std::optional<Node> packing = node.find("packing");
+  if (!packing) return workload;
+  if (!packing->is_boolean()) return packing->error(fmt::format("`packing` is {}; accepted: true, false", packing->describe()));
+  workload.packing = packing->text() == "true";
+  return workload;
+}
+
+}  // namespace dovetail::workflow

@@ -1,0 +1,34 @@
+// How much an iteration has to do: how many prompts, how many samples, how long they are.
+#pragma once
+
+#include <cstdint>
+
+#include "workflow/lengths.h"
+#include "workflow/workflow.h"
+
+namespace dovetail::workflow {
+
+/// The batch of an iteration. Members that are not read from a file have the defaults here.
+struct Workload {
+  LengthDistribution prompt_length;
+  LengthDistribution response_length;
+  std::int64_t prompts = 1;             ///< in an iteration
+  std::int64_t samples_per_prompt = 1;  ///< responses that are generated to each (a group of GRPO)
+  std::int64_t mini_batches = 1;        ///< parts that an epoch's samples are trained in, each with an optimizer step; at most samples()
+  int epochs = 1;                       ///< how often an iteration trains on its samples
+  int steps_off_policy = 0;             ///< how many trainings old the weights that generate may be (version_edges)
+  bool packing = true;                  ///< several sequences fill a row of a micro-batch; else rows are padded to the longest
+
+  std::int64_t samples() const { return prompts * samples_per_prompt; }
+  std::int64_t optimizer_steps() const { return mini_batches * epochs; }
+};
+
+/// Limits of what a file may ask for.
+inline constexpr std::int64_t largest_sample_count = 1 << 24;
+inline constexpr int largest_epoch_count = 1000;
+inline constexpr int largest_steps_off_policy = 1000;
+
+/// How many sequences `task` has in an iteration; of a train task in each epoch.
+std::int64_t sequences_of(const Task& task, const Workload& workload);
+
+}  // namespace dovetail::workflow
