@@ -1,0 +1,167 @@
+#include "realloc/bundles.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "realloc/parts.h"
+
+namespace dovetail::realloc {
+namespace {
+
+/// A tensor, and its index among those of its layer.
+struct IndexedTensor {
+  llm::Tensor tensor;
+  int index = 0;
+};
+
+/// Stages that have some tensors on the source, and on the destination.
+using StagePair = std::pair<std::vector<int>, std::vector<int>>;
+
+/// Tensors that stand together wherever they are: those of one kind of layer, or one outside of the layers.
+struct Group {
+  std::vector<IndexedTensor> tensors;
+  std::map<StagePair, std::vector<int>> first_tensors;  ///< [stages] of each layer with these
+};
+
+std::optional<llm::Slice> intersection_of(const llm::Slice& a, const llm::Slice& b) {
+  const llm::Slice common{std::max(a.row_begin, b.row_begin), std::min(a.row_end, b.row_end), std::max(a.column_begin, b.column_begin),
+                          std::min(a.column_end, b.column_end)};
+  if (common.row_begin >= common.row_end || common.column_begin >= common.column_end) return std::nullopt;
+  return common;
+}
+
+std::vector<DeviceId> devices_of(const Side& side, const std::vector<int>& stages, const std::vector<int>& positions) {
+  std::vector<DeviceId> devices;
+  for (const int stage : stages)
+    for (const int position : positions) devices.emplace_back(side.mesh.first + stage * positions_of(side.layout) + position);
+  return devices;
+}
+
+class Builder {
+ public:
+  Builder(const Side& source, const Side& destination, bool trained_only)
+      : source_(source), destination_(destination), only_adapters_(trained_only && destination.model.adapter_rank > 0) {}
+
+  Bundles build() {
+    const std::vector<llm::Tensor> embedding = llm::embedding_tensors(destination_.model);
+    for (std::size_t i = 0; i < embedding.size(); ++i)
+      add_outer(embedding[i], static_cast<int>(i),
+                i == 0 ? StagePair{embedding_stages(source_), embedding_stages(destination_)} : StagePair{{0}, {0}});
+    const int behind_layers = add_layers(static_cast<int>(embedding.size()));
+    add_head(behind_layers);
+    return std::move(made_);
+  }
+
+ private:
+  void add_outer(const llm::Tensor& tensor, int index, StagePair stages) {
+    Group group;
+    group.tensors.push_back({tensor, 0});
+    group.first_tensors[std::move(stages)].push_back(index);
+    add(group);
+  }
+
+  /// Returns the index of the first tensor behind the layers.
+  int add_layers(int index) {
+    const std::vector<int> source_stages = stages_of_layers(source_);
+    const std::vector<int> destination_stages = stages_of_layers(destination_);
+    Group kinds[2];  // without and with experts
+    int sizes[2] = {0, 0};
+    for (std::int64_t layer = 0; layer < destination_.model.layers; ++layer) {
+      const int kind = llm::has_experts(destination_.model, layer) ? 1 : 0;
+      if (sizes[kind] == 0)
+        for (llm::Tensor& tensor : llm::layer_tensors(destination_.model, layer))
+          kinds[kind].tensors.push_back({std::move(tensor), sizes[kind]++});
+      const auto at = static_cast<std::size_t>(layer);
+      kinds[kind].first_tensors[{{source_stages[at]}, {destination_stages[at]}}].push_back(index);
+      index += sizes[kind];
+    }
+    for (const Group& group : kinds) add(group);
+    return index;
+  }
+
+  /// A head moves where both models have it; a tied one has moved with the embedding.
+  void add_head(int index) {
+    const std::vector<llm::Tensor> present = llm::head_tensors(source_.model);
+    for (const llm::Tensor& tensor : llm::head_tensors(destination_.model)) {
+      const bool is_there =
+          std::any_of(present.begin(), present.end(), [&](const llm::Tensor& other) { return other.name == tensor.name; });
+      if (is_there && !tensor.tied) add_outer(tensor, index, {{source_.layout.pipeline - 1}, {destination_.layout.pipeline - 1}});
+      ++index;
+    }
+  }
+
+  void add(const Group& group) {
+    PositionSets source_sets;
+    PositionSets destination_sets;
+    for (auto& [sets, pattern] : patterns_of(group, source_sets, destination_sets)) {
+      const std::size_t number = made_.patterns.size();
+      for (const auto& [stages, first_tensors] : group.first_tensors) {
+        Bundle bundle;
+        bundle.holders = devices_of(source_, stages.first, source_sets.at(sets.first));
+        const std::vector<DeviceId> needing = devices_of(destination_, stages.second, destination_sets.at(sets.second));
+        std::set_difference(needing.begin(), needing.end(), bundle.holders.begin(), bundle.holders.end(),
+                            std::back_inserter(bundle.lacking));
+        if (bundle.lacking.empty()) continue;
+        bundle.pattern = number;
+        bundle.first_tensors = first_tensors;
+        bundle.elements = pattern.elements() * static_cast<std::int64_t>(first_tensors.size());
+        made_.bundles.push_back(std::move(bundle));
+      }
+      made_.patterns.push_back(std::move(pattern));
+    }
+  }
+
+  using SetPair = std::pair<std::size_t, std::size_t>;
+
+  /// The pieces of the group's tensors by who has them and who shall have them on a stage.
+  std::map<SetPair, Pattern> patterns_of(const Group& group, PositionSets& source_sets, PositionSets& destination_sets) const {
+    std::map<SetPair, Pattern> patterns;
+    const std::int64_t experts = destination_.model.experts ? destination_.model.experts->count : 0;
+    for (const IndexedTensor& each : group.tensors) {
+      if (only_adapters_ && !each.tensor.adapter) continue;
+      const std::vector<HeldPart> held = parts_of(source_.layout, experts, each.tensor, source_sets);
+      const std::vector<HeldPart> wanted = parts_of(destination_.layout, experts, each.tensor, destination_sets);
+      for (const HeldPart& from : held)
+        for (const HeldPart& to : wanted) add_common(from, to, each.index, patterns);
+    }
+    return patterns;
+  }
+
+  static void add_common(const HeldPart& from, const HeldPart& to, int tensor, std::map<SetPair, Pattern>& patterns) {
+    for (const llm::Slice& a : from.slices)
+      for (const llm::Slice& b : to.slices)
+        if (const auto common = intersection_of(a, b)) {
+          Pattern& pattern = patterns[{from.holders, to.holders}];
+          pattern.ends.push_back((pattern.ends.empty() ? 0 : pattern.ends.back()) + common->elements());
+          pattern.pieces.push_back({tensor, *common});
+        }
+  }
+
+  const Side& source_;
+  const Side& destination_;
+  const bool only_adapters_;
+  Bundles made_;
+};
+
+}  // namespace
+
+Bundles bundles_of(const Side& source, const Side& destination, bool trained_only) {
+  return Builder(source, destination, trained_only).build();
+}
+
+StreamPlace place_of(const Pattern& pattern, std::int64_t element) {
+  const std::int64_t within = element % pattern.elements();
+  const auto piece = std::upper_bound(pattern.ends.begin(), pattern.ends.end(), within) - pattern.ends.begin();
+  const std::int64_t begin = piece == 0 ? 0 : pattern.ends[static_cast<std::size_t>(piece - 1)];
+  const llm::Slice& slice = pattern.pieces[static_cast<std::size_t>(piece)].slice;
+  const std::int64_t width = slice.column_end - slice.column_begin;
+  const std::int64_t layer = element / pattern.elements();
+  return {layer * static_cast<std::int64_t>(pattern.pieces.size()) + piece, (within - begin) / width, (within - begin) % width};
+}
+
+std::int64_t row_start(const Pattern& pattern, std::int64_t element) { return element - place_of(pattern, element).column; }
+
+}  // namespace dovetail::realloc
