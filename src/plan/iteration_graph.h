@@ -1,0 +1,52 @@
+// What an iteration of a plan does, step by step: its tasks, and the reallocations of weights between them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "plan/job.h"
+#include "plan/plan.h"
+
+namespace dovetail::plan {
+
+/// One use of devices in an iteration.
+struct Step {
+  enum class Kind {
+    task,         ///< a task of the workflow
+    reallocation  ///< a role's new weights, from where they are trained to where another task of it uses them
+  };
+  Kind kind = Kind::task;
+  std::size_t task = 0;   ///< of a reallocation the task that uses the weights, the first of those with the same mesh and layout
+  std::size_t train = 0;  ///< of a reallocation the train task that they come from
+};
+
+/// `to` of iteration k + iterations waits for `from` of iteration k.
+struct StepEdge {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  int iterations = 0;
+};
+
+/// The steps of one iteration and what they wait for, built once for each plan. The first steps are the workflow's tasks, in their order.
+struct IterationGraph {
+  std::vector<Step> steps;
+  std::vector<StepEdge> edges;
+};
+
+/// Data edges of the workflow within an iteration, and its version edges from each train task to the uses of its role in later iterations:
+/// through a reallocation where the use has another mesh or layout than the training, or generates (an engine has weights in a form of its
+/// own). Uses of one role with the same mesh and layout share it. An average of a role is made where it is used, from the reallocated
+/// weights. REQUIRES: the plan has no fault.
+IterationGraph iteration_graph(const Job& job, const Plan& plan);
+
+/// Whether the weights of two tasks of one role lie alike: the same mesh, and layouts that differ in nothing that weights know of.
+bool share_weights(const TaskPlan& a, const TaskPlan& b);
+
+/// Whether a task generates with weights in a form of its engine's own.
+bool has_own_weights(const Job& job, const Plan& plan, std::size_t task);
+
+/// The devices that a step keeps busy, as meshes; none for rules. A reallocation keeps those busy that it comes from and goes to.
+std::vector<cluster::Mesh> meshes_of(const Step& step, const Job& job, const Plan& plan);
+
+}  // namespace dovetail::plan

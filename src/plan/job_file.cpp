@@ -1,0 +1,175 @@
+#include "plan/job_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/file.h"
+#include "base/nearest.h"
+#include "cluster/cluster_file.h"
+#include "llm/bundled_models.h"
+#include "llm/huggingface_config.h"
+#include "workflow/workflow_file.h"
+
+namespace dovetail::plan {
+namespace {
+
+using base::Node;
+using base::Result;
+using base::Status;
+
+constexpr std::int64_t largest_adapter_rank = 1 << 14;
+
+/// A bundled model, or that of a config.json. `node` is where the job names it.
+Result<llm::Transformer> find_model(const Node& node, const std::filesystem::path& folder) {
+  const std::string name(node.text());
+  auto bundled = llm::find_bundled_model(name);
+  if (bundled.ok()) return bundled;
+  if (!name.ends_with(".json")) return node.error(bundled.error().message);
+  const std::string path = (folder / name).lexically_normal().string();
+  const auto content = base::read_file(path);
+  if (!content.ok()) {
+    base::Error error = node.error(base::to_text(content.error()));
+    error.failure = content.error().failure;
+    return error;
+  }
+  DOVETAIL_TRY(const base::Document document, base::parse_json(*content, path));
+  const std::filesystem::path file(path);
+  const std::string folder_name = file.parent_path().filename().string();
+  return llm::parse_config(document.root(), folder_name.empty() ? file.stem().string() : folder_name);
+}
+
+/// A model by name, or by figures.
+Result<llm::Transformer> read_model(const Node& node, std::string_view role, const std::filesystem::path& folder) {
+  if (node.is_string()) return find_model(node, folder);
+  if (!node.is_map())
+    return node.error(fmt::format("the model of {} is {}; accepted: a bundled name, the path of a config.json, or a map", base::quote(role),
+                                  node.describe()));
+  if (node.find("model_type")) return llm::parse_config(node, std::string(role));
+  DOVETAIL_CHECK(base::check_keys(node, "a model", {"model", "lora"}));
+  DOVETAIL_TRY(const Node named, base::require(node, "a model", "model", "model: llama-2-7b"));
+  if (!named.is_string())
+    return named.error(
+        fmt::format("the model of {} is {}; accepted: a bundled name or the path of a config.json", base::quote(role), named.describe()));
+  DOVETAIL_TRY(llm::Transformer model, find_model(named, folder));
+  if (const auto rank = node.find("lora")) {
+    DOVETAIL_TRY(model.adapter_rank, base::read_whole(*rank, "`lora`", 1, largest_adapter_rank));
+  }
+  return model;
+}
+
+/// Fills in the models of a job's roles.
+class ModelReader {
+ public:
+  ModelReader(const workflow::Workflow& workflow, const Node& models, std::filesystem::path folder)
+      : workflow_(workflow), models_(models), folder_(std::move(folder)), read_(workflow.roles.size()), asked_(workflow.roles.size()) {}
+
+  Result<std::vector<llm::Transformer>> read() {
+    std::vector<std::string_view> names;
+    for (const workflow::Role& role : workflow_.roles) names.push_back(role.name);
+    DOVETAIL_CHECK(base::check_keys(models_, fmt::format("`models` of {}", workflow_.name), names));
+    std::vector<llm::Transformer> models;
+    for (std::size_t role = 0; role < workflow_.roles.size(); ++role) {
+      DOVETAIL_TRY(llm::Transformer model, model_of(role));
+      if (!workflow_.roles[role].averaged_from.empty()) DOVETAIL_CHECK(check_average(workflow_.roles[role], model));
+      if (workflow_.roles[role].head == workflow::Head::scalar) model = llm::with_scalar_head(std::move(model));
+      models.push_back(std::move(model));
+    }
+    return models;
+  }
+
+ private:
+  /// Of a role that nothing is said of, the one that it leads back to. A trained role that starts from its own average leads in a circle.
+  Result<llm::Transformer> model_of(std::size_t index) {
+    if (read_[index]) return *read_[index];
+    const workflow::Role& role = workflow_.roles[index];
+    if (const auto node = models_.find(role.name)) {
+      DOVETAIL_TRY(read_[index], read_model(*node, role.name, folder_));
+      return *read_[index];
+    }
+    const std::string& other = role.initialised_from.empty() ? role.averaged_from : role.initialised_from;
+    if (other.empty() || asked_[index])
+      return models_.error(
+          fmt::format("{} says nothing of {}, which the algorithm {} needs; accepted: {}: a bundled model or the path of a "
+                      "config.json",
+                      base::quote("models"), base::quote(role.name), workflow_.name, role.name));
+    asked_[index] = true;
+    DOVETAIL_TRY(llm::Transformer model, model_of(workflow::find_role(workflow_, other)->index()));
+    asked_[index] = false;
+    // Adapters belong to the role that trains them.
+    model.adapter_rank = 0;
+    return model;
+  }
+
+  /// An average is made of its trained role's weights: shapes are equal, names and adapters need not be.
+  Status check_average(const workflow::Role& role, llm::Transformer model) {
+    DOVETAIL_TRY(const llm::Transformer trained, model_of(workflow::find_role(workflow_, role.averaged_from)->index()));
+    model.name = trained.name;
+    model.adapter_rank = trained.adapter_rank;
+    if (model == trained) return {};
+    return models_.find(role.name).value_or(models_).error(
+        fmt::format("{} is a moving average of {} and has another shape; accepted: the same model", base::quote(role.name),
+                    base::quote(role.averaged_from)));
+  }
+
+  const workflow::Workflow& workflow_;
+  const Node models_;
+  const std::filesystem::path folder_;
+  std::vector<std::optional<llm::Transformer>> read_;  // [role]
+  std::vector<bool> asked_;                            // [role] whether its model is just being looked for
+};
+
+/// A name for messages and tables; empty where it is not there.
+Result<std::string> read_name(const Node& map, std::string_view key) {
+  const auto node = map.find(key);
+  if (!node) return std::string();
+  std::string name(node->is_string() ? node->text() : "");
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  if (name.empty() || std::any_of(name.begin(), name.end(), is_control))
+    return node->error(fmt::format("{} is {}; accepted: a name", base::quote(key), node->describe()));
+  return name;
+}
+
+Result<Software> read_software(const Node& job) {
+  Software software;
+  const auto node = job.find("software");
+  if (!node) return software;
+  DOVETAIL_CHECK(base::check_keys(*node, "`software`", {"training", "efficiency"}));
+  DOVETAIL_TRY(software.training, read_name(*node, "training"));
+  DOVETAIL_TRY(software.efficiency, read_name(*node, "efficiency"));
+  return software;
+}
+
+Status check_format(const Node& root) {
+  DOVETAIL_CHECK(base::check_keys(root, "a job", {"format", "name", "algorithm", "models", "workload", "cluster", "software"}));
+  DOVETAIL_TRY(const Node format, base::require(root, "a job", "format", fmt::format("format: {}", job_format)));
+  if (format.is_string() && format.text() == job_format) return {};
+  return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), job_format));
+}
+
+}  // namespace
+
+Result<Job> parse_job(std::string_view content, const std::string& path) {
+  DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
+  const Node root = document.root();
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  DOVETAIL_CHECK(check_format(root));
+  DOVETAIL_TRY(const Node algorithm, base::require(root, "a job", "algorithm", "algorithm: ppo"));
+  DOVETAIL_TRY(const Node models, base::require(root, "a job", "models", "models: {actor: llama-2-7b}"));
+  DOVETAIL_TRY(const Node workload, base::require(root, "a job", "workload", "workload: {prompts: 128, ...}"));
+  DOVETAIL_TRY(const Node cluster, base::require(root, "a job", "cluster", "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}"));
+  DOVETAIL_TRY(workflow::Workflow read_workflow, workflow::read_algorithm(algorithm));
+  DOVETAIL_TRY(workflow::Workload read_workload, workflow::read_workload(workload, folder.string()));
+  DOVETAIL_TRY(std::vector<llm::Transformer> read_models, ModelReader(read_workflow, models, folder).read());
+  DOVETAIL_TRY(cluster::Cluster read_cluster, cluster::read_cluster(cluster));
+  DOVETAIL_TRY(std::string name, read_name(root, "name"));
+  DOVETAIL_TRY(Software software, read_software(root));
+  if (name.empty()) name = std::filesystem::path(path).stem().string();
+  return Job{std::move(name),        std::move(read_workflow), std::move(read_workload),
+             std::move(read_models), std::move(read_cluster),  std::move(software)};
+}
+
+}  // namespace dovetail::plan

@@ -1,0 +1,34 @@
+// dovetail/job@1: reading jobs.
+//
+//   format: dovetail/job@1
+//   name: ppo-7b                       # default: the file's name
+//   algorithm: ppo                     # workflow/workflow_file.h
+//   models:                            # of each role
+//     actor: llama-2-7b                # a bundled model,
+//     critic: models/critic/config.json  # the path of a config.json, from the job's folder,
+//     reward: {model_type: llama, ...} # or what such a file has
+//   workload: {...}                    # workflow/workflow_file.h
+//   cluster: {...}                     # cluster/cluster_file.h
+//   software: {training: megatron, efficiency: h100/megatron-vllm}   # optional
+//
+// A model may also be a map {model: NAME or PATH, lora: RANK}, which trains adapters of that rank on all projections. A role that the job
+// says nothing of has the model of the role that it is initialised or averaged from, without adapters; an average can have no other. Roles
+// with a scalar head get it in place of the model's.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/document.h"
+#include "base/result.h"
+#include "plan/job.h"
+
+namespace dovetail::plan {
+
+inline constexpr std::string_view job_format = "dovetail/job@1";
+
+/// Reads a job from YAML or JSON text. `path` is for messages, for the job's default name, and for the folder that the paths in it start
+/// from. Every mistake is an Error at its line and column.
+base::Result<Job> parse_job(std::string_view content, const std::string& path);
+
+}  // namespace dovetail::plan

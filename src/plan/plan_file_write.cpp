@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "base/utf8.h"
+#include "plan/plan_file.h"
+
+namespace dovetail::plan {
+namespace {
+
+using base::json_string;
+
+/// One JSON object on one line, of the parts that are added.
+class ObjectText {
+ public:
+  void add(std::string_view key, const std::string& value) { parts_.push_back(fmt::format("{}: {}", json_string(key), value)); }
+  bool empty() const { return parts_.empty(); }
+  std::string text() const { return fmt::format("{{{}}}", fmt::join(parts_, ", ")); }
+
+ private:
+  std::vector<std::string> parts_;
+};
+
+std::string_view name_of(llm::Recomputation recomputation) {
+  return recomputation == llm::Recomputation::full ? "full" : recomputation == llm::Recomputation::selective ? "selective" : "none";
+}
+
+std::string text_of(const llm::Layout& layout) {
+  const llm::Layout usual;
+  ObjectText text;
+  const std::pair<std::string_view, int llm::Layout::*> degrees[] = {{"dp", &llm::Layout::data},
+                                                                     {"tp", &llm::Layout::tensor},
+                                                                     {"pp", &llm::Layout::pipeline},
+                                                                     {"cp", &llm::Layout::context},
+                                                                     {"ep", &llm::Layout::expert},
+                                                                     {"etp", &llm::Layout::expert_tensor},
+                                                                     {"vpp", &llm::Layout::virtual_stages},
+                                                                     {"zero", &llm::Layout::zero}};
+  for (const auto& [name, member] : degrees)
+    if (layout.*member != usual.*member || name == "dp") text.add(name, std::to_string(layout.*member));
+  if (layout.sequence_parallel) text.add("sequence_parallel", "true");
+  if (layout.recomputation != usual.recomputation) text.add("recompute", json_string(name_of(layout.recomputation)));
+  if (!layout.stage_layers.empty()) text.add("stage_layers", fmt::format("[{}]", fmt::join(layout.stage_layers, ", ")));
+  return text.text();
+}
+
+std::string text_of(const MicroBatching& micro_batching) {
+  ObjectText text;
+  if (micro_batching.sequences > 0) text.add("sequences", fmt::format("{}", micro_batching.sequences));
+  if (micro_batching.tokens > 0) text.add("tokens", fmt::format("{}", micro_batching.tokens));
+  if (micro_batching.count > 0) text.add("count", std::to_string(micro_batching.count));
+  return text.text();
+}
+
+ObjectText object_of(const Engine& engine) {
+  const Engine usual;
+  ObjectText text;
+  if (engine.memory_utilization != usual.memory_utilization) text.add("memory_utilization", fmt::format("{}", engine.memory_utilization));
+  if (engine.max_num_seqs != usual.max_num_seqs) text.add("max_num_seqs", std::to_string(engine.max_num_seqs));
+  if (engine.max_num_batched_tokens != usual.max_num_batched_tokens)
+    text.add("max_num_batched_tokens", std::to_string(engine.max_num_batched_tokens));
+  if (!engine.cuda_graphs) text.add("cuda_graphs", "false");
+  if (!engine.own_weights) text.add("own_weights", "false");
+  return text;
+}
+
+std::vector<std::string> words_of(const Offload& offload) {
+  std::vector<std::string> words;
+  if (offload.weights) words.push_back(json_string("weights"));
+  if (offload.gradients) words.push_back(json_string("gradients"));
+  if (offload.optimizer) words.push_back(json_string("optimizer"));
+  if (offload.optimizer_on_host) words.push_back(json_string("optimizer_on_host"));
+  return words;
+}
+
+std::string text_of(const TaskPlan& plan, const workflow::Task& task) {
+  ObjectText text;
+  text.add("task", json_string(task.name));
+  const int last = plan.mesh.first + plan.mesh.count - 1;
+  text.add("devices", json_string(plan.mesh.count == 1 ? std::to_string(last) : fmt::format("{}-{}", plan.mesh.first, last)));
+  text.add("layout", text_of(plan.layout));
+  if (task.kind != workflow::TaskKind::generate) text.add("micro_batch", text_of(plan.micro_batching));
+  if (const ObjectText engine = object_of(plan.engine); task.kind == workflow::TaskKind::generate && !engine.empty())
+    text.add("engine", engine.text());
+  if (const auto words = words_of(plan.offload); !words.empty()) text.add("offload", fmt::format("[{}]", fmt::join(words, ", ")));
+  return text.text();
+}
+
+}  // namespace
+
+std::string plan_to_json(const Plan& plan, const Job& job) {
+  std::vector<std::string> tasks;
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task)
+    if (job.workflow.tasks[task].kind != workflow::TaskKind::rule)
+      tasks.push_back("  " + text_of(plan.tasks[task], job.workflow.tasks[task]));
+  return fmt::format("{{\"format\": {}, \"job\": {}, \"placement\": {}, \"tasks\": [\n{}\n]}}\n", json_string(plan_format),
+                     json_string(job.name), json_string(plan.placement), fmt::join(tasks, ",\n"));
+}
+
+}  // namespace dovetail::plan

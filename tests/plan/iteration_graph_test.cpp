@@ -1,0 +1,199 @@
+#include "plan/iteration_graph.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "plan/jobs.h"
+
+namespace dovetail::plan {
+namespace {
+
+using cluster::Mesh;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+std::string name_of(const Job& job, const Step& step) {
+  const auto& tasks = job.workflow.tasks;
+  if (step.kind == Step::Kind::task) return tasks[step.task].name;
+  return fmt::format("{} => {}", tasks[step.train].name, tasks[step.task].name);
+}
+
+/// "actor_train => actor_generate": of all reallocations.
+std::vector<std::string> reallocations(const Job& job, const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Step& step : iteration_graph(job, plan).steps)
+    if (step.kind == Step::Kind::reallocation) names.push_back(name_of(job, step));
+  return names;
+}
+
+/// "a -> b" of edges within an iteration, "a -> b +1" of those to the next.
+std::vector<std::string> edges(const Job& job, const Plan& plan) {
+  const IterationGraph graph = iteration_graph(job, plan);
+  std::vector<std::string> names;
+  for (const StepEdge& edge : graph.edges)
+    names.push_back(fmt::format("{} -> {}{}", name_of(job, graph.steps[edge.from]), name_of(job, graph.steps[edge.to]),
+                                edge.iterations == 0 ? "" : fmt::format(" +{}", edge.iterations)));
+  return names;
+}
+
+TEST(IterationGraph, OnOneMeshOnlyTheEngineGetsWeights) {
+  const Job job = test::job_of("ppo");
+  const Plan plan = test::together(job, {0, 8});
+  EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate"));
+  EXPECT_THAT(edges(job, plan),
+              UnorderedElementsAre("actor_generate -> reward_infer", "actor_generate -> reference_infer", "actor_generate -> critic_infer",
+                                   "actor_generate -> actor_train", "reward_infer -> actor_train", "reference_infer -> actor_train",
+                                   "critic_infer -> actor_train", "actor_generate -> critic_train", "reward_infer -> critic_train",
+                                   "reference_infer -> critic_train", "critic_infer -> critic_train", "actor_train -> actor_train +1",
+                                   "critic_train -> critic_train +1", "critic_train -> critic_infer +1",
+                                   "actor_train -> actor_train => actor_generate +1", "actor_train => actor_generate -> actor_generate"));
+}
+
+TEST(IterationGraph, TheFirstStepsAreTheTasks) {
+  const Job job = test::job_of("grpo");
+  const IterationGraph graph = iteration_graph(job, test::together(job, {0, 8}));
+  for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
+    EXPECT_EQ(graph.steps.at(task).kind, Step::Kind::task);
+    EXPECT_EQ(graph.steps.at(task).task, task);
+  }
+}
+
+TEST(IterationGraph, AnotherMeshOrLayoutNeedsAReallocation) {
+  const Job job = test::job_of("ppo", 2);
+  Plan plan = test::together(job, {0, 8});
+  test::task_of(plan, job, "critic_infer").mesh.first = 8;
+  EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate", "critic_train => critic_infer"));
+  EXPECT_THAT(edges(job, plan), Contains("critic_train => critic_infer -> critic_infer"));
+  EXPECT_THAT(edges(job, plan), Not(Contains("critic_train -> critic_infer +1")));
+
+  plan = test::together(job, {0, 8});
+  test::task_of(plan, job, "critic_infer").layout = test::layout_of(4, 2);
+  EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate", "critic_train => critic_infer"));
+}
+
+TEST(IterationGraph, UsesThatLieAlikeShareAReallocation) {
+  const Job job = test::job_of("{name: grpo, reference: averaged}", 2);
+  Plan plan = test::together(job, {8, 8});
+  test::task_of(plan, job, "actor_train").mesh.first = 0;
+  // The averaged reference is made from the weights that the actor's pass has, where it is.
+  EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate", "actor_train => actor_infer"));
+  EXPECT_THAT(edges(job, plan), Contains("actor_train => actor_infer -> reference_infer"));
+  EXPECT_THAT(edges(job, plan), Contains("actor_train => actor_infer -> actor_infer"));
+
+  test::task_of(plan, job, "reference_infer").layout = test::layout_of(4, 1, 2);
+  EXPECT_THAT(reallocations(job, plan),
+              ElementsAre("actor_train => actor_generate", "actor_train => actor_infer", "actor_train => reference_infer"));
+}
+
+TEST(IterationGraph, BothGenerationsOfReMaxShareAReallocation) {
+  const Job job = test::job_of("remax");
+  const Plan plan = test::together(job, {0, 8});
+  EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate"));
+  EXPECT_THAT(edges(job, plan), Contains("actor_train => actor_generate -> actor_generate_greedy"));
+}
+
+TEST(IterationGraph, FrozenRolesAreNeverReallocated) {
+  const Job job = test::job_of("ppo", 4);
+  Plan plan = test::together(job, {0, 8});
+  test::task_of(plan, job, "reward_infer").mesh.first = 16;
+  test::task_of(plan, job, "reference_infer").mesh.first = 24;
+  EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate"));
+  const Job training = test::job_of("reward_model");
+  EXPECT_THAT(reallocations(training, test::together(training, {0, 8})), IsEmpty());
+}
+
+TEST(IterationGraph, AnAverageOnTheTrainingsMeshWaitsForTraining) {
+  const Job job = test::job_of("{name: dpo, reference: averaged}");
+  Plan plan = test::together(job, {0, 8});
+  EXPECT_THAT(reallocations(job, plan), IsEmpty());
+  EXPECT_THAT(edges(job, plan),
+              UnorderedElementsAre("reference_infer -> actor_train", "actor_train -> reference_infer +1", "actor_train -> actor_train +1"));
+  const Job frozen = test::job_of("dpo");
+  EXPECT_THAT(edges(frozen, plan), UnorderedElementsAre("reference_infer -> actor_train", "actor_train -> actor_train +1"));
+}
+
+TEST(IterationGraph, OffPolicyGenerationHasOlderWeights) {
+  const Job job = test::job_of("grpo", 1, 2);
+  const auto found = edges(job, test::together(job, {0, 8}));
+  EXPECT_THAT(found, Contains("actor_train -> actor_train => actor_generate +3"));
+  EXPECT_THAT(found, Contains("actor_train => actor_generate -> actor_generate"));
+  EXPECT_THAT(found, Contains("actor_train -> actor_infer +1"));
+}
+
+TEST(IterationGraph, AnEngineWithoutWeightsOfItsOwnTakesTheTrainedOnes) {
+  Plan plan = test::together(test::job_of("grpo", 2), {0, 8});
+  const auto names = [&plan](int steps_off_policy) {
+    const Job job = test::job_of("grpo", 2, steps_off_policy);
+    test::task_of(plan, job, "actor_generate").engine.own_weights = false;
+    return reallocations(job, plan);
+  };
+  EXPECT_THAT(names(0), IsEmpty());
+  test::task_of(plan, test::job_of("grpo"), "actor_train").mesh.first = 8;
+  EXPECT_THAT(names(0), ElementsAre("actor_train => actor_generate")) << "the actor's pass shares it";
+  EXPECT_THAT(names(1), ElementsAre("actor_train => actor_generate", "actor_train => actor_infer")) << "of weights of different age";
+}
+
+TEST(ShareWeights, LooksAtWhatWeightsKnowOf) {
+  TaskPlan a;
+  a.mesh = {0, 8};
+  a.layout = test::layout_of(8);
+  TaskPlan b = a;
+  b.layout.recomputation = llm::Recomputation::full;
+  b.layout.sequence_parallel = true;
+  b.layout.zero = 2;
+  b.micro_batching.tokens = 1;
+  b.engine.max_num_seqs = 1;
+  b.offload.optimizer = true;
+  EXPECT_TRUE(share_weights(a, b));
+  b.layout.zero = 3;
+  EXPECT_FALSE(share_weights(a, b)) << "weights are cut";
+  b = a;
+  b.mesh.first = 8;
+  EXPECT_FALSE(share_weights(a, b));
+  b = a;
+  b.layout = test::layout_of(4, 2);
+  EXPECT_FALSE(share_weights(a, b));
+}
+
+TEST(MeshesOf, ReallocationsKeepBothEndsBusy) {
+  const Job job = test::job_of("{name: grpo, reward: rule}", 2);
+  Plan plan = test::together(job, {0, 8});
+  EXPECT_THAT(meshes_of({Step::Kind::task, test::index_of(job, "actor_train"), 0}, job, plan), ElementsAre(Mesh{0, 8}));
+  EXPECT_THAT(meshes_of({Step::Kind::task, test::index_of(job, "reward_rule"), 0}, job, plan), IsEmpty());
+  const Step step{Step::Kind::reallocation, test::index_of(job, "actor_generate"), test::index_of(job, "actor_train")};
+  EXPECT_THAT(meshes_of(step, job, plan), ElementsAre(Mesh{0, 8}));
+  test::task_of(plan, job, "actor_generate").mesh.first = 8;
+  EXPECT_THAT(meshes_of(step, job, plan), ElementsAre(Mesh{0, 8}, Mesh{8, 8}));
+}
+
+RC_GTEST_PROP(IterationGraph, EveryUseOfATrainedRoleWaitsForItsTraining, ()) {
+  const Job job = test::random_job();
+  const Plan plan = test::random_plan(job);
+  const IterationGraph graph = iteration_graph(job, plan);
+  for (const workflow::VersionEdge& version : workflow::version_edges(job.workflow, job.workload.steps_off_policy)) {
+    const bool waits = std::any_of(graph.edges.begin(), graph.edges.end(), [&](const StepEdge& into) {
+      if (into.to != version.use.index()) return false;
+      if (into.from == version.train.index()) return into.iterations == version.iterations;
+      const Step& step = graph.steps[into.from];
+      if (step.kind != Step::Kind::reallocation || step.train != version.train.index()) return false;
+      return std::any_of(graph.edges.begin(), graph.edges.end(), [&](const StepEdge& before) {
+        return before.to == into.from && before.from == step.train && before.iterations + into.iterations == version.iterations;
+      });
+    });
+    RC_ASSERT(waits);
+  }
+  // Each reallocation is for at least one use, and the first of them names it.
+  for (std::size_t step = job.workflow.tasks.size(); step < graph.steps.size(); ++step) {
+    RC_ASSERT(graph.steps[step].kind == Step::Kind::reallocation);
+    RC_ASSERT(std::any_of(graph.edges.begin(), graph.edges.end(),
+                          [&](const StepEdge& edge) { return edge.from == step && edge.to == graph.steps[step].task; }));
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::plan

@@ -1,0 +1,247 @@
+#include "plan/job_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "llm/bundled_models.h"
+#include "plan/jobs.h"
+
+namespace dovetail::plan {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string workload = "workload: {prompts: 64, prompt_length: 100, response_length: 500}\n";
+const std::string cluster_of_eight = "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n";
+
+/// A job with these lines for what it trains; workload and cluster take the last two lines.
+std::string job_with(const std::string& lines) { return "format: dovetail/job@1\n" + lines + "\n" + workload + cluster_of_eight; }
+
+std::string error_in(const std::string& content, const std::string& path = "job.yaml") {
+  const auto job = parse_job(content, path);
+  return job.ok() ? "no error" : base::to_text(job.error());
+}
+
+std::string error_of(const std::string& lines) { return error_in(job_with(lines)); }
+
+const llm::Transformer& model_of_role(const Job& job, std::string_view role) {
+  return job.models.at(workflow::find_role(job.workflow, role)->index());
+}
+
+TEST(ParseJob, ReadsEveryKey) {
+  const Job job = parse_job(R"(
+format: dovetail/job@1
+name: trial
+algorithm: {name: ppo, policy_log_probabilities: trainer}
+models:
+  actor: llama-2-7b
+  critic: {model: opt-1.3b, lora: 16}
+  reward: {model_type: llama, num_hidden_layers: 2, hidden_size: 64, num_attention_heads: 4, intermediate_size: 128, vocab_size: 100}
+  reference: llama-2-13b
+workload: {prompts: 64, samples_per_prompt: 2, prompt_length: 100, response_length: 500}
+cluster: {nodes: 2, gpus_per_node: 4, gpu: A100, price: 2}
+software: {training: megatron, efficiency: a100/megatron-vllm}
+)",
+                            "folder/job.yaml")
+                      .value();
+  EXPECT_EQ(job.name, "trial");
+  EXPECT_EQ(job.workflow.name, "ppo");
+  EXPECT_TRUE(workflow::find_task(job.workflow, "actor_infer").has_value());
+  ASSERT_EQ(job.models.size(), job.workflow.roles.size());
+  EXPECT_EQ(model_of_role(job, "actor"), llm::find_bundled_model("llama-2-7b").value());
+  EXPECT_EQ(model_of_role(job, "reference"), llm::find_bundled_model("llama-2-13b").value());
+  EXPECT_EQ(model_of_role(job, "critic").name, "opt-1.3b");
+  EXPECT_EQ(model_of_role(job, "critic").adapter_rank, 16);
+  EXPECT_EQ(model_of_role(job, "reward").name, "reward");
+  EXPECT_EQ(model_of_role(job, "reward").layers, 2);
+  EXPECT_EQ(job.workload.samples(), 128);
+  EXPECT_EQ(cluster::device_count(job.cluster), 8);
+  EXPECT_EQ(job.software, (Software{"megatron", "a100/megatron-vllm"}));
+}
+
+TEST(ParseJob, FillsInWhatIsNotThere) {
+  const Job job =
+      parse_job(job_with("algorithm: ppo\nmodels: {actor: {model: llama-2-7b, lora: 8}, reward: opt-1.3b}"), "jobs/night.run.yaml").value();
+  EXPECT_EQ(job.name, "night.run");
+  EXPECT_EQ(job.software, Software{});
+  EXPECT_EQ(model_of_role(job, "actor").adapter_rank, 8);
+  // The reference is the actor as it was before any adapter.
+  EXPECT_EQ(model_of_role(job, "reference"), llm::find_bundled_model("llama-2-7b").value());
+  // The critic starts as the reward model, whose head it has.
+  EXPECT_EQ(model_of_role(job, "critic"), model_of_role(job, "reward"));
+  EXPECT_EQ(model_of_role(job, "critic").name, "opt-1.3b");
+}
+
+TEST(ParseJob, HeadsFollowTheRole) {
+  const Job job = test::job_of("ppo");
+  EXPECT_EQ(model_of_role(job, "actor").head, llm::Head::language_model);
+  EXPECT_EQ(model_of_role(job, "critic").head, llm::Head::scalar);
+  EXPECT_EQ(model_of_role(job, "reward").head, llm::Head::scalar);
+  // A tied embedding is no head for values.
+  const Job tied = parse_job(job_with("algorithm: {name: ppo, reward: rule}\nmodels: {actor: qwen3-4b}"), "job.yaml").value();
+  EXPECT_TRUE(model_of_role(tied, "reference").tied_embeddings);
+  EXPECT_EQ(model_of_role(tied, "critic"), llm::with_scalar_head(llm::find_bundled_model("qwen3-4b").value()));
+}
+
+TEST(ParseJob, AnAverageHasTheModelOfItsTrainedRole) {
+  const Job job =
+      parse_job(job_with("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: {model: llama-2-7b, lora: 4}}"), "job.yaml").value();
+  EXPECT_EQ(model_of_role(job, "reference"), llm::find_bundled_model("llama-2-7b").value());
+}
+
+TEST(ParseJob, ReadsAGraph) {
+  const Job job = parse_job(job_with(R"(algorithm:
+  roles: [{name: student}, {name: teacher}]
+  tasks:
+    - {name: ask, kind: infer, role: teacher, inputs: [texts], outputs: [scores]}
+    - {name: learn, kind: train, role: student, inputs: [texts, scores]}
+models: {student: llama-3.2-1b, teacher: llama-3-70b})"),
+                            "job.yaml")
+                      .value();
+  EXPECT_EQ(job.workflow.name, "custom");
+  EXPECT_EQ(model_of(job, workflow::TaskId(std::size_t{0})).name, "llama-3-70b");
+  EXPECT_EQ(model_of(job, workflow::TaskId(std::size_t{1})).name, "llama-3.2-1b");
+}
+
+TEST(ParseJob, RolesThatLeadInACircleNeedAModel) {
+  const std::string graph = R"(algorithm:
+  roles: [{name: student}, {name: old, averaged_from: pupil, decay: 0.5}, {name: pupil, initialised_from: old}]
+  tasks:
+    - {name: ask, kind: infer, role: old, inputs: [texts], outputs: [scores]}
+    - {name: compare, kind: infer, role: student, inputs: [texts], outputs: [others]}
+    - {name: learn, kind: train, role: pupil, inputs: [texts, scores, others]}
+)";
+  EXPECT_EQ(
+      error_of(graph + "models: {student: llama-3.2-1b}"),
+      "job.yaml:8:9: `models` says nothing of `old`, which the algorithm custom needs; accepted: old: a bundled model or the path of a "
+      "config.json");
+  EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b, old: llama-3-8b}"), "no error");
+  EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b, pupil: llama-3-8b}"), "no error");
+}
+
+TEST(ParseJob, ReadsJson) {
+  EXPECT_EQ(error_in(R"({"format": "dovetail/job@1", "algorithm": "sft", "models": {"actor": "llama-2-7b"},
+    "workload": {"prompts": 1, "prompt_length": 1, "response_length": 1}, "cluster": {"nodes": 1, "gpus_per_node": 1, "gpu": "H100"}})"),
+            "no error");
+}
+
+/// A folder with files, for paths in jobs.
+class JobFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_ / "models" / "tiny");
+    write("models/tiny/config.json",
+          R"({"model_type": "llama", "num_hidden_layers": 3, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128,
+              "vocab_size": 100, "torch_dtype": "bfloat16"})");
+    write("models/broken.json", "{\n  \"model_type\": \"llama\",\n  \"num_hidden_layers\": 0.5}");
+    write("lengths.csv", "tokens\n10\n30\n");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& content) const { std::ofstream(folder_ / name) << content; }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+ private:
+  const std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("dovetail_job_" + std::to_string(::getpid()));
+};
+
+TEST_F(JobFolder, PathsStartFromTheJob) {
+  const std::string content =
+      "format: dovetail/job@1\nalgorithm: sft\nmodels: {actor: models/tiny/config.json}\n"
+      "workload: {prompts: 1, prompt_length: 1, response_length: {file: lengths.csv}}\n" +
+      cluster_of_eight;
+  const Job job = parse_job(content, path("job.yaml")).value();
+  EXPECT_EQ(job.models.at(0).name, "tiny");
+  EXPECT_EQ(job.models.at(0).layers, 3);
+  EXPECT_EQ(job.workload.response_length.mean(), 20);
+  const Job below =
+      parse_job(job_with("algorithm: sft\nmodels: {actor: {model: ../models/tiny/config.json, lora: 2}}"), path("lengths/job.yaml"))
+          .value();
+  EXPECT_EQ(below.models.at(0).layers, 3);
+  EXPECT_EQ(below.models.at(0).adapter_rank, 2);
+}
+
+TEST_F(JobFolder, MistakesInOtherFilesHaveTheirPlace) {
+  EXPECT_EQ(error_in(job_with("algorithm: sft\nmodels: {actor: models/broken.json}"), path("job.yaml")),
+            path("models/broken.json") + ":3:24: `num_hidden_layers` must be a whole number from 0 to 1073741824, not 0.5");
+  const auto missing = parse_job(job_with("algorithm: sft\nmodels: {actor: models/none.json}"), path("job.yaml"));
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().failure, base::Failure::io);
+  EXPECT_EQ(base::to_text(missing.error()),
+            path("job.yaml") + ":3:17: " + path("models/none.json") + ": cannot be read: No such file or directory");
+}
+
+TEST(ParseJob, NamesAMistakeInTheWhole) {
+  const std::string keys = "format, name, algorithm, models, workload, cluster, software";
+  EXPECT_EQ(error_in("[]"), "job.yaml:1:1: a job must be a map, not a list; accepted keys: " + keys);
+  EXPECT_EQ(error_in("{}"), "job.yaml:1:1: a job needs the key `format`; accepted: format: dovetail/job@1");
+  EXPECT_EQ(error_in("format: dovetail/job@2"), "job.yaml:1:9: the format is the string `dovetail/job@2`; accepted: dovetail/job@1");
+  EXPECT_EQ(error_in("format: 1"), "job.yaml:1:9: the format is 1; accepted: dovetail/job@1");
+  EXPECT_EQ(error_of("algorythm: ppo"), "job.yaml:2:1: unknown key `algorythm` in a job; did you mean `algorithm`? accepted: " + keys);
+  EXPECT_EQ(error_in("format: dovetail/job@1"), "job.yaml:1:1: a job needs the key `algorithm`; accepted: algorithm: ppo");
+  EXPECT_EQ(error_of("algorithm: ppo"), "job.yaml:1:1: a job needs the key `models`; accepted: models: {actor: llama-2-7b}");
+  EXPECT_EQ(error_in("{format: dovetail/job@1, algorithm: ppo, models: {}}"),
+            "job.yaml:1:1: a job needs the key `workload`; accepted: workload: {prompts: 128, ...}");
+  EXPECT_EQ(error_in("{format: dovetail/job@1, algorithm: ppo, models: {}, workload: {}}"),
+            "job.yaml:1:1: a job needs the key `cluster`; accepted: cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}");
+  const std::string sound = "algorithm: sft\nmodels: {actor: llama-2-7b}\n";
+  EXPECT_EQ(error_of(sound + "name: 3"), "job.yaml:4:7: `name` is 3; accepted: a name");
+  EXPECT_EQ(error_of(sound + "name: ''"), "job.yaml:4:7: `name` is the string ``; accepted: a name");
+  EXPECT_EQ(error_of(sound + "name: \"a\\nb\""), "job.yaml:4:7: `name` is the string `a\\x0Ab`; accepted: a name");
+  EXPECT_EQ(error_of(sound + "software: megatron"),
+            "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency");
+  EXPECT_EQ(error_of(sound + "software: {engine: vllm}"),
+            "job.yaml:4:12: unknown key `engine` in `software`; accepted: training, efficiency");
+  EXPECT_EQ(error_of(sound + "software: {training: [a]}"), "job.yaml:4:22: `training` is a list; accepted: a name");
+  EXPECT_EQ(error_of(sound + "name: a\nname: b"), "job.yaml:5:1: duplicate key `name`; each key may stand once");
+}
+
+TEST(ParseJob, MistakesInPartsHaveTheirPlace) {
+  EXPECT_EQ(error_of("algorithm: gppo\nmodels: {}"),
+            "job.yaml:2:12: the algorithm `gppo` is not known; did you mean 'ppo'?; accepted: ppo, grpo, reinforce++, remax, dpo, "
+            "reward_model, sft, or a map with roles and tasks");
+  const std::string sound = "format: dovetail/job@1\nalgorithm: sft\nmodels: {actor: llama-2-7b}\n";
+  EXPECT_EQ(error_in(sound + "workload: {prompts: 0, prompt_length: 1, response_length: 1}\n" + cluster_of_eight),
+            "job.yaml:4:21: `prompts` must be a whole number from 1 to 16777216, not 0");
+  EXPECT_THAT(error_in(sound + workload + "cluster: {nodes: 1, gpus_per_node: 8, gpu: H1000}\n"),
+              StartsWith("job.yaml:5:44: unknown GPU `H1000`"));
+}
+
+TEST(ParseJob, NamesAMistakeInTheModels) {
+  EXPECT_EQ(error_of("algorithm: ppo\nmodels: llama-2-7b"),
+            "job.yaml:3:9: `models` of ppo must be a map, not the string `llama-2-7b`; accepted keys: actor, reward, reference, critic");
+  EXPECT_EQ(error_of("algorithm: ppo\nmodels: {actr: llama-2-7b}"),
+            "job.yaml:3:10: unknown key `actr` in `models` of ppo; did you mean `actor`? accepted: actor, reward, reference, critic");
+  EXPECT_EQ(
+      error_of("algorithm: ppo\nmodels: {actor: llama-2-7b}"),
+      "job.yaml:3:9: `models` says nothing of `reward`, which the algorithm ppo needs; accepted: reward: a bundled model or the path of a "
+      "config.json");
+  EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: llama-2-7c}"),
+              StartsWith("job.yaml:3:17: there is no bundled model `llama-2-7c`; did you mean 'llama-2-7b'"));
+  EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: 7}"),
+            "job.yaml:3:17: the model of `actor` is 7; accepted: a bundled name, the path of a config.json, or a map");
+  EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: 7}}"),
+            "job.yaml:3:25: the model of `actor` is 7; accepted: a bundled name or the path of a config.json");
+  EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {lora: 7}}"),
+            "job.yaml:3:17: a model needs the key `model`; accepted: model: llama-2-7b");
+  EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: llama-2-7b, rank: 7}}"),
+            "job.yaml:3:37: unknown key `rank` in a model; accepted: model, lora");
+  EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: llama-2-7b, lora: 0}}"),
+            "job.yaml:3:43: `lora` must be a whole number from 1 to 16384, not 0");
+  EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: {model_type: gpt}}"),
+              StartsWith("job.yaml:3:30: the model type is the string `gpt`, which is not known; accepted: llama, mistral"));
+  EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: {model_type: llama}}"),
+              HasSubstr("job.yaml:3:17: the model's configuration has no `num_hidden_layers`"));
+  EXPECT_EQ(error_of("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: llama-2-7b, reference: llama-2-13b}"),
+            "job.yaml:3:40: `reference` is a moving average of `actor` and has another shape; accepted: the same model");
+  EXPECT_EQ(error_of("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: {model: llama-2-7b, lora: 2}, reference: llama-2-7b}"),
+            "no error");
+}
+
+}  // namespace
+}  // namespace dovetail::plan
