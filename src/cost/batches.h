@@ -1,0 +1,33 @@
+// How a batch of sequences is cut into micro-batches.
+#pragma once
+
+#include <cstdint>
+
+#include "llm/counts.h"
+#include "plan/plan.h"
+#include "workflow/lengths.h"
+
+namespace dovetail::cost {
+
+/// What sequences a task works on in an iteration: so many, each a prompt and its response.
+struct Batch {
+  double sequences = 0;
+  llm::Tokens tokens;                                ///< of all of them
+  const workflow::LengthDistribution* lengths = {};  ///< of whole sequences, in tokens
+};
+
+/// Sequences of which each has a prompt and a response, as if the two were independent: the sum of their means, and of it all, prompt and
+/// response of the same quantile for packing. `lengths` must outlive the batch.
+Batch batch_of(double sequences, const workflow::LengthDistribution& lengths);
+
+/// The lengths of prompt and response together, the shortest with the shortest: a prompt hardly says how long its response will be, but
+/// prompts are short beside responses, so that it matters little.
+workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& prompts, const workflow::LengthDistribution& responses);
+
+using plan::MicroBatching;
+
+/// How many micro-batches `sequences` sequences of these lengths make (at least 1): with tokens, the bins that first-fit decreasing fills
+/// with a sample of them at equal quantiles; a sequence that is longer than the limit has one of its own.
+double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences, const MicroBatching& micro_batching);
+
+}  // namespace dovetail::cost

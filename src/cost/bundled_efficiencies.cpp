@@ -1,0 +1,62 @@
+#include "cost/bundled_efficiencies.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/document.h"
+#include "base/nearest.h"
+
+namespace dovetail::cost {
+namespace {
+
+/// ReaL's own runtime, eager, fp16, on nodes of 8 A100-80 with InfiniBand.
+Efficiency a100_realhf() {
+  Efficiency efficiency;
+  efficiency.name = "a100/realhf";
+  efficiency.task = 0;  // in the iteration's
+  efficiency.matrix_products = 0.525;
+  efficiency.decode_launch = 0.00124;
+  efficiency.decode_step = 0.00195;
+  efficiency.slot = 0.00548;
+  efficiency.iteration = 2.23;
+  return efficiency;
+}
+
+/// NeMo-RL v0.3 and v0.4 on DGX H100: Megatron-core trains, vLLM generates.
+Efficiency h100_megatron_vllm() {
+  Efficiency efficiency;
+  efficiency.name = "h100/megatron-vllm";
+  efficiency.matrix_products = 0.476;
+  efficiency.expert_products = 0.0719;
+  efficiency.expert_launch = 0.00181;
+  efficiency.slot = 0.00151;
+  efficiency.memory_bandwidth = 0.482;
+  efficiency.decode_layer = 2.31e-05;
+  efficiency.decode_step = 0.00082;
+  efficiency.decode_sequence = 1.25e-05;
+  efficiency.links.between.latency = 2.93e-05;
+  efficiency.refit = 4.18;
+  efficiency.refit_links = 0.477;
+  efficiency.refit_tensor = 0.00017;
+  efficiency.task = 0.819;
+  efficiency.iteration = 1.7;
+  return efficiency;
+}
+
+std::vector<Efficiency> all() { return {Efficiency{}, a100_realhf(), h100_megatron_vllm()}; }
+
+}  // namespace
+
+std::vector<std::string_view> efficiency_names() { return {"assumed", "a100/realhf", "h100/megatron-vllm"}; }
+
+base::Result<Efficiency> find_efficiency(std::string_view name) {
+  const std::vector<Efficiency> bundled = all();
+  const auto found = std::find_if(bundled.begin(), bundled.end(), [name](const Efficiency& one) { return one.name == name; });
+  if (found != bundled.end()) return *found;
+  const std::vector<std::string_view> names = efficiency_names();
+  return base::bad_input(fmt::format("there are no bundled efficiencies {}{}; accepted: {}", base::quote(name),
+                                     base::did_you_mean(name, names, 2), fmt::join(names, ", ")));
+}
+
+}  // namespace dovetail::cost

@@ -1,0 +1,147 @@
+#include "cost/conventions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/document.h"
+#include "base/nearest.h"
+
+namespace dovetail::cost {
+namespace {
+
+constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
+
+Conventions megatron() {
+  Conventions made;
+  made.name = "megatron";
+  made.description = "Megatron-LM's core with Transformer Engine: bf16, fp32 gradients, flash attention, fused cross-entropy";
+  made.vocabulary_multiple = 128;
+  made.dummy_gradient_bytes = 2;
+  // The bf16 logits, and the softmax in fp32 that the backward turns into the gradient in place.
+  made.logit_bytes = 2 + 4;
+  made.overhead = 128 * mebibyte;
+  made.reserved_factor = 1.06;
+  return made;
+}
+
+Conventions megatron_bf16_gradients() {
+  Conventions made = megatron();
+  made.name = "megatron-bf16-gradients";
+  made.description = "Megatron-LM or Megatron-Bridge without grad_reduce_in_fp32: bf16 gradients, fp32 moments and master weights";
+  made.gradient_bytes = 2;
+  return made;
+}
+
+Conventions megatron_bridge() {
+  Conventions made = megatron_bf16_gradients();
+  made.name = "megatron-bridge";
+  made.description = "Megatron-Bridge's recipes with the precision-aware optimizer: bf16 gradients and moments, fp32 master weights";
+  made.moment_bytes = 2 * 2;
+  return made;
+}
+
+Conventions nanotron() {
+  Conventions made;
+  made.name = "nanotron";
+  made.description = "nanotron: bf16, gradients summed in fp32, flash attention, tensor parallelism with sequence parallelism";
+  made.vocabulary_multiple = 1;
+  made.keeps_gathered_inputs = true;
+  made.keeps_projections = true;
+  made.keeps_gate = true;
+  // The logits in fp32 and their exponentials.
+  made.logit_bytes = 4 + 4;
+  made.overhead = 96 * mebibyte;
+  made.reserved_factor = 1.03;
+  return made;
+}
+
+Conventions fsdp1() {
+  Conventions made;
+  made.name = "fsdp1";
+  made.description = "PyTorch FSDP, first version, under bf16 autocast with fp32 shards, as ATorch runs Hugging Face models";
+  made.weight_bytes = 4;
+  made.master_bytes = 0;
+  made.fleeting_gradients = true;
+  made.gathered_bytes = 4;
+  made.layer_gradient_bytes = 4;
+  made.stream_bytes = 4;
+  made.norm_copy_bytes = 4;
+  made.keeps_gate = true;
+  // Hugging Face's loss in eager PyTorch: the logits in bf16, in fp32, shifted, and their log-softmax; in the backward two gradients.
+  made.logit_bytes = 2 + 4 * 4;
+  made.checkpoint_bytes = 5;
+  made.overhead = 96 * mebibyte;
+  return made;
+}
+
+Conventions deepspeed() {
+  Conventions made;
+  made.name = "deepspeed-3d";
+  made.description = "DeepSpeed's pipeline engine in fp16 with tensor parallelism, as ATorch runs Hugging Face models";
+  made.gradient_bytes = 2;
+  // Hugging Face's normalization keeps its input in fp32 and the normalized in fp16.
+  made.norm_copy_bytes = 4;
+  made.keeps_gate = true;
+  made.keeps_stage_outputs = true;
+  made.logit_bytes = 2 + 4 + 4;
+  // ZeRO's reduction bucket: 5e8 elements of fp16 unless configured.
+  made.overhead = 1'000'000'000;
+  return made;
+}
+
+Conventions fsdp2() {
+  Conventions made;
+  made.name = "fsdp2";
+  made.description = "PyTorch FSDP, second version, as torchtitan uses it: fp32 shards, bf16 compute, fp32 reduction";
+  made.weight_bytes = 4;
+  made.master_bytes = 0;
+  made.fleeting_gradients = true;
+  made.layer_gradient_bytes = 2 + 4;
+  made.summed_gradient_bytes = 4;
+  made.keeps_gathered_inputs = true;
+  made.keeps_gate = true;
+  made.keeps_every_second_product = true;
+  made.keeps_stage_outputs = true;
+  made.receives_apart = true;
+  made.keeps_last_outputs = true;
+  // The bf16 logits, their log-softmax in fp32, and two gradients in fp32; the parallel loss has one temporary more.
+  made.logit_bytes = 2 + 3 * 4;
+  made.parallel_logit_bytes = 2 + 4 * 4;
+  made.overhead = 96 * mebibyte;
+  made.reserved_factor = 1.10;
+  return made;
+}
+
+struct Named {
+  std::string_view name;
+  Conventions (*make)();
+};
+
+constexpr Named bundled[] = {{"megatron", megatron},
+                             {"megatron-bf16-gradients", megatron_bf16_gradients},
+                             {"megatron-bridge", megatron_bridge},
+                             {"nanotron", nanotron},
+                             {"fsdp1", fsdp1},
+                             {"deepspeed-3d", deepspeed},
+                             {"fsdp2", fsdp2},
+                             {"torchtitan", fsdp2}};
+
+}  // namespace
+
+std::vector<std::string_view> conventions_names() {
+  std::vector<std::string_view> names;
+  for (const Named& named : bundled) names.push_back(named.name);
+  return names;
+}
+
+base::Result<Conventions> find_conventions(std::string_view name) {
+  const auto* found = std::find_if(std::begin(bundled), std::end(bundled), [name](const Named& named) { return named.name == name; });
+  if (found != std::end(bundled)) return found->make();
+  const std::vector<std::string_view> names = conventions_names();
+  return base::bad_input(fmt::format("there are no memory conventions {}{}; accepted: {}", base::quote(name),
+                                     base::did_you_mean(name, names), fmt::join(names, ", ")));
+}
+
+}  // namespace dovetail::cost

@@ -1,0 +1,60 @@
+// Seconds of generating responses: prefill, decoding with continuous batching, and the long tail.
+#pragma once
+
+#include "cost/efficiency.h"
+#include "cost/machine.h"
+#include "cost/model_facts.h"
+#include "llm/layout.h"
+#include "workflow/lengths.h"
+
+namespace dovetail::cost {
+
+/// What is generated in an iteration.
+struct GenerationWork {
+  double sequences = 0;
+  double samples_per_prompt = 1;  ///< that share the prefill of their prompt and its keys and values
+  const workflow::LengthDistribution* prompts = {};
+  const workflow::LengthDistribution* responses = {};
+};
+
+/// What the engine allows on each of its instances.
+struct EngineLimits {
+  double sequences = 256;         ///< decoded together (vLLM's max_num_seqs)
+  double key_value_bytes = 1e18;  ///< of each device for keys and values
+};
+
+/// Where the seconds go, and what the batch was like.
+struct GenerationSeconds {
+  double prefill = 0;
+  double full = 0;  ///< decoding while sequences wait for a place
+  double tail = 0;  ///< decoding from there on to the last sequence
+
+  double concurrency = 0;  ///< sequences that an instance decodes together while others wait, or all it has
+  double flat_batch = 0;   ///< sequences up to which a step takes at most a quarter longer than for one
+
+  double sum() const { return prefill + full + tail; }
+};
+
+/// One decode step of `sequences` on an instance (data-parallel replica) with `context` tokens before each, for all stages of its pipeline:
+/// each works on a part of the batch at a time. A part takes the longer of its memory traffic (weights that are touched, keys and values)
+/// and its products, the all-reduces of tensor parallelism, and what the engine adds (reference/physics.md, "Decode step").
+double decode_step_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context, const Machine& machine,
+                           const Efficiency& efficiency);
+
+/// Generation on all instances of the layout, which have equal shares. While more sequences are left than an instance decodes together,
+/// each place is refilled as soon as one ends; from then on the batch shrinks as the lengths say (occupancy.h), the last steps with the
+/// chance that any sequence of any instance is still there. Memory for keys and values is held to be full on average: what an engine admits
+/// too early and preempts is not told apart from what waits.
+GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work,
+                                     const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
+
+/// Handing new weights to the engines of `devices` devices, tensor by tensor (of a mixture of experts that is what counts), and starting
+/// the engines up again. Engines on the very devices of training: each device gathers the whole model for itself, over its own link to
+/// other nodes where there are any (NeMo-RL). Engines `apart`: one broadcast to all of them, in which the devices of a node share what they
+/// receive.
+double refit_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine, const Efficiency& efficiency);
+
+/// Bytes that a token's keys and values take on one device.
+double key_value_bytes(const ModelFacts& facts, const llm::Layout& layout);
+
+}  // namespace dovetail::cost

@@ -1,0 +1,91 @@
+#include "cost/model_facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dovetail::cost {
+namespace {
+
+double layers_with_experts(const ModelFacts& facts) {
+  const llm::Transformer& model = facts.model;
+  return model.experts ? static_cast<double>(model.layers - std::min(model.layers, model.experts->dense_layers)) : 0;
+}
+
+/// Tensors of layers like the first and the last one, and those around them.
+double count_tensors(const ModelFacts& facts) {
+  const auto of_layer = [&](std::int64_t layer) { return static_cast<double>(llm::layer_tensors(facts.model, layer).size()); };
+  const double around = static_cast<double>(llm::embedding_tensors(facts.model).size() + llm::head_tensors(facts.model).size());
+  const double routed = layers_with_experts(facts);
+  const double dense = static_cast<double>(facts.model.layers) - routed;
+  return around + (dense > 0 ? dense * of_layer(0) : 0) + (routed > 0 ? routed * of_layer(facts.model.layers - 1) : 0);
+}
+
+/// Both products of a layer's attention for one token against one before it.
+double decode_scores_of(const ModelFacts& facts) {
+  // Causal scores are half of a square; a token that is decoded meets all before it.
+  if (!facts.model.latent) return 2 * facts.scores;
+  return 2 * static_cast<double>(facts.model.heads * (2 * facts.model.latent->key_value_rank + facts.model.latent->rotary_size));
+}
+
+}  // namespace
+
+ModelFacts facts_of(const llm::Transformer& model) {
+  ModelFacts facts;
+  facts.model = model;
+  facts.parameters = llm::count_parameters(model);
+  // Layer 0 stands for those without experts, or none of them where all have some.
+  if (model.experts) {
+    facts.routed = static_cast<double>(model.experts->active * facts.parameters.expert);
+    facts.routed_layer = static_cast<double>(llm::layer_multiplications(model, model.experts->dense_layers)) - facts.routed;
+  }
+  facts.dense_layer = static_cast<double>(llm::layer_multiplications(model, model.experts ? -1 : 0));
+  facts.head = static_cast<double>(llm::head_multiplications(model));
+  facts.scores = llm::layer_forward_flops(model, 0, {0, 1});
+  facts.decode_scores = decode_scores_of(facts);
+  facts.tensors = count_tensors(facts);
+  const double routed_layers = layers_with_experts(facts);
+  facts.all = (static_cast<double>(model.layers) - routed_layers) * facts.dense_layer +
+              routed_layers * (facts.routed_layer + facts.routed) + facts.head;
+  return facts;
+}
+
+double decode_flops(const ModelFacts& facts, double sequences, double context) {
+  return (2 * facts.all + static_cast<double>(facts.model.layers) * facts.decode_scores * context) * sequences;
+}
+
+double touched_parameters(const ModelFacts& facts, double sequences) {
+  const llm::ParameterCounts& counts = facts.parameters;
+  double touched = static_cast<double>(counts.all - counts.embedding + counts.adapters);
+  if (facts.model.tied_embeddings) touched += facts.head;
+  if (!facts.model.experts) return touched;
+  const auto count = static_cast<double>(facts.model.experts->count);
+  const double missed = std::pow(1 - static_cast<double>(facts.model.experts->active) / count, sequences);
+  return touched - missed * layers_with_experts(facts) * count * static_cast<double>(counts.expert);
+}
+
+StageLayers layers_of_stage(const ModelFacts& facts, const llm::Layout& layout, int stage) {
+  StageLayers layers;
+  layers.first = stage == 0;
+  layers.last = stage == layout.pipeline - 1;
+  for (const llm::Chunk& chunk : llm::chunks_of(layout, facts.model, stage))
+    for (std::int64_t layer = chunk.begin; layer < chunk.end; ++layer)
+      ++(llm::has_experts(facts.model, layer) ? layers.with_experts : layers.dense);
+  return layers;
+}
+
+RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage) {
+  const llm::ParameterCounts& counts = facts.parameters;
+  double shared = stage.dense * static_cast<double>(counts.dense_layer) + stage.with_experts * static_cast<double>(counts.expert_layer);
+  if (stage.first) shared += static_cast<double>(counts.embedding);
+  if (stage.last) shared += static_cast<double>(counts.head);
+  // A tied head on another stage than the embedding is a copy of it.
+  if (stage.last && !stage.first && facts.model.tied_embeddings) shared += facts.head;
+  RankParameters parameters;
+  parameters.shared = shared / layout.tensor;
+  if (facts.model.experts)
+    parameters.routed = stage.with_experts * static_cast<double>(facts.model.experts->count * counts.expert) /
+                        (static_cast<double>(layout.expert) * layout.expert_tensor);
+  return parameters;
+}
+
+}  // namespace dovetail::cost

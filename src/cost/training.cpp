@@ -1,0 +1,103 @@
+#include "cost/training.h"
+
+#include <algorithm>
+
+namespace dovetail::cost {
+namespace {
+
+constexpr double bytes_a_weight = 2;
+constexpr double bytes_a_gradient = 4;
+constexpr double bytes_an_optimizer_step = 30;
+
+/// A micro-batch of a data-parallel rank, the average one.
+llm::Tokens share_of(const Batch& batch, double parts) { return {batch.tokens.count / parts, batch.tokens.squares / parts}; }
+
+/// What one message to the next stage takes: hidden states, cut over tensor-parallel ranks where sequences are.
+double hop_seconds(const ModelFacts& facts, const llm::Layout& layout, double tokens, const Machine& machine) {
+  const double cut = static_cast<double>(layout.context) * (layout.sequence_parallel ? layout.tensor : 1);
+  return next_stage_seconds(layout, machine, static_cast<double>(facts.model.hidden) * tokens * bytes_a_weight / cut);
+}
+
+/// Gathering a stage's weights (or scattering as many gradients) over the ranks that ZeRO-3 cuts them to.
+double gather_seconds(const RankParameters& parameters, const llm::Layout& layout, const Machine& machine) {
+  return cluster::all_gather_seconds(machine.links, data_group(layout, machine), (parameters.shared + parameters.routed) * bytes_a_weight);
+}
+
+/// The collectives of a step that are not hidden.
+double gradient_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout, const Machine& machine,
+                        const Efficiency& efficiency) {
+  const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
+  const double shared = parameters.shared * std::min(1.0, trained);
+  const cluster::RankGroup group = data_group(layout, machine);
+  double seconds = cluster::reduce_scatter_seconds(machine.links, group, shared * bytes_a_gradient) +
+                   cluster::all_gather_seconds(machine.links, group, shared * bytes_a_weight);
+  const int copies = layout.data * layout.context * layout.tensor / (layout.expert * layout.expert_tensor);
+  const cluster::RankGroup of_experts = group_of(copies, layout.expert * layout.expert_tensor, machine.devices_per_node);
+  seconds += cluster::all_reduce_seconds(machine.links, of_experts, parameters.routed * std::min(1.0, trained) * bytes_a_gradient);
+  return efficiency.exposed_gradients * seconds;
+}
+
+double optimizer_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout, const Machine& machine,
+                         const Efficiency& efficiency) {
+  const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
+  const double shards = layout.zero > 0 ? static_cast<double>(layout.data) * layout.context : 1;
+  const double copies =
+      layout.zero > 0 ? static_cast<double>(layout.data) * layout.context * layout.tensor / (layout.expert * layout.expert_tensor) : 1;
+  const double own = std::min(1.0, trained) * (parameters.shared / shards + parameters.routed / std::max(1.0, copies));
+  return own * bytes_an_optimizer_step / (efficiency.memory_bandwidth * machine.gpu.memory_bandwidth);
+}
+
+/// What gathering weights takes beyond the computation that hides it.
+double exposed(double gathering, const PassSeconds& pass) { return std::max(0.0, gathering - pass.compute); }
+
+}  // namespace
+
+TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const Stepping& stepping,
+                                 const Machine& machine, const Efficiency& efficiency) {
+  const double steps = stepping.mini_batches;
+  const double sequences = batch.sequences / steps / layout.data;
+  TrainingSeconds training;
+  training.micro_batches = count_micro_batches(*batch.lengths, sequences, stepping.micro_batching);
+  const llm::Tokens micro_batch = share_of(batch, steps * layout.data * training.micro_batches);
+  std::vector<PassSeconds> stages;
+  for (int stage = 0; stage < layout.pipeline; ++stage) {
+    const StageLayers layers = layers_of_stage(facts, layout, stage);
+    const RankParameters parameters = parameters_of_rank(facts, layout, layers);
+    PassSeconds forward = forward_pass(facts, layout, layers, micro_batch, machine, efficiency);
+    PassSeconds backward = backward_pass(facts, layout, layers, micro_batch, machine, efficiency);
+    if (layout.zero == 3) {
+      const double gathering = gather_seconds(parameters, layout, machine);
+      forward.communication += exposed(gathering, forward);
+      backward.communication += exposed(2 * gathering, backward);
+    }
+    stages.push_back(forward);
+    stages.back() += backward;
+    const double gradients = gradient_seconds(facts, parameters, layout, machine, efficiency);
+    training.gradients = std::max(training.gradients, steps * gradients);
+    training.optimizer = std::max(training.optimizer, steps * optimizer_seconds(facts, parameters, layout, machine, efficiency));
+  }
+  const int hops = 2 * (layout.pipeline * layout.virtual_stages - 1);
+  training.pipeline =
+      pipeline_seconds(stages, training.micro_batches, layout.virtual_stages, hop_seconds(facts, layout, micro_batch.count, machine), hops);
+  training.pipeline.seconds *= steps;
+  training.pipeline.bubbles *= steps;
+  training.pipeline.transfers *= steps;
+  training.pipeline.slowest = steps * training.pipeline.slowest;
+  return training;
+}
+
+PipelineSeconds scoring_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const MicroBatching& micro_batching,
+                                const Machine& machine, const Efficiency& efficiency) {
+  const double micro_batches = count_micro_batches(*batch.lengths, batch.sequences / layout.data, micro_batching);
+  const llm::Tokens micro_batch = share_of(batch, layout.data * micro_batches);
+  std::vector<PassSeconds> stages;
+  for (int stage = 0; stage < layout.pipeline; ++stage) {
+    const StageLayers layers = layers_of_stage(facts, layout, stage);
+    PassSeconds pass = forward_pass(facts, layout, layers, micro_batch, machine, efficiency);
+    if (layout.zero == 3) pass.communication += exposed(gather_seconds(parameters_of_rank(facts, layout, layers), layout, machine), pass);
+    stages.push_back(pass);
+  }
+  return pipeline_seconds(stages, micro_batches, 1, hop_seconds(facts, layout, micro_batch.count, machine), layout.pipeline - 1);
+}
+
+}  // namespace dovetail::cost

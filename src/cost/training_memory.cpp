@@ -1,0 +1,244 @@
+#include "cost/training_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/assert.h"
+#include "llm/tensors.h"
+
+namespace dovetail::cost {
+namespace {
+
+std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+/// Parameters of a rank, by who shares them.
+struct Elements {
+  std::int64_t trained = 0;  // over data x context
+  std::int64_t frozen = 0;
+  std::int64_t trained_expert = 0;  // over the replicas of its experts
+  std::int64_t frozen_expert = 0;
+
+  std::int64_t all() const { return trained + frozen + trained_expert + frozen_expert; }
+  std::int64_t all_trained() const { return trained + trained_expert; }
+  Elements times(std::int64_t count) const { return {trained * count, frozen * count, trained_expert * count, frozen_expert * count}; }
+  Elements& operator+=(const Elements& other) {
+    trained += other.trained;
+    frozen += other.frozen;
+    trained_expert += other.trained_expert;
+    frozen_expert += other.frozen_expert;
+    return *this;
+  }
+};
+
+/// What is asked for, in one piece.
+struct Job {
+  const llm::Transformer& model;
+  const llm::Layout& layout;
+  const TrainingShape& shape;
+  const Conventions& conventions;
+
+  /// Whether FSDP keeps a stage gathered through the step, and its gradients whole.
+  bool stays_gathered() const { return layout.zero >= 3 && layout.pipeline > 1 && conventions.summed_gradient_bytes > 0; }
+  /// Experts of a layer that are on one rank.
+  std::int64_t local_experts() const { return model.experts ? model.experts->count / layout.expert : 1; }
+};
+
+/// Of the first rank of a stage, which has the most: units that do not divide go to the first ranks. `copies` of each expert's tensor.
+Elements elements_of(const std::vector<llm::Tensor>& tensors, const Job& job, std::int64_t copies = 1) {
+  Elements sum;
+  for (const llm::Tensor& tensor : tensors) {
+    if (tensor.tied && job.layout.pipeline == 1) continue;
+    const bool routed = tensor.expert >= 0;
+    const bool trained = job.model.adapter_rank == 0 || tensor.adapter;
+    const std::int64_t held = llm::slice_of(tensor, routed ? job.layout.expert_tensor : job.layout.tensor, 0).elements();
+    if (routed)
+      (trained ? sum.trained_expert : sum.frozen_expert) += held * copies;
+    else
+      (trained ? sum.trained : sum.frozen) += held;
+  }
+  return sum;
+}
+
+/// Parameters of one layer with experts, or of one without.
+Elements layer_elements(const Job& job, bool with_experts) {
+  if (!job.model.experts) return elements_of(llm::layer_tensors(job.model, 0), job);
+  // One expert stands for all of the rank's; the router has a row for each.
+  llm::Transformer one = job.model;
+  one.experts->count = one.experts->active = 1;
+  one.experts->dense_layers = with_experts ? 0 : 1;
+  Elements sum = elements_of(llm::layer_tensors(one, 0), job, job.local_experts());
+  const std::int64_t row = one.hidden + (one.experts->router_bias ? 1 : 0);
+  if (with_experts) (job.model.adapter_rank == 0 ? sum.trained : sum.frozen) += (job.model.experts->count - 1) * row;
+  return sum;
+}
+
+/// One kind of layer: its parameters, and its activations of a micro-batch.
+struct LayerKind {
+  Elements elements;
+  LayerMemory memory;
+};
+
+LayerKind layer_kind(const Job& job, bool with_experts) {
+  return {layer_elements(job, with_experts), layer_memory(job.model, job.layout, job.shape, job.conventions, with_experts)};
+}
+
+/// What the stages are made of.
+struct Kinds {
+  LayerKind dense;
+  LayerKind experts;
+};
+
+Kinds kinds_of(const Job& job) {
+  Kinds kinds{layer_kind(job, false), {}};
+  if (job.model.experts) kinds.experts = layer_kind(job, true);
+  return kinds;
+}
+
+/// What one stage is made of.
+struct Stage {
+  std::int64_t dense_layers = 0;
+  std::int64_t expert_layers = 0;
+  Elements ends;  // embedding and head, as far as they are on the stage
+  Elements all;
+  Elements largest_layer;  // by parameters
+  bool is_first = false;
+  bool is_last = false;
+};
+
+Stage stage_of(const Job& job, const Kinds& kinds, int index) {
+  Stage stage;
+  stage.is_first = index == 0;
+  stage.is_last = index == job.layout.pipeline - 1;
+  for (const llm::Chunk& chunk : llm::chunks_of(job.layout, job.model, index)) {
+    for (std::int64_t layer = chunk.begin; layer < chunk.end; ++layer)
+      ++(llm::has_experts(job.model, layer) ? stage.expert_layers : stage.dense_layers);
+  }
+  llm::Transformer padded = job.model;
+  padded.vocabulary = padded_vocabulary(job.model, job.layout, job.conventions);
+  if (stage.is_first) stage.ends += elements_of(llm::embedding_tensors(padded), job);
+  if (stage.is_last) stage.ends += elements_of(llm::head_tensors(padded), job);
+  stage.all = stage.ends;
+  stage.all += kinds.dense.elements.times(stage.dense_layers);
+  stage.all += kinds.experts.elements.times(stage.expert_layers);
+  if (stage.dense_layers > 0) stage.largest_layer = kinds.dense.elements;
+  if (stage.expert_layers > 0 && kinds.experts.elements.all() > stage.largest_layer.all()) stage.largest_layer = kinds.experts.elements;
+  return stage;
+}
+
+/// `each` bytes an element, shared out among those who have the same where `sharded`.
+std::int64_t shard_bytes(const llm::Layout& layout, std::int64_t own, std::int64_t of_experts, int each, bool sharded) {
+  if (!sharded) return (own + of_experts) * each;
+  const std::int64_t ranks = std::int64_t{layout.data} * layout.context;
+  const std::int64_t replicas = ranks * layout.tensor / (std::int64_t{layout.expert} * layout.expert_tensor);
+  return (divide_up(own, ranks) + divide_up(of_experts, replicas)) * each;
+}
+
+/// One linear of each shape: the matrices of a layer, and of its experts those of one.
+std::int64_t dummy_gradients(const Job& job, const Kinds& kinds, const Stage& stage) {
+  const Elements& experts = kinds.experts.elements;
+  const std::int64_t of_dense = stage.dense_layers > 0 ? kinds.dense.elements.trained : 0;
+  const std::int64_t of_experts = stage.expert_layers > 0 ? experts.trained + experts.trained_expert / job.local_experts() : 0;
+  return job.conventions.dummy_gradient_bytes * std::max(of_dense, of_experts);
+}
+
+/// What is there through a whole step, gradients included.
+MemoryParts lasting_parts(const Job& job, const Kinds& kinds, const Stage& stage) {
+  const Conventions& bytes = job.conventions;
+  const Elements& all = stage.all;
+  const int optimizer_bytes = bytes.moment_bytes + bytes.master_bytes;
+  MemoryParts parts;
+  parts.weights =
+      shard_bytes(job.layout, all.trained + all.frozen, all.trained_expert + all.frozen_expert, bytes.weight_bytes, job.layout.zero >= 3);
+  parts.gradients = shard_bytes(job.layout, all.trained, all.trained_expert, bytes.gradient_bytes, job.layout.zero >= 2);
+  parts.optimizer = shard_bytes(job.layout, all.trained, all.trained_expert, optimizer_bytes, job.layout.zero >= 1);
+  parts.workspace = dummy_gradients(job, kinds, stage) + bytes.overhead;
+  return parts;
+}
+
+/// Of all micro-batches in flight, in all layers of the stage, and at its borders.
+std::int64_t activation_bytes(const Job& job, const Kinds& kinds, const Stage& stage, double in_flight) {
+  const std::int64_t cuts = job.layout.sequence_parallel ? job.layout.tensor : 1;
+  const std::int64_t border = divide_up(job.conventions.activation_bytes * job.model.hidden * tokens_of_rank(job.layout, job.shape), cuts);
+  std::int64_t each = stage.dense_layers * kinds.dense.memory.kept + stage.expert_layers * kinds.experts.memory.kept;
+  if (job.conventions.keeps_stage_outputs && !stage.is_last) each += border;
+  double received = 0;
+  if (job.conventions.receives_apart) {
+    const auto micro_batches = static_cast<double>(job.shape.micro_batches);
+    if (!stage.is_last) received += micro_batches;
+    if (!stage.is_first) received += std::max(0.0, micro_batches - in_flight);  // the others are inputs that the first layer keeps
+  }
+  return static_cast<std::int64_t>(std::ceil(in_flight * static_cast<double>(each) + received * static_cast<double>(border)));
+}
+
+/// What ZeRO 3 has gathered in the backward of a layer, or at the loss.
+std::int64_t gathered_bytes(const Job& job, const Stage& stage, bool in_backward) {
+  const Conventions& bytes = job.conventions;
+  if (job.layout.zero < 3) return 0;
+  if (job.stays_gathered()) return bytes.gathered_bytes * stage.all.all() + bytes.summed_gradient_bytes * stage.all.all_trained();
+  // Embedding and head are in the outermost unit, which stays gathered; so does the last layer until its backward.
+  const std::int64_t layers = in_backward ? bytes.gathered_layers : 1;
+  const std::int64_t weights = bytes.gathered_bytes * (stage.ends.all() + layers * stage.largest_layer.all());
+  return weights + (in_backward ? bytes.layer_gradient_bytes * stage.largest_layer.all_trained() : 0);
+}
+
+/// The logits of a step's micro-batches, where the framework hands them back at its end.
+std::int64_t returned_logits(const Job& job) {
+  if (!job.conventions.keeps_last_outputs || job.layout.pipeline == 1 || job.model.head == llm::Head::scalar) return 0;
+  return job.conventions.activation_bytes * (padded_vocabulary(job.model, job.layout, job.conventions) / job.layout.tensor) *
+         tokens_of_rank(job.layout, job.shape) * job.shape.micro_batches;
+}
+
+MemoryParts peak_parts(const Job& job, const Kinds& kinds, const Stage& stage, double in_flight) {
+  MemoryParts backward = lasting_parts(job, kinds, stage);
+  const bool from_before = job.shape.micro_batches > 1 && !job.stays_gathered();
+  if (job.conventions.fleeting_gradients && !from_before) backward.gradients = 0;
+  backward.activations = activation_bytes(job, kinds, stage, in_flight);
+  if (stage.is_last) backward.logits = returned_logits(job);
+  MemoryParts loss = backward;
+  backward.gathered = gathered_bytes(job, stage, true);
+  backward.workspace +=
+      std::max(stage.dense_layers > 0 ? kinds.dense.memory.workspace : 0, stage.expert_layers > 0 ? kinds.experts.memory.workspace : 0);
+  if (!stage.is_last) return backward;
+  loss.gathered = gathered_bytes(job, stage, false);
+  loss.logits += loss_bytes(job.model, job.layout, job.shape, job.conventions);
+  return loss.total() > backward.total() ? loss : backward;
+}
+
+}  // namespace
+
+MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions, int stage) {
+  const TrainingShape no_tokens;
+  const Job job{model, layout, no_tokens, conventions};
+  const Kinds kinds = kinds_of(job);
+  MemoryParts parts = lasting_parts(job, kinds, stage_of(job, kinds, stage));
+  if (conventions.fleeting_gradients) parts.gradients = 0;
+  return parts;
+}
+
+double micro_batches_in_flight(const llm::Layout& layout, const TrainingShape& shape, int stage) {
+  if (!shape.in_flight.empty()) return shape.in_flight[static_cast<std::size_t>(stage)];
+  if (shape.all_forwards_first) return static_cast<double>(shape.micro_batches);
+  const std::int64_t behind = layout.pipeline - 1 - stage;
+  if (layout.virtual_stages == 1) return static_cast<double>(std::min(behind + 1, shape.micro_batches));
+  const std::int64_t chunks = 2 * behind + std::int64_t{layout.virtual_stages - 1} * layout.pipeline + 1;
+  return static_cast<double>(std::min(chunks, shape.micro_batches * layout.virtual_stages)) / layout.virtual_stages;
+}
+
+TrainingMemory training_memory(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
+                               const Conventions& conventions) {
+  DOVETAIL_ASSERT(tokens_of_rank(layout, shape) >= 1 && shape.micro_batches >= 1);
+  DOVETAIL_ASSERT(shape.in_flight.empty() || shape.in_flight.size() == static_cast<std::size_t>(layout.pipeline));
+  const Job job{model, layout, shape, conventions};
+  const Kinds kinds = kinds_of(job);
+  TrainingMemory memory;
+  for (int index = 0; index < layout.pipeline; ++index) {
+    const double in_flight = micro_batches_in_flight(layout, shape, index);
+    const MemoryParts parts = peak_parts(job, kinds, stage_of(job, kinds, index), in_flight);
+    memory.stages.push_back({parts, std::llround(conventions.reserved_factor * static_cast<double>(parts.total()))});
+    if (parts.total() > memory.peak().allocated()) memory.worst = index;
+  }
+  return memory;
+}
+
+}  // namespace dovetail::cost

@@ -1,0 +1,211 @@
+#include "cost/training_memory_layer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dovetail::cost {
+namespace {
+
+std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+/// Tensor-parallel ranks that share what sequence parallelism cuts.
+std::int64_t sequence_cuts(const llm::Layout& layout) { return layout.sequence_parallel ? layout.tensor : 1; }
+
+/// Bytes a token, by how they are cut.
+struct PerToken {
+  std::int64_t whole = 0;     // on each tensor-parallel rank
+  std::int64_t sequence = 0;  // cut by sequence parallelism, where there is any
+  std::int64_t tensor = 0;    // of one rank: cut by tensor parallelism already
+
+  PerToken& operator+=(const PerToken& other) {
+    whole += other.whole;
+    sequence += other.sequence;
+    tensor += other.tensor;
+    return *this;
+  }
+};
+
+std::int64_t bytes_of(const PerToken& per_token, const llm::Layout& layout, std::int64_t tokens) {
+  return (per_token.whole + per_token.tensor) * tokens + divide_up(per_token.sequence * tokens, sequence_cuts(layout));
+}
+
+/// A normalization of hidden size: its input, which is the stream, and its output, which the projections behind it keep.
+PerToken norm_bytes(const llm::Transformer& model, const Conventions& conventions) {
+  PerToken kept;
+  kept.sequence = (conventions.stream_bytes + conventions.norm_copy_bytes) * model.hidden;
+  (conventions.keeps_gathered_inputs ? kept.whole : kept.sequence) += conventions.activation_bytes * model.hidden;
+  return kept;
+}
+
+/// Counts the bytes of one layer.
+class LayerAccount {
+ public:
+  LayerAccount(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape, const Conventions& conventions,
+               bool with_experts)
+      : model_(model), layout_(layout), conventions_(conventions), element_(conventions.activation_bytes) {
+    tokens_ = tokens_of_rank(layout, shape);
+    routed_ = with_experts ? routed_tokens(model, layout, shape) : 0;
+    width_ = cut(with_experts ? model.experts->shared_width : model.width);
+    expert_width_ = with_experts ? divide_up(model.experts->width, layout.expert_tensor) : 0;
+    heads_ = heads_of_rank();
+  }
+
+  /// All that the layer keeps where nothing is computed again.
+  std::int64_t kept_whole() const {
+    PerToken kept = norm_bytes(model_, conventions_);  // before attention
+    kept += norm_bytes(model_, conventions_);          // before the feed-forward network
+    kept += model_.latent ? latent_attention(*model_.latent) : attention();
+    kept.sequence += conventions_.dropout_masks * model_.hidden;
+    kept.tensor += network(width_, true);
+    if (routed_ > 0) kept.sequence += 8 * model_.experts->count;  // scores and probabilities of the router, in fp32
+    kept.whole += adapters() * model_.adapter_rank * element_;
+    const std::int64_t of_routed =
+        (conventions_.keeps_expert_output ? 2 : 1) * model_.hidden * element_ + network(expert_width_, conventions_.keeps_expert_product);
+    return bytes_of(kept, layout_, tokens_) + of_routed * routed_;
+  }
+
+  /// Selective recomputation per operator: the input, the output of attention, and of the matrix products (q, k, v, output, gate, up,
+  /// down) the first, the third, and so on.
+  std::int64_t kept_every_second_product() const {
+    PerToken kept;
+    kept.sequence = (conventions_.stream_bytes + element_) * model_.hidden;
+    kept.tensor = (heads_.query + heads_.value + heads_.output + width_) * element_ + log_sums();
+    return bytes_of(kept, layout_, tokens_);
+  }
+
+  /// Full recomputation: the layer's input.
+  std::int64_t kept_input() const {
+    const double of_hidden = conventions_.stream_bytes + conventions_.checkpoint_bytes;
+    const auto input = static_cast<std::int64_t>(std::ceil(of_hidden * static_cast<double>(model_.hidden)));
+    return bytes_of({0, input, 0}, layout_, tokens_);
+  }
+
+  /// Gradients of activations in the backward of one half of the layer, the larger, and of the stream.
+  std::int64_t gradients() const {
+    const std::int64_t of_hidden = model_.hidden * element_;
+    std::int64_t largest = std::max(network_gradients(width_), attention_gradients()) * tokens_;
+    largest = std::max(largest, (network_gradients(expert_width_) + of_hidden) * routed_);
+    // Whole sequences: a gradient before it is scattered, and the input gathered again for the gradient of its projection's weight.
+    const int wholes = sequence_cuts(layout_) == 1 ? 0 : conventions_.keeps_gathered_inputs ? 1 : 2;
+    return largest + wholes * of_hidden * tokens_ + bytes_of({0, conventions_.stream_bytes * model_.hidden, 0}, layout_, tokens_);
+  }
+
+ private:
+  /// Elements a token of the heads of one rank.
+  struct Heads {
+    std::int64_t query = 0;
+    std::int64_t key = 0;
+    std::int64_t value = 0;
+    std::int64_t output = 0;
+  };
+
+  std::int64_t cut(std::int64_t size) const { return divide_up(size, layout_.tensor); }
+
+  Heads heads_of_rank() const {
+    const std::int64_t heads = cut(model_.heads);
+    if (model_.latent) {
+      const std::int64_t size = model_.latent->plain_size + model_.latent->rotary_size;
+      return {heads * size, heads * size, heads * model_.latent->value_size, heads * model_.latent->value_size};
+    }
+    const std::int64_t key_value = cut(model_.key_value_heads) * model_.head_size;
+    return {heads * model_.head_size, key_value, key_value, heads * model_.head_size};
+  }
+
+  std::int64_t log_sums() const { return 4 * cut(model_.heads); }
+
+  PerToken attention() const {
+    const std::int64_t projected = (heads_.query + heads_.key + heads_.value) * element_;
+    PerToken kept;
+    kept.tensor = projected * (conventions_.keeps_projections ? 2 : 1) + heads_.output * element_ + log_sums();
+    if (model_.query_key_norm) kept.tensor += (heads_.query + heads_.key) * element_;
+    return kept;
+  }
+
+  /// Each compressed form is kept before and after its normalization (the rotary key has none); opened queries, keys and values are kept
+  /// as attention takes them, the rotary part joined on.
+  PerToken latent_attention(const llm::LatentAttention& latent) const {
+    PerToken kept;
+    kept.sequence = (2 * latent.query_rank + 2 * latent.key_value_rank + latent.rotary_size) * element_;
+    kept.tensor = (heads_.query + heads_.key + heads_.value + heads_.output) * element_ + log_sums();
+    return kept;
+  }
+
+  /// Bytes a token inside a network of which the rank has `width`: its projections, their gate, their product.
+  std::int64_t network(std::int64_t width, bool keeps_product) const {
+    const bool gated = model_.feed_forward == llm::FeedForward::gated;
+    return ((gated ? 2 : 1) + (gated && conventions_.keeps_gate ? 1 : 0) + (keeps_product ? 1 : 0)) * width * element_;
+  }
+
+  /// Projections that have an adapter, which keeps what stands between its two matrices; experts' are left out.
+  std::int64_t adapters() const {
+    const int of_network = width_ == 0 ? 0 : model_.feed_forward == llm::FeedForward::gated ? 3 : 2;
+    return (model_.latent && model_.latent->query_rank > 0 ? 5 : 4) + of_network;
+  }
+
+  /// Gradients a token of a network's projections and of their product.
+  std::int64_t network_gradients(std::int64_t width) const {
+    return (model_.feed_forward == llm::FeedForward::gated ? 3 : 2) * width * element_;
+  }
+
+  /// Of queries, keys, values and output; flash attention sums those of queries in fp32.
+  std::int64_t attention_gradients() const {
+    return (heads_.query + heads_.key + heads_.value + heads_.output) * element_ + 4 * heads_.query;
+  }
+
+  const llm::Transformer& model_;
+  const llm::Layout& layout_;
+  const Conventions& conventions_;
+  const std::int64_t element_;
+  std::int64_t tokens_ = 0;
+  std::int64_t routed_ = 0;
+  std::int64_t width_ = 0;         // of the dense network, or of the shared experts, on this rank
+  std::int64_t expert_width_ = 0;  // of a routed expert, on this rank
+  Heads heads_;
+};
+
+}  // namespace
+
+std::int64_t tokens_of_rank(const llm::Layout& layout, const TrainingShape& shape) {
+  const std::int64_t tokens = shape.packed_tokens > 0 ? shape.packed_tokens : shape.sequence_length * shape.sequences;
+  return divide_up(tokens, layout.context);
+}
+
+std::int64_t routed_tokens(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape) {
+  const llm::Experts& experts = *model.experts;
+  const std::int64_t own = divide_up(tokens_of_rank(layout, shape), sequence_cuts(layout)) * experts.active;
+  if (shape.expert_capacity <= 0) return own * layout.expert_tensor;
+  const double share = shape.expert_capacity * static_cast<double>(own) / static_cast<double>(experts.count);
+  return static_cast<std::int64_t>(std::ceil(share)) * experts.count * layout.expert_tensor;
+}
+
+LayerMemory layer_memory(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
+                         const Conventions& conventions, bool with_experts) {
+  const LayerAccount account(model, layout, shape, conventions, with_experts);
+  const std::int64_t whole = account.kept_whole();
+  std::int64_t kept = whole;
+  if (layout.recomputation == llm::Recomputation::full) kept = std::min(whole, account.kept_input());
+  if (layout.recomputation == llm::Recomputation::selective && conventions.keeps_every_second_product && !with_experts)
+    kept = std::min(whole, account.kept_every_second_product());
+  return {kept, account.gradients() + whole - kept};
+}
+
+std::int64_t padded_vocabulary(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions) {
+  const std::int64_t multiple = conventions.vocabulary_multiple * layout.tensor;
+  return divide_up(model.vocabulary, multiple) * multiple;
+}
+
+std::int64_t loss_bytes(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
+                        const Conventions& conventions) {
+  const std::int64_t tokens = tokens_of_rank(layout, shape);
+  const std::int64_t inputs = bytes_of(norm_bytes(model, conventions), layout, tokens);
+  if (model.head == llm::Head::scalar) return inputs;
+  const bool is_cut = layout.tensor > 1 && conventions.parallel_logit_bytes > 0;
+  const double each = is_cut ? conventions.parallel_logit_bytes : conventions.logit_bytes;
+  const std::int64_t rows = padded_vocabulary(model, layout, conventions) / layout.tensor;
+  const auto at_loss = static_cast<std::int64_t>(std::ceil(each * static_cast<double>(rows * tokens)));
+  // In the head's own backward: the gradient of the logits, and the dummy of the weight's.
+  const std::int64_t behind = rows * (conventions.activation_bytes * tokens + conventions.dummy_gradient_bytes * model.hidden);
+  return inputs + std::max(at_loss, behind);
+}
+
+}  // namespace dovetail::cost

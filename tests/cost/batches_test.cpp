@@ -1,0 +1,52 @@
+#include "cost/batches.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+namespace dovetail::cost {
+namespace {
+
+using workflow::LengthDistribution;
+
+TEST(Batches, SumsOfKnownLengths) {
+  const auto lengths = LengthDistribution::of({{100, 1}, {300, 1}}).value();
+  const Batch batch = batch_of(10, lengths);
+  EXPECT_DOUBLE_EQ(batch.tokens.count, 2000);
+  EXPECT_DOUBLE_EQ(batch.tokens.squares, 10 * 50'000);
+}
+
+TEST(Batches, PromptAndResponseAreAdded) {
+  const auto whole = whole_lengths(LengthDistribution::fixed(100), LengthDistribution::of({{10, 1}, {50, 1}}).value());
+  EXPECT_EQ(whole.shortest(), 110);
+  EXPECT_EQ(whole.longest(), 150);
+  EXPECT_DOUBLE_EQ(whole.mean(), 130);
+}
+
+TEST(Batches, KnownCounts) {
+  const auto lengths = LengthDistribution::fixed(1000);
+  EXPECT_EQ(count_micro_batches(lengths, 10, {.count = 7}), 7);
+  EXPECT_EQ(count_micro_batches(lengths, 10, {.sequences = 4}), 3);
+  EXPECT_EQ(count_micro_batches(lengths, 10, {.tokens = 4096}), 3) << "four fit";
+  EXPECT_EQ(count_micro_batches(lengths, 10, {.tokens = 500}), 10) << "longer than the limit: one each";
+  EXPECT_EQ(count_micro_batches(lengths, 0.5, {.tokens = 4096}), 1);
+  EXPECT_NEAR(count_micro_batches(lengths, 4000, {.tokens = 4096}), 1000, 1) << "from a sample";
+}
+
+RC_GTEST_PROP(Batches, PackingIsBetweenTheTokensAndTheSequences, ()) {
+  std::vector<workflow::LengthPoint> points;
+  const int count = *rc::gen::inRange(1, 20);
+  for (int point = 0; point < count; ++point) points.push_back({*rc::gen::inRange(1, 1000), *rc::gen::inRange(1, 9)});
+  const auto lengths = LengthDistribution::of(points).value();
+  const int sequences = *rc::gen::inRange(1, 257);
+  const double cap = *rc::gen::inRange(1000, 5000);
+  double tokens = 0;
+  for (int index = 0; index < sequences; ++index) tokens += static_cast<double>(lengths.quantile((index + 0.5) / sequences));
+  const double micro_batches = count_micro_batches(lengths, sequences, {.tokens = cap});
+  RC_ASSERT(micro_batches >= std::ceil(tokens / cap));
+  RC_ASSERT(micro_batches <= sequences);
+}
+
+}  // namespace
+}  // namespace dovetail::cost

@@ -1,0 +1,36 @@
+// Conventions of frameworks by their names.
+#include "cost/conventions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dovetail::cost {
+namespace {
+
+TEST(Conventions, AreFoundByTheirNames) {
+  EXPECT_THAT(conventions_names(), testing::IsSupersetOf({"megatron", "megatron-bridge", "nanotron", "fsdp1", "deepspeed-3d", "fsdp2"}));
+  for (const std::string_view name : conventions_names()) {
+    const auto found = find_conventions(name);
+    ASSERT_TRUE(found.ok()) << name;
+    EXPECT_FALSE(found->description.empty()) << name;
+    EXPECT_TRUE(found->name == name || name == "torchtitan") << name;
+  }
+}
+
+TEST(Conventions, AnUnknownNameIsAnsweredWithTheNearest) {
+  const auto found = find_conventions("megatorn");
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(found.error().message, testing::HasSubstr("`megatorn`"));
+  EXPECT_THAT(found.error().message, testing::HasSubstr("did you mean 'megatron'"));
+  EXPECT_THAT(found.error().message, testing::HasSubstr("nanotron"));
+}
+
+TEST(Conventions, MixedPrecisionWithAdamTakes18BytesAParameter) {
+  const Conventions megatron = find_conventions("megatron").value();
+  EXPECT_EQ(megatron.weight_bytes + megatron.gradient_bytes + megatron.moment_bytes + megatron.master_bytes, 18);
+  const Conventions fsdp = find_conventions("fsdp2").value();
+  EXPECT_EQ(fsdp.weight_bytes + fsdp.gradient_bytes + fsdp.moment_bytes + fsdp.master_bytes, 16);
+}
+
+}  // namespace
+}  // namespace dovetail::cost

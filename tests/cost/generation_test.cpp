@@ -1,0 +1,142 @@
+#include "cost/generation.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/random.h"
+#include "clusters.h"
+#include "workflow/log_normal.h"
+
+namespace dovetail::cost {
+namespace {
+
+using workflow::LengthDistribution;
+
+const char* random_model() { return *rc::gen::element("llama-3.1-8b", "qwen3-30b-a3b", "deepseek-v3"); }
+
+llm::Layout random_layout() { return test::layout_of(1, 1 << *rc::gen::inRange(0, 4), 1 << *rc::gen::inRange(0, 3)); }
+
+/// Decoding on one instance, step by step: sequences in the order of `lengths`, at most `places` at a time.
+double simulated_seconds(const std::vector<std::int64_t>& lengths, std::size_t places, double prompt, const ModelFacts& facts,
+                         const llm::Layout& layout, const Machine& machine) {
+  struct Sequence {
+    std::int64_t done = 0;
+    std::int64_t length = 0;
+  };
+  std::vector<Sequence> running;
+  std::size_t next = 0;
+  double seconds = 0;
+  while (true) {
+    while (running.size() < places && next < lengths.size()) running.push_back({0, lengths[next++]});
+    if (running.empty()) return seconds;
+    double context = 0;
+    for (Sequence& sequence : running) context += prompt + static_cast<double>(sequence.done++);
+    const auto batch = static_cast<double>(running.size());
+    seconds += decode_step_seconds(facts, layout, batch, context / batch, machine, {});
+    std::erase_if(running, [](const Sequence& sequence) { return sequence.done >= sequence.length; });
+  }
+}
+
+TEST(Generation, AStepOfOneDeviceByHand) {
+  const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  const llm::Layout layout = test::layout_of(1, 1, 1);
+  Efficiency efficiency;
+  efficiency.memory_bandwidth = 0.75;
+  efficiency.decode_layer = 2e-5;
+  efficiency.decode_step = 2e-3;
+  efficiency.decode_sequence = 1e-5;
+  const Machine machine = test::h100_machine(1, efficiency);
+  EXPECT_DOUBLE_EQ(key_value_bytes(facts, layout), 131'072);
+  // Reading 7.5 billion weights (all but the embedding) and 100 x 1000 tokens at 0.75 x 3.35 TB/s takes longer than the products.
+  const double weights = 2 * (8'030'261'248.0 - 128'256.0 * 4096);
+  const double reading = (weights + 100.0 * 1000 * 131'072) / (0.75 * 3350e9);
+  EXPECT_NEAR(decode_step_seconds(facts, layout, 100, 1000, machine, efficiency), reading + 32 * 2e-5 + 2e-3 + 100 * 1e-5, 1e-12);
+}
+
+RC_GTEST_PROP(Generation, AStepTakesLongerWithMoreSequencesAndLongerOnes, ()) {
+  const ModelFacts facts = test::facts_of_bundled(random_model());
+  const llm::Layout layout = random_layout();
+  const Machine machine = test::h100_machine(4);
+  const double sequences = *rc::gen::inRange(1, 500);
+  const double context = *rc::gen::inRange(0, 8000);
+  const double seconds = decode_step_seconds(facts, layout, sequences, context, machine, {});
+  RC_ASSERT(decode_step_seconds(facts, layout, sequences + 1, context, machine, {}) >= seconds);
+  RC_ASSERT(decode_step_seconds(facts, layout, sequences, context + 100, machine, {}) >= seconds);
+}
+
+RC_GTEST_PROP(Generation, FewerPlacesAreNeverFaster, ()) {
+  const ModelFacts facts = test::facts_of_bundled(random_model());
+  const llm::Layout layout = random_layout();
+  const Machine machine = test::h100_machine(4);
+  const auto prompts = LengthDistribution::fixed(100);
+  const auto responses = workflow::log_normal_lengths({.mean = 500, .sigma = *rc::gen::inRange(1, 12) / 10.0, .cap = 2000});
+  const GenerationWork work{256, 1, &prompts, &responses};
+  const double places = *rc::gen::inRange(2, 257);
+  const double fewer = *rc::gen::inRange(1, static_cast<int>(places));
+  const double many = generation_seconds(facts, layout, work, {places, 1e18}, machine, {}).sum();
+  // The grid of the occupancy is worth a few thousandths.
+  RC_ASSERT(generation_seconds(facts, layout, work, {fewer, 1e18}, machine, {}).sum() >= 0.99 * many);
+}
+
+TEST(Generation, AgreesWithDecodingStepByStep) {
+  const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  const Machine machine = test::h100_machine(1);
+  const auto prompts = LengthDistribution::fixed(120);
+  double sum_of_errors = 0;
+  int cases = 0;
+  for (const double sigma : {0.3, 0.8})
+    for (const std::size_t places : {256U, 128U, 100U, 60U, 13U}) {
+      const auto responses = workflow::log_normal_lengths({.mean = 700, .sigma = sigma, .cap = 3000});
+      const llm::Layout layout = test::layout_of(2, 1, 1);
+      const GenerationWork work{256, 1, &prompts, &responses};
+      const GenerationSeconds closed = generation_seconds(facts, layout, work, {static_cast<double>(places), 1e18}, machine, {});
+      constexpr int draws = 12;
+      double simulated = 0;
+      for (int draw = 0; draw < draws; ++draw) {
+        base::Random random(5, static_cast<std::uint64_t>(draw));
+        double slowest = 0;
+        for (int instance = 0; instance < layout.data; ++instance)
+          slowest = std::max(slowest, simulated_seconds(responses.sample(128, random), places, 120, facts, layout, machine));
+        simulated += slowest / draws;
+      }
+      const double error = (closed.full + closed.tail) / simulated - 1;
+      EXPECT_NEAR(error, 0, 0.06) << "sigma " << sigma << ", " << places << " places";
+      sum_of_errors += std::abs(error);
+      ++cases;
+    }
+  EXPECT_LT(sum_of_errors / cases, 0.03);
+}
+
+TEST(Generation, MemoryLimitsHowManyAreDecodedTogether) {
+  const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  const llm::Layout layout = test::layout_of(1, 1, 1);
+  const auto prompts = LengthDistribution::fixed(200);
+  const auto responses = LengthDistribution::fixed(1600);
+  const GenerationWork work{64, 1, &prompts, &responses};
+  // Sequences met at a random moment have 800 tokens, and their prompt.
+  const GenerationSeconds seconds = generation_seconds(facts, layout, work, {256, 16 * 1000 * 131'072.0}, test::h100_machine(1), {});
+  EXPECT_EQ(seconds.concurrency, 16);
+  EXPECT_GT(seconds.full, 2.9 * seconds.tail);
+  EXPECT_GE(seconds.flat_batch, 1);
+}
+
+TEST(Generation, ARefitGathersOrIsBroadcast) {
+  const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  Efficiency efficiency;
+  efficiency.refit = 3;
+  efficiency.refit_links = 0.5;
+  efficiency.refit_tensor = 1e-3;
+  const Machine machine = test::h100_machine(2);
+  const double bytes = 2 * 8'030'261'248.0;
+  const double fixed = 3 + 291e-3;
+  EXPECT_NEAR(refit_seconds(facts, 16, false, machine, efficiency), fixed + bytes / (0.93 * 50e9) / 0.5, 1e-9);
+  EXPECT_NEAR(refit_seconds(facts, 8, false, test::h100_machine(1), efficiency), fixed + bytes / (0.8 * 450e9) / 0.5, 1e-9);
+  EXPECT_NEAR(refit_seconds(facts, 16, true, machine, efficiency), fixed + cluster::broadcast_seconds(machine.links, {16, 8}, bytes) / 0.5,
+              1e-9);
+}
+
+}  // namespace
+}  // namespace dovetail::cost

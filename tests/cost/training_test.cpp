@@ -1,0 +1,85 @@
+#include "cost/training.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "clusters.h"
+
+namespace dovetail::cost {
+namespace {
+
+using workflow::LengthDistribution;
+
+const char* random_model() { return *rc::gen::element("llama-3.1-8b", "qwen3-32b", "qwen3-30b-a3b"); }
+
+llm::Layout random_layout() {
+  llm::Layout layout = test::layout_of(1, 1 << *rc::gen::inRange(0, 4), 1 << *rc::gen::inRange(0, 3));
+  layout.data = 32 / layout.devices();
+  layout.sequence_parallel = layout.tensor > 1 && *rc::gen::arbitrary<bool>();
+  layout.recomputation = *rc::gen::element(llm::Recomputation::none, llm::Recomputation::full);
+  return layout;
+}
+
+TEST(Training, KnownAnswerOfOneDevice) {
+  const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  Efficiency efficiency;
+  efficiency.slot = 0;
+  const auto lengths = LengthDistribution::fixed(1024);
+  llm::Layout layout = test::layout_of(1, 1, 1);
+  const Batch batch = batch_of(64, lengths);
+  const Machine machine = machine_of(test::h100_nodes(1), {0, 1}, efficiency);
+  const TrainingSeconds training = training_seconds(facts, layout, batch, {4, {.sequences = 2}}, machine, efficiency);
+  EXPECT_EQ(training.micro_batches, 8);
+  EXPECT_EQ(training.gradients, 0);
+  const double scores = 32 * facts.scores * batch.tokens.squares;
+  const double flops = 3 * llm::forward_flops(facts.model, batch.tokens) + 0.5 * scores;
+  EXPECT_NEAR(training.pipeline.seconds, flops / (efficiency.matrix_products * 989e12), 1e-9);
+  EXPECT_NEAR(training.optimizer, 4 * 8'030'261'248.0 * 30 / (efficiency.memory_bandwidth * 3350e9), 1e-9);
+  const PipelineSeconds scoring = scoring_seconds(facts, layout, batch, {.sequences = 2}, machine, efficiency);
+  EXPECT_NEAR(scoring.seconds, llm::forward_flops(facts.model, batch.tokens) / (efficiency.matrix_products * 989e12), 1e-9);
+}
+
+RC_GTEST_PROP(Training, MoreTokensAreNeverFaster, ()) {
+  const ModelFacts facts = test::facts_of_bundled(random_model());
+  const llm::Layout layout = random_layout();
+  const Machine machine = test::h100_machine(4);
+  const int length = *rc::gen::inRange(10, 4000);
+  const auto shorter = LengthDistribution::fixed(length);
+  const auto longer = LengthDistribution::fixed(length + *rc::gen::inRange(1, 96));
+  // Longer sequences pack worse, and more micro-batches fill a pipeline better: the numbers stay.
+  const MicroBatching one_each{.sequences = 1};
+  const double few = training_seconds(facts, layout, batch_of(256, shorter), {2, one_each}, machine, {}).sum();
+  RC_ASSERT(training_seconds(facts, layout, batch_of(256, longer), {2, one_each}, machine, {}).sum() >= few * (1 - 1e-12));
+  RC_ASSERT(training_seconds(facts, layout, batch_of(512, shorter), {2, one_each}, machine, {}).sum() >= few * (1 - 1e-12));
+  RC_ASSERT(scoring_seconds(facts, layout, batch_of(256, shorter), one_each, machine, {}).seconds <= few);
+}
+
+RC_GTEST_PROP(Training, CuttingWeightsIsNeverFaster, ()) {
+  const ModelFacts facts = test::facts_of_bundled(random_model());
+  llm::Layout layout = random_layout();
+  const Machine machine = test::h100_machine(4);
+  const auto lengths = LengthDistribution::fixed(*rc::gen::inRange(10, 4000));
+  const Batch batch = batch_of(256, lengths);
+  const MicroBatching packed{.tokens = 4096};
+  const double kept = training_seconds(facts, layout, batch, {1, packed}, machine, {}).sum();
+  layout.zero = 3;
+  RC_ASSERT(training_seconds(facts, layout, batch, {1, packed}, machine, {}).sum() >= kept);
+}
+
+TEST(Training, UnevenStagesWaitForTheSlowest) {
+  const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  const Machine machine = test::h100_machine(1);
+  const auto lengths = LengthDistribution::fixed(2048);
+  const Batch batch = batch_of(128, lengths);
+  llm::Layout layout = test::layout_of(2, 1, 4);
+  const auto seconds = [&](std::vector<int> stage_layers) {
+    layout.stage_layers = std::move(stage_layers);
+    return training_seconds(facts, layout, batch, {1, {.sequences = 1}}, machine, {}).pipeline.seconds;
+  };
+  const double even = seconds({8, 8, 8, 8});
+  EXPECT_GT(seconds({2, 14, 8, 8}), 1.2 * even);
+  EXPECT_LT(seconds({9, 9, 8, 6}), even) << "the last stage has the head, worth 2.4 layers";
+}
+
+}  // namespace
+}  // namespace dovetail::cost
