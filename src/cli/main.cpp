@@ -94,6 +94,8 @@ void add_commands(CLI::App& program, Action& action) {
   add_show(program, action);
   add_problem(program, action);
   add_fuse_layouts(program, action);
+  add_plan(program, action);
+  add_fit(program, action);
   add_instances(program, action);
   add_completion(program, action);
 }

@@ -15,6 +15,11 @@ from pathlib import Path
 
 import jsonschema
 
+try:
+    import yaml
+except ImportError:  # then the jobs that people wrote are left to the C++ tests
+    yaml = None
+
 SOURCE = Path(".")
 DOVETAIL = "dovetail"
 INSTANCES = ["exp2", "exp11"]
@@ -51,7 +56,8 @@ def changed(document, *steps):
 
 REMOVED = object()
 # Keys of reports that are there only where they have something to say.
-OPTIONAL = {"robust", "varied", "stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published"}
+OPTIONAL = {"robust", "varied", "stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published",
+            "price", "device_memory"}
 
 
 def damages_everywhere(value, *path):
@@ -127,6 +133,99 @@ class Schemas(unittest.TestCase):
         for damage in damages:
             with self.subTest(damage=damage):
                 self.assertFalse(validator.is_valid(changed(document, damage)))
+
+
+# Every key of a job that goes with others; what it leaves out is in the changes below.
+JOB = {
+    "format": "dovetail/job@1", "name": "everything",
+    "algorithm": {"name": "ppo", "reference": "averaged", "reference_decay": 0.99, "reward": "rule", "reward_seconds": 0.1,
+                  "policy_log_probabilities": "trainer", "ptx_tokens": 100},
+    "models": {"actor": "llama-2-7b", "critic": {"model": "models/critic.json", "lora": 8}},
+    "workload": {"prompts": 128, "samples_per_prompt": 4, "mini_batch": 64, "epochs": 1, "prompt_length": 100, "steps_off_policy": 1,
+                 "packing": False, "response_length": {"mean": 1000, "sigma": 0.8, "cap": 4096}},
+    "cluster": {"nodes": 2, "gpus_per_node": 8, "gpu": "H100", "host_memory": "2TB", "price": 2.5,
+                "network": {"bandwidth": "400Gb/s", "latency": "5us", "half_bandwidth_size": "1.5 MiB"}},
+    "software": {"training": "megatron", "efficiency": "h100"}}
+GRAPH = {"roles": [{"name": "a"}, {"name": "b", "head": "scalar", "initialised_from": "a", "averaged_from": "a", "decay": 0.5}],
+         "tasks": [{"name": "g", "kind": "generate", "role": "a", "inputs": ["p"], "outputs": ["r"], "sequences": 2, "per": "prompt"},
+                   {"name": "i", "kind": "infer", "role": "b", "inputs": ["r"]}, {"name": "c", "kind": "rule", "seconds": 0.5},
+                   {"name": "t", "kind": "train", "role": "a", "extra_tokens": 5}]}
+GROUPS = {"groups": [{"nodes": 2, "gpus_per_node": 8, "gpu": 4090, "host_memory": 0},
+                     {"nodes": 1, "gpus_per_node": 3, "gpu": {
+                         "name": "X", "memory": "80GiB", "usable_memory": 8e10, "bandwidth": "3.35TB/s", "bf16": "989TFLOP/s", "fp16": 9e14,
+                         "fp8": "2e3 TFLOPS", "link": "450GB/s", "host_link": "512Gbit/s"}}],
+          "networks": [{"name": "rack", "nodes": 2, "bandwidth": 5e10}, {"name": "spine", "latency": "0.01ms"}]}
+CONFIG = {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128,
+          "vocab_size": 100, "torch_dtype": "bfloat16"}
+
+
+class Jobs(unittest.TestCase):
+    """Jobs and plans, which no command converts yet: the files of the examples, and a job in JSON."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.jobs = validator_of("job@1.json")
+        cls.plans = validator_of("plan@1.json")
+        cls.files = [path for path in sorted((SOURCE / "examples" / "jobs").iterdir()) if yaml or path.suffix == ".json"]
+
+    def load(self, path):
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+
+    def test_examples_are_jobs_and_plans(self):
+        self.assertGreater(len(self.files), 3)
+        for path in self.files:
+            with self.subTest(example=path.name):
+                (self.plans if ".plan." in path.name else self.jobs).validate(self.load(path))
+
+    def test_what_the_readers_take_is_accepted(self):
+        accepted = [
+            (), ("name", REMOVED), ("algorithm", "reinforce++"), ("algorithm", {"name": "sft"}),
+            ("algorithm", {"name": "dpo", "ptx_tokens": 5}), ("algorithm", GRAPH), ("cluster", GROUPS), ("models", "actor", CONFIG),
+            ("workload", "mini_batch", REMOVED), ("software", {}),
+            ("workload", "response_length", {"file": "lengths.csv", "column": "tokens"}),
+            ("workload", "response_length", {"p50": 10, "p90": 20.5, "p99": 30, "at_cap": 0.01, "cap": 40})]
+        for damage in accepted:
+            with self.subTest(damage=damage):
+                self.jobs.validate(changed(JOB, damage) if damage else JOB)
+
+    def test_damaged_jobs_are_refused(self):
+        refused = [
+            ("format", "dovetail/job@2"), ("name", ""), ("colour", "red"), ("algorithm", "gppo"), ("algorithm", "reward", "model"),
+            ("algorithm", "reference", "pass"), ("algorithm", {"name": "dpo", "reward": "rule"}),
+            ("algorithm", {"name": "dpo", "reference": "skip"}), ("algorithm", "reference_decay", 1),
+            ("models", "actor", 7), ("models", "actor", {"lora": 7}), ("models", "critic", "lora", 0),
+            ("models", "actor", {"model_type": "gpt"}), ("workload", "prompts", 0), ("workload", "mini_batches", 2),
+            ("workload", "packing", 1), ("workload", "response_length", 0), ("workload", "response_length", {"p50": 5}),
+            ("workload", "prompt_length", {"column": "x"}),
+            ("workload", "response_length", "sigma", 6), ("cluster", "groups", GROUPS["groups"]),
+            ("cluster", "networks", GROUPS["networks"]), ("cluster", "gpu", REMOVED),
+            ("cluster", "gpu", {"name": "X", "memory": 1e9, "bandwidth": 1e9}), ("cluster", "price", "2.5 EUR"),
+            ("cluster", "host_memory", "lots"), ("cluster", "network", "bandwidth", "50GB"), ("cluster", "network", "latency", "5 GB"),
+            ("cluster", "network", "latency", 5), ("software", "engine", "vllm")]
+        refused += [(key, REMOVED) for key in ["format", "algorithm", "models", "workload", "cluster"]]
+        graph_refused = [("roles", []), ("roles", 1, "decay", REMOVED), ("tasks", 0, "role", REMOVED), ("tasks", 2, "role", "a"),
+                         ("tasks", 1, "seconds", 1), ("tasks", 1, "extra_tokens", 1), ("tasks", 0, "inputs", ["a", "a"]), ("name", "ppo")]
+        refused += [("algorithm", changed(GRAPH, damage)) for damage in graph_refused]
+        for damage in refused:
+            with self.subTest(damage=damage):
+                self.assertFalse(self.jobs.is_valid(changed(JOB, damage)))
+
+    def test_damaged_plans_are_refused(self):
+        plan = self.load(SOURCE / "examples" / "jobs" / "grpo-8b.plan.json")
+        generate, train = 0, 3
+        for damage in [("format", REMOVED), ("tasks", REMOVED), ("tasks", {}), ("placement", 3), ("job", ""), ("colour", "red")] + [
+                ("tasks", train, *step) for step in [
+                    ("task", REMOVED), ("devices", REMOVED), ("layout", REMOVED), ("devices", "0-"), ("devices", [0, 7]), ("devices", -1),
+                    ("layout", "dp", 0), ("layout", "data", 8), ("layout", "zero", 4), ("layout", "recompute", "some"),
+                    ("layout", "stage_layers", [-1]), ("layout", "sequence_parallel", 1), ("micro_batch", {}),
+                    ("micro_batch", {"tokens": 1, "count": 1}), ("micro_batch", {"tokens": 0}), ("engine", {}), ("offload", ["weight"]),
+                    ("offload", ["weights", "weights"])]] + [
+                ("tasks", generate, "engine", *step) for step in [
+                    ("memory_utilization", 0), ("memory_utilization", 1.1), ("memory_utilization", "0.9"), ("max_num_seqs", 0),
+                    ("max_seqs", 8), ("cuda_graphs", "yes")]]:
+            with self.subTest(damage=damage):
+                self.assertFalse(self.plans.is_valid(changed(plan, damage)))
 
 
 class Reports(unittest.TestCase):
@@ -313,6 +412,18 @@ class Reports(unittest.TestCase):
         self.answer("convert", *plain, "--from", "csv-comms")
         converted = self.answer("convert", *plain)
         self.assert_refused("convert", converted, ("from", "svg"), ("to", "png"), ("written", []), ("written", "c.txt"), ("notes", None))
+
+    def test_plan_and_fit(self):
+        jobs = SOURCE / "examples" / "jobs"
+        plans = sorted(jobs.glob("*.plan.json"))
+        self.assertGreater(len(plans), 2)
+        for plan in plans:
+            job = str(jobs / f"{plan.name.split('.')[0]}.yaml")
+            estimate = self.answer("estimate", "plan", job, "--plan", str(plan))
+            fit = self.answer("fit", "fit", job, "--plan", str(plan), code=0 if estimate["fits"] else 3)
+            self.assertEqual(estimate["fits"], fit["fits"])
+        self.assert_refused("estimate", estimate, ("steps", []), ("iteration_seconds", "1"), ("price", -1), ("fits", 1))
+        self.assert_refused("fit", fit, ("tasks", []), ("tasks", 0, "device", -1), ("tasks", 0, "parts", 0, "bytes", 1.5))
 
     def test_instances(self):
         instances = self.answer("instances", "instances")

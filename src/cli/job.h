@@ -1,0 +1,42 @@
+// Jobs, plans of them and what is predicted of these: what the commands about plans have in common.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "cli/output.h"
+#include "place/estimate.h"
+#include "plan/job.h"
+#include "plan/plan.h"
+
+namespace dovetail::cli {
+
+/// What the commands about a given plan are given.
+struct PlanArguments {
+  std::string job;
+  std::string plan;
+  bool json = false;
+};
+
+/// Adds JOB, --plan and --json.
+void add_plan_arguments(CLI::App& command, PlanArguments& arguments);
+
+/// A plan of a job and its prediction.
+struct Prediction {
+  plan::Job job;
+  plan::Plan plan;
+  std::string efficiency;  ///< the names of what it was predicted with
+  std::string conventions;
+  place::Estimate estimate;
+};
+
+/// Reads both files and predicts.
+base::Result<Prediction> predict(const PlanArguments& arguments);
+
+/// "78.40 GiB".
+std::string gibibytes(std::int64_t bytes);
+/// "12.3 s", "0.45 s", "2.1 ms": three digits or so.
+std::string seconds_text(double seconds);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,71 @@
+// dovetail fit: whether a plan fits, and what sets the limit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/job_files.h"
+#include "cli/run_program.h"
+
+namespace dovetail::cli {
+namespace {
+
+using nlohmann::json;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+/// The small job on GPUs of so much memory.
+std::string job_with_memory(const std::string& memory) {
+  std::string job = small_job;
+  const std::string gpu = "gpu: H100";
+  job.replace(job.find(gpu), gpu.size(), "gpu: {name: small, memory: " + memory + ", bandwidth: 1TB/s, bf16: 100TFLOP/s}");
+  return job;
+}
+
+TEST(Fit, NamesTheTaskThatSetsTheLimit) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_program({"fit", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan)});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("\nactor_generate +0 +[0-9.]+ GiB +[0-9.]+ GiB +[0-9.]+ GiB +[0-9.]+ GiB +yes\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\nactor_[a-z]+ sets the limit, on device 0:\nwhat"));
+}
+
+TEST(Fit, WhatDoesNotFitIsInfeasibleAndSaysWhatIsMissing) {
+  const TemporaryFolder folder;
+  const ProgramResult result =
+      run_program({"fit", folder.write("job.yaml", job_with_memory("8GiB")), "--plan", folder.write("plan.json", small_plan)});
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("  NO\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\n[0-9.]+ GiB are missing\n"));
+  const ProgramResult planned =
+      run_program({"plan", folder.write("job.yaml", job_with_memory("8GiB")), "--plan", folder.write("plan.json", small_plan)});
+  EXPECT_THAT(planned.out, HasSubstr("*: does not fit"));
+}
+
+TEST(Fit, JsonPartsAddUp) {
+  const TemporaryFolder folder;
+  const ProgramResult result =
+      run_program({"fit", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan), "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json object = json::parse(result.out);
+  EXPECT_EQ(object["format"], "dovetail/fit@1");
+  ASSERT_EQ(object["tasks"].size(), 4U);
+  for (const json& task : object["tasks"]) {
+    std::int64_t sum = 0;
+    for (const json& part : task["parts"]) sum += part["bytes"].get<std::int64_t>();
+    EXPECT_EQ(task["bytes"], sum);
+  }
+}
+
+TEST(Fit, TellsOfHostMemory) {
+  const TemporaryFolder folder;
+  std::string job = small_job;
+  job.replace(job.find("price: 2"), 8, "host_memory: 1GB");
+  const ProgramResult result = run_program({"fit", folder.write("job.yaml", job), "--plan", folder.write("plan.json", small_plan)});
+  EXPECT_EQ(result.exit_code, 3) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("a node's host memory of 0.93 GiB is too small"));
+}
+
+}  // namespace
+}  // namespace dovetail::cli

@@ -1,0 +1,111 @@
+// What the tasks of a plan hold.
+#include "place/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cost/training_memory.h"
+#include "place/jobs.h"
+#include "place/software.h"
+
+namespace dovetail::place {
+namespace {
+
+constexpr std::int64_t parameters = 596'049'920;  // of Qwen3-0.6B
+
+std::vector<TaskMemory> memory_of(const plan::Job& job, const plan::Plan& plan) {
+  return task_memory(ground_of(job, software_of(job).value()), plan);
+}
+
+const TaskMemory& memory_in(const std::vector<TaskMemory>& memory, const plan::Job& job, std::string_view task) {
+  return memory[workflow::find_task(job.workflow, task)->index()];
+}
+
+std::int64_t bytes_of(const TaskMemory& memory, std::string_view part) {
+  std::int64_t bytes = 0;
+  for (const MemoryPart& here : memory.parts)
+    if (here.name == part) bytes += here.bytes;
+  return bytes;
+}
+
+TEST(Memory, ATaskHoldsWhatStaysOfTheOthers) {
+  const plan::Job job = test::grpo_job();
+  const auto memory = memory_of(job, test::co_located(job));
+  const TaskMemory& scoring = memory_in(memory, job, "reference_infer");
+  EXPECT_EQ(bytes_of(scoring, "reference's weights"), 2 * parameters);
+  EXPECT_EQ(bytes_of(scoring, "actor's weights in the idle engine"), 2 * parameters);
+  // The trained copy, which the actor's own scoring uses too, with gradients and optimizer in fp32 (no ZeRO).
+  const cost::MemoryParts kept =
+      cost::static_memory(job.models[0], test::co_located(job).tasks.back().layout, software_of(job)->conventions, 0);
+  EXPECT_EQ(bytes_of(scoring, "actor's weights"), kept.weights);
+  EXPECT_EQ(bytes_of(scoring, "actor's gradients"), kept.gradients);
+  EXPECT_EQ(bytes_of(scoring, "actor's optimizer"), kept.optimizer);
+  const TaskMemory& own = memory_in(memory, job, "actor_infer");
+  EXPECT_EQ(bytes_of(own, "actor's weights"), kept.weights);
+  EXPECT_EQ(own.needed(), scoring.needed());
+}
+
+TEST(Memory, WhatIsOffloadedGoesToTheHost) {
+  const plan::Job job = test::grpo_job();
+  const auto kept = memory_of(job, test::co_located(job));
+  const auto away = memory_of(job, test::co_located(job, R"(, "offload": ["gradients", "optimizer"])", R"(, "offload": ["weights"])"));
+  const TaskMemory& before = memory_in(kept, job, "actor_generate");
+  const TaskMemory& after = memory_in(away, job, "actor_generate");
+  EXPECT_EQ(bytes_of(after, "actor's optimizer"), 0);
+  EXPECT_EQ(bytes_of(after, "reference's weights"), 0);
+  EXPECT_EQ(before.host, 0);
+  // Each of the node's eight devices gives away what it no longer holds.
+  EXPECT_EQ(after.host, 8 * (before.needed() - after.needed()));
+  // While it trains, the actor has everything of its own; the reference stays away.
+  const TaskMemory& training = memory_in(away, job, "actor_train");
+  EXPECT_GT(bytes_of(training, "actor's optimizer"), 0);
+  EXPECT_EQ(training.host, 8 * 2 * parameters);
+}
+
+TEST(Memory, AnEngineTakesItsShareOfTheDevice) {
+  const plan::Job job = test::grpo_job();
+  const auto memory = memory_of(job, test::separated(job));
+  const TaskMemory& generation = memory_in(memory, job, "actor_generate");
+  const auto share = static_cast<std::int64_t>(0.9 * static_cast<double>(job.cluster.groups[0].gpu.memory));
+  EXPECT_EQ(generation.needed(), share);  // nobody else is on its devices
+  EXPECT_TRUE(generation.fits());
+  EXPECT_LT(generation.device, 4);
+}
+
+TEST(Memory, AnEngineNeedsRoomForOneSequenceWhateverItsShare) {
+  const plan::Job job = test::grpo_job();
+  plan::Plan plan = test::separated(job);
+  plan.tasks[0].engine.memory_utilization = 0.01;
+  const TaskMemory generation = memory_of(job, plan)[0];
+  EXPECT_EQ(bytes_of(generation, "keys and values"), 28 * 2 * 8 * 128 * 2 * 640);
+  EXPECT_GE(generation.needed(), 2 * parameters + bytes_of(generation, "keys and values"));
+}
+
+TEST(Memory, SaysWhatIsMissing) {
+  plan::Job job = test::grpo_job();
+  job.cluster.groups[0].gpu.usable_memory = 10'000'000'000;
+  const auto memory = memory_of(job, test::co_located(job));
+  const TaskMemory& training = memory_in(memory, job, "actor_train");
+  EXPECT_FALSE(training.fits());
+  EXPECT_EQ(training.margin(), 10'000'000'000 - training.needed());
+  EXPECT_TRUE(std::is_sorted(training.parts.begin(), training.parts.end(),
+                             [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; }));
+}
+
+TEST(Memory, HostMemoryIsALimitToo) {
+  plan::Job job = test::grpo_job();
+  job.cluster.groups[0].host_memory = 1'000'000'000;
+  const auto memory = memory_of(job, test::co_located(job, R"(, "offload": ["optimizer"])"));
+  EXPECT_FALSE(memory_in(memory, job, "actor_generate").fits());
+}
+
+TEST(Memory, RulesHoldNothing) {
+  const plan::Job job = test::grpo_job();
+  const auto memory = memory_of(job, test::co_located(job));
+  EXPECT_EQ(memory_in(memory, job, "reward_rule").needed(), 0);
+  EXPECT_TRUE(memory_in(memory, job, "reward_rule").fits());
+}
+
+}  // namespace
+}  // namespace dovetail::place
