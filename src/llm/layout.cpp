@@ -49,9 +49,10 @@ std::optional<std::string> find_expert_fault(const Layout& layout, const Transfo
   if (model.experts->count % layout.expert != 0)
     return fmt::format("{} experts cannot be dealt out evenly to {} groups; accepted: a divisor of {}", model.experts->count, layout.expert,
                        model.experts->count);
-  if (ranks % (std::int64_t{layout.expert} * layout.expert_tensor) != 0)
+  const std::int64_t expert_ranks = std::int64_t{layout.expert} * layout.expert_tensor;
+  if (ranks % expert_ranks != 0)
     return fmt::format("expert x expert_tensor = {} does not divide the {} devices of a stage; accepted: a divisor of {}",
-                       layout.expert * layout.expert_tensor, ranks, ranks);
+                       expert_ranks, ranks, ranks);
   return std::nullopt;
 }
 

@@ -54,7 +54,7 @@ StepSeconds generation_of(const TaskGround& task) {
                                   std::max(0.0, key_value_room(task.facts, task.plan, task.machine.gpu))};
   const cost::GenerationSeconds seconds =
       cost::generation_seconds(task.facts, task.plan.layout, work, limits, task.machine, task.ground.software.efficiency);
-  return sum_of({{"prefill", seconds.prefill}, {"decode", seconds.full}, {"tail", seconds.tail}});
+  return sum_of({{"prefill", seconds.prefill}, {"decode, full batch", seconds.full}, {"decode, emptying batch", seconds.tail}});
 }
 
 std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
