@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/json_object.h"
 #include "base/utf8.h"
 #include "pipeline/problem_file.h"
 #include "pipeline/schedule_file.h"
@@ -11,46 +12,33 @@ namespace dovetail::pipeline {
 
 namespace {
 
-/// Writes the members of a JSON object, each after the separator that it needs.
-class ObjectText {
- public:
-  void add(std::string_view key, std::string_view value) {
-    text_ += fmt::format("{}\"{}\": {}", std::exchange(separator_, ", "), key, value);
-  }
-  bool empty() const { return text_.empty(); }
-  std::string members() const { return text_; }
-  std::string object() const { return fmt::format("{{{}}}", text_); }
-
- private:
-  std::string text_;
-  std::string_view separator_ = "";
-};
+using base::JsonObject;
 
 std::string_view boolean_text(bool value) { return value ? "true" : "false"; }
 
 std::string solver_text(const SolverRecord& solver) {
-  ObjectText text;
+  JsonObject text;
   text.add("name", base::json_string(solver.name));
   if (solver.seed) text.add("seed", std::to_string(*solver.seed));
   if (solver.chains) text.add("chains", std::to_string(*solver.chains));
   if (solver.iterations) text.add("iterations", std::to_string(*solver.iterations));
-  return text.object();
+  return text.text();
 }
 
 /// What the schedule says of itself, as members of its object.
 std::string claims_text(const Claims& claims, TimeUnit unit) {
-  ObjectText bounds;
+  JsonObject bounds;
   if (claims.bound_makespan) bounds.add("makespan", base::format_time(*claims.bound_makespan, unit));
   if (claims.bound_peak_activation) bounds.add("peak_activation", base::format_memory(*claims.bound_peak_activation));
-  ObjectText optimal;
+  JsonObject optimal;
   if (claims.optimal_makespan) optimal.add("makespan", boolean_text(*claims.optimal_makespan));
   if (claims.optimal_peak_activation) optimal.add("peak_activation", boolean_text(*claims.optimal_peak_activation));
 
-  ObjectText text;
+  JsonObject text;
   if (claims.makespan) text.add("makespan", base::format_time(*claims.makespan, unit));
   if (claims.peak_activation) text.add("peak_activation", base::format_memory(*claims.peak_activation));
-  if (!bounds.empty()) text.add("bounds", bounds.object());
-  if (!optimal.empty()) text.add("optimal", optimal.object());
+  if (!bounds.empty()) text.add("bounds", bounds.text());
+  if (!optimal.empty()) text.add("optimal", optimal.text());
   if (claims.solver) text.add("solver", solver_text(*claims.solver));
   if (claims.stopped_by) text.add("stopped_by", fmt::format("\"{}\"", name_of(*claims.stopped_by)));
   return text.members();

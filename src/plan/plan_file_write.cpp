@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_object.h"
 #include "base/utf8.h"
 #include "plan/plan_file.h"
 
@@ -10,17 +11,7 @@ namespace dovetail::plan {
 namespace {
 
 using base::json_string;
-
-/// One JSON object on one line, of the parts that are added.
-class ObjectText {
- public:
-  void add(std::string_view key, const std::string& value) { parts_.push_back(fmt::format("{}: {}", json_string(key), value)); }
-  bool empty() const { return parts_.empty(); }
-  std::string text() const { return fmt::format("{{{}}}", fmt::join(parts_, ", ")); }
-
- private:
-  std::vector<std::string> parts_;
-};
+using base::JsonObject;
 
 std::string_view name_of(llm::Recomputation recomputation) {
   return recomputation == llm::Recomputation::full ? "full" : recomputation == llm::Recomputation::selective ? "selective" : "none";
@@ -28,7 +19,7 @@ std::string_view name_of(llm::Recomputation recomputation) {
 
 std::string text_of(const llm::Layout& layout) {
   const llm::Layout usual;
-  ObjectText text;
+  JsonObject text;
   const std::pair<std::string_view, int llm::Layout::*> degrees[] = {{"dp", &llm::Layout::data},
                                                                      {"tp", &llm::Layout::tensor},
                                                                      {"pp", &llm::Layout::pipeline},
@@ -46,16 +37,16 @@ std::string text_of(const llm::Layout& layout) {
 }
 
 std::string text_of(const MicroBatching& micro_batching) {
-  ObjectText text;
+  JsonObject text;
   if (micro_batching.sequences > 0) text.add("sequences", fmt::format("{}", micro_batching.sequences));
   if (micro_batching.tokens > 0) text.add("tokens", fmt::format("{}", micro_batching.tokens));
   if (micro_batching.count > 0) text.add("count", std::to_string(micro_batching.count));
   return text.text();
 }
 
-ObjectText object_of(const Engine& engine) {
+JsonObject object_of(const Engine& engine) {
   const Engine usual;
-  ObjectText text;
+  JsonObject text;
   if (engine.memory_utilization != usual.memory_utilization) text.add("memory_utilization", fmt::format("{}", engine.memory_utilization));
   if (engine.max_num_seqs != usual.max_num_seqs) text.add("max_num_seqs", std::to_string(engine.max_num_seqs));
   if (engine.max_num_batched_tokens != usual.max_num_batched_tokens)
@@ -75,13 +66,13 @@ std::vector<std::string> words_of(const Offload& offload) {
 }
 
 std::string text_of(const TaskPlan& plan, const workflow::Task& task) {
-  ObjectText text;
+  JsonObject text;
   text.add("task", json_string(task.name));
   const int last = plan.mesh.first + plan.mesh.count - 1;
   text.add("devices", json_string(plan.mesh.count == 1 ? std::to_string(last) : fmt::format("{}-{}", plan.mesh.first, last)));
   text.add("layout", text_of(plan.layout));
   if (task.kind != workflow::TaskKind::generate) text.add("micro_batch", text_of(plan.micro_batching));
-  if (const ObjectText engine = object_of(plan.engine); task.kind == workflow::TaskKind::generate && !engine.empty())
+  if (const JsonObject engine = object_of(plan.engine); task.kind == workflow::TaskKind::generate && !engine.empty())
     text.add("engine", engine.text());
   if (const auto words = words_of(plan.offload); !words.empty()) text.add("offload", fmt::format("[{}]", fmt::join(words, ", ")));
   return text.text();
