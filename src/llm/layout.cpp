@@ -51,8 +51,8 @@ std::optional<std::string> find_expert_fault(const Layout& layout, const Transfo
                        model.experts->count);
   const std::int64_t expert_ranks = std::int64_t{layout.expert} * layout.expert_tensor;
   if (ranks % expert_ranks != 0)
-    return fmt::format("expert x expert_tensor = {} does not divide the {} devices of a stage; accepted: a divisor of {}",
-                       expert_ranks, ranks, ranks);
+    return fmt::format("expert x expert_tensor = {} does not divide the {} devices of a stage; accepted: a divisor of {}", expert_ranks,
+                       ranks, ranks);
   return std::nullopt;
 }
 
