@@ -216,6 +216,15 @@ MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layo
   return parts;
 }
 
+MemoryParts largest_static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions) {
+  MemoryParts largest;
+  for (int stage = 0; stage < layout.pipeline; ++stage) {
+    const MemoryParts here = static_memory(model, layout, conventions, stage);
+    if (here.total() > largest.total()) largest = here;
+  }
+  return largest;
+}
+
 double micro_batches_in_flight(const llm::Layout& layout, const TrainingShape& shape, int stage) {
   if (!shape.in_flight.empty()) return shape.in_flight[static_cast<std::size_t>(stage)];
   if (shape.all_forwards_first) return static_cast<double>(shape.micro_batches);

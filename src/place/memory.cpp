@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 
 #include "cost/batches.h"
@@ -95,13 +94,10 @@ class MemoryAccount {
       return;
     }
     const llm::Transformer& model = ground_.job.models[copy.role];
-    for (int stage = 0; stage < planned.layout.pipeline; ++stage) {
-      const cost::MemoryParts parts = cost::static_memory(model, planned.layout, ground_.software.conventions, stage);
-      if (parts.total() <= copy.weights + copy.gradients + copy.optimizer) continue;
-      copy.weights = parts.weights;
-      copy.gradients = parts.gradients;
-      copy.optimizer = parts.optimizer;
-    }
+    const cost::MemoryParts parts = cost::largest_static_memory(model, planned.layout, ground_.software.conventions);
+    copy.weights = parts.weights;
+    copy.gradients = parts.gradients;
+    copy.optimizer = parts.optimizer;
   }
 
   static std::int64_t weight_bytes(const cost::ModelFacts& facts, const llm::Layout& layout) {

@@ -66,11 +66,7 @@ std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
 
 /// What comes from host memory before a task and goes back behind it, with the task's own overhead. Weights that do not change only come.
 void add_overhead(const TaskGround& task, std::vector<SecondsPart>& parts) {
-  cost::MemoryParts most;
-  for (int stage = 0; stage < task.plan.layout.pipeline; ++stage) {
-    const cost::MemoryParts here = cost::static_memory(task.facts.model, task.plan.layout, task.ground.software.conventions, stage);
-    if (here.total() > most.total()) most = here;
-  }
+  const cost::MemoryParts most = cost::largest_static_memory(task.facts.model, task.plan.layout, task.ground.software.conventions);
   const bool trains = task.task.kind == TaskKind::train;
   std::int64_t bytes = task.plan.offload.weights ? (trains ? 2 : 1) * most.weights : 0;
   if (trains && task.plan.offload.optimizer && !task.plan.offload.optimizer_on_host) bytes += 2 * most.optimizer;

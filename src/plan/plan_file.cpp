@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <utility>
 
 #include "base/document.h"
 #include "base/nearest.h"
+#include "plan/plan_file_words.h"
 #include "workflow/numbers.h"
 
 namespace dovetail::plan {
@@ -50,13 +50,10 @@ Status read_optional(const Node& map, std::string_view key, bool& value) {
   return {};
 }
 
-constexpr std::array<std::pair<std::string_view, llm::Recomputation>, 3> recomputations{
-    {{"none", llm::Recomputation::none}, {"selective", llm::Recomputation::selective}, {"full", llm::Recomputation::full}}};
-
 Status read_recomputation(const Node& map, llm::Recomputation& value) {
   const auto node = map.find("recompute");
   if (!node) return {};
-  for (const auto& [name, recomputation] : recomputations) {
+  for (const auto& [name, recomputation] : recomputation_words) {
     if (!node->is_string() || node->text() != name) continue;
     value = recomputation;
     return {};
@@ -64,19 +61,11 @@ Status read_recomputation(const Node& map, llm::Recomputation& value) {
   return node->error(fmt::format("`recompute` is {}; accepted: none, selective, full", node->describe()));
 }
 
-constexpr std::array<std::pair<std::string_view, int llm::Layout::*>, 7> degrees{{{"dp", &llm::Layout::data},
-                                                                                  {"tp", &llm::Layout::tensor},
-                                                                                  {"pp", &llm::Layout::pipeline},
-                                                                                  {"cp", &llm::Layout::context},
-                                                                                  {"ep", &llm::Layout::expert},
-                                                                                  {"etp", &llm::Layout::expert_tensor},
-                                                                                  {"vpp", &llm::Layout::virtual_stages}}};
-
 Result<llm::Layout> read_layout(const Node& node) {
   DOVETAIL_CHECK(base::check_keys(node, "a layout",
                                   {"dp", "tp", "pp", "cp", "ep", "etp", "vpp", "zero", "sequence_parallel", "recompute", "stage_layers"}));
   llm::Layout layout;
-  for (const auto& [name, member] : degrees) DOVETAIL_CHECK(read_optional(node, name, 1, layout.*member, largest_degree));
+  for (const auto& [name, member] : degree_words) DOVETAIL_CHECK(read_optional(node, name, 1, layout.*member, largest_degree));
   DOVETAIL_CHECK(read_optional(node, "zero", 0, layout.zero, largest_zero));
   DOVETAIL_CHECK(read_optional(node, "sequence_parallel", layout.sequence_parallel));
   DOVETAIL_CHECK(read_recomputation(node, layout.recomputation));
@@ -135,20 +124,15 @@ Result<Engine> read_engine(const Node& node) {
   return engine;
 }
 
-constexpr std::array<std::pair<std::string_view, bool Offload::*>, 4> offloads{{{"weights", &Offload::weights},
-                                                                                {"gradients", &Offload::gradients},
-                                                                                {"optimizer", &Offload::optimizer},
-                                                                                {"optimizer_on_host", &Offload::optimizer_on_host}}};
-
 Result<Offload> read_offload(const Node& node) {
   constexpr std::string_view accepted = "accepted: a list of weights, gradients, optimizer, optimizer_on_host";
   if (!node.is_list()) return node.error(fmt::format("`offload` is {}; {}", node.describe(), accepted));
   Offload offload;
   for (std::size_t item = 0; item < node.size(); ++item) {
     const Node word = node.item(item);
-    const auto found =
-        std::find_if(offloads.begin(), offloads.end(), [&word](const auto& pair) { return word.is_string() && word.text() == pair.first; });
-    if (found == offloads.end()) return word.error(fmt::format("an item of `offload` is {}; {}", word.describe(), accepted));
+    const auto found = std::find_if(offload_words.begin(), offload_words.end(),
+                                    [&word](const auto& pair) { return word.is_string() && word.text() == pair.first; });
+    if (found == offload_words.end()) return word.error(fmt::format("an item of `offload` is {}; {}", word.describe(), accepted));
     if (offload.*found->second)
       return word.error(fmt::format("{} stands twice in `offload`; accepted: each word once", quote(word.text())));
     offload.*found->second = true;

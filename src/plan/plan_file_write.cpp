@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/json_object.h"
 #include "base/utf8.h"
 #include "plan/plan_file.h"
+#include "plan/plan_file_words.h"
 
 namespace dovetail::plan {
 namespace {
@@ -14,22 +16,17 @@ using base::json_string;
 using base::JsonObject;
 
 std::string_view name_of(llm::Recomputation recomputation) {
-  return recomputation == llm::Recomputation::full ? "full" : recomputation == llm::Recomputation::selective ? "selective" : "none";
+  return std::find_if(recomputation_words.begin(), recomputation_words.end(),
+                      [recomputation](const auto& word) { return word.second == recomputation; })
+      ->first;
 }
 
 std::string text_of(const llm::Layout& layout) {
   const llm::Layout usual;
   JsonObject text;
-  const std::pair<std::string_view, int llm::Layout::*> degrees[] = {{"dp", &llm::Layout::data},
-                                                                     {"tp", &llm::Layout::tensor},
-                                                                     {"pp", &llm::Layout::pipeline},
-                                                                     {"cp", &llm::Layout::context},
-                                                                     {"ep", &llm::Layout::expert},
-                                                                     {"etp", &llm::Layout::expert_tensor},
-                                                                     {"vpp", &llm::Layout::virtual_stages},
-                                                                     {"zero", &llm::Layout::zero}};
-  for (const auto& [name, member] : degrees)
+  for (const auto& [name, member] : degree_words)
     if (layout.*member != usual.*member || name == "dp") text.add(name, std::to_string(layout.*member));
+  if (layout.zero != usual.zero) text.add("zero", std::to_string(layout.zero));
   if (layout.sequence_parallel) text.add("sequence_parallel", "true");
   if (layout.recomputation != usual.recomputation) text.add("recompute", json_string(name_of(layout.recomputation)));
   if (!layout.stage_layers.empty()) text.add("stage_layers", fmt::format("[{}]", fmt::join(layout.stage_layers, ", ")));
@@ -58,10 +55,8 @@ JsonObject object_of(const Engine& engine) {
 
 std::vector<std::string> words_of(const Offload& offload) {
   std::vector<std::string> words;
-  if (offload.weights) words.push_back(json_string("weights"));
-  if (offload.gradients) words.push_back(json_string("gradients"));
-  if (offload.optimizer) words.push_back(json_string("optimizer"));
-  if (offload.optimizer_on_host) words.push_back(json_string("optimizer_on_host"));
+  for (const auto& [name, member] : offload_words)
+    if (offload.*member) words.push_back(json_string(name));
   return words;
 }
 
