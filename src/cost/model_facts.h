@@ -51,4 +51,7 @@ struct RankParameters {
 
 RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage);
 
+/// Bytes of the 16-bit weights of the rank that has the most, cut by ZeRO-3 where the layout has it.
+std::int64_t weight_bytes(const ModelFacts& facts, const llm::Layout& layout);
+
 }  // namespace dovetail::cost

@@ -16,8 +16,6 @@ namespace {
 
 using workflow::TaskKind;
 
-constexpr double bytes_a_weight = 2;
-
 /// Weights of a role as they lie on a mesh, with what belongs to their training where they are trained there.
 struct Copy {
   std::size_t role = 0;
@@ -90,7 +88,8 @@ class MemoryAccount {
     if (!copy.trained) {
       copy.offload.weights =
           std::all_of(copy.tasks.begin(), copy.tasks.end(), [this](std::size_t task) { return plan_.tasks[task].offload.weights; });
-      copy.weights = weight_bytes(ground_.models[copy.role], planned.layout);
+      copy.weights = copy.engine ? engine_weight_bytes(ground_.models[copy.role], planned.layout)
+                                 : cost::weight_bytes(ground_.models[copy.role], planned.layout);
       return;
     }
     const llm::Transformer& model = ground_.job.models[copy.role];
@@ -98,16 +97,6 @@ class MemoryAccount {
     copy.weights = parts.weights;
     copy.gradients = parts.gradients;
     copy.optimizer = parts.optimizer;
-  }
-
-  static std::int64_t weight_bytes(const cost::ModelFacts& facts, const llm::Layout& layout) {
-    double most = 0;
-    for (int stage = 0; stage < layout.pipeline; ++stage) {
-      const cost::RankParameters rank = cost::parameters_of_rank(facts, layout, cost::layers_of_stage(facts, layout, stage));
-      most = std::max(most, rank.shared + rank.routed);
-    }
-    const double shards = layout.zero == 3 ? static_cast<double>(layout.data) * layout.context : 1;
-    return static_cast<std::int64_t>(bytes_a_weight * most / shards);
   }
 
   /// What `copy` has on `device` while `task` runs, without what working_memory counts.
@@ -183,7 +172,7 @@ class MemoryAccount {
     const plan::TaskPlan& planned = plan_.tasks[task];
     const std::size_t role = ground_.job.workflow.role_of[task]->index();
     const cluster::Gpu& gpu = cluster::gpu_of(ground_.job.cluster, base::DeviceId(planned.mesh.first));
-    const std::int64_t weights = weight_bytes(ground_.models[role], planned.layout);
+    const std::int64_t weights = engine_weight_bytes(ground_.models[role], planned.layout);
     // At least the longest sequence has to have its keys and values; without a cache of the engine's own, all that decode together have.
     const auto of_longest =
         static_cast<std::int64_t>(cost::key_value_bytes(ground_.models[role], planned.layout)) * ground_.lengths.longest();

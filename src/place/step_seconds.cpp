@@ -68,7 +68,8 @@ std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
 void add_overhead(const TaskGround& task, std::vector<SecondsPart>& parts) {
   const cost::MemoryParts most = cost::largest_static_memory(task.facts.model, task.plan.layout, task.ground.software.conventions);
   const bool trains = task.task.kind == TaskKind::train;
-  std::int64_t bytes = task.plan.offload.weights ? (trains ? 2 : 1) * most.weights : 0;
+  const std::int64_t weights = trains ? 2 * most.weights : cost::weight_bytes(task.facts, task.plan.layout);
+  std::int64_t bytes = task.plan.offload.weights ? weights : 0;
   if (trains && task.plan.offload.optimizer && !task.plan.offload.optimizer_on_host) bytes += 2 * most.optimizer;
   parts.push_back({"host transfers", cost::host_seconds(task.machine, static_cast<double>(bytes), task.ground.software.efficiency)});
   parts.push_back({"hand-over", task.ground.software.efficiency.task});
@@ -125,11 +126,15 @@ Ground ground_of(const plan::Job& job, const Software& software) {
   return ground;
 }
 
+std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout) {
+  if (facts.model.experts && layout.expert == 1) layout.expert_tensor = layout.tensor;
+  return cost::weight_bytes(facts, layout);
+}
+
 double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu) {
   if (!task.engine.own_weights) return std::numeric_limits<double>::max();
   constexpr double reserve = 4e9;
-  const double weights = 2 * static_cast<double>(facts.parameters.all + facts.parameters.adapters) /
-                         (static_cast<double>(task.layout.tensor) * task.layout.pipeline);
+  const auto weights = static_cast<double>(engine_weight_bytes(facts, task.layout));
   return task.engine.memory_utilization * static_cast<double>(gpu.memory) - weights - reserve;
 }
 

@@ -1,6 +1,7 @@
 // How long each step of an iteration takes, and where its seconds go.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct StepSeconds {
   double seconds = 0;
   std::vector<SecondsPart> parts;  ///< they add up to it
 };
+
+/// Bytes of an engine's weights on the device with the most. An engine without expert parallelism cuts its experts like all else, over its
+/// tensor-parallel ranks (vLLM).
+std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
 /// Bytes of each device that an engine has for keys and values: its share of the memory, less the weights and less 4 GB for activations,
 /// graphs and buffers (reference/physics.md: 2 to 5 GB). Negative where there is no room; without

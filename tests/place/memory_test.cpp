@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cost/training_memory.h"
+#include "llm/bundled_models.h"
 #include "place/jobs.h"
 #include "place/software.h"
 
@@ -80,6 +81,17 @@ TEST(Memory, AnEngineNeedsRoomForOneSequenceWhateverItsShare) {
   const TaskMemory generation = memory_of(job, plan)[0];
   EXPECT_EQ(bytes_of(generation, "keys and values"), 28 * 2 * 8 * 128 * 2 * 640);
   EXPECT_GE(generation.needed(), 2 * parameters + bytes_of(generation, "keys and values"));
+}
+
+TEST(Memory, AnEngineCutsItsExpertsOverItsTensorParallelRanks) {
+  const cost::ModelFacts facts = cost::facts_of(llm::find_bundled_model("mixtral-8x7b").value());
+  llm::Layout layout;
+  layout.tensor = 8;
+  const double all = 2 * static_cast<double>(facts.parameters.all);
+  EXPECT_NEAR(static_cast<double>(engine_weight_bytes(facts, layout)), all / 8, 1);
+  // With expert parallelism each rank has whole experts.
+  layout.expert = 8;
+  EXPECT_NEAR(static_cast<double>(engine_weight_bytes(facts, layout)), all / 8, 1);
 }
 
 TEST(Memory, SaysWhatIsMissing) {
