@@ -72,18 +72,6 @@ Random::Random(std::uint64_t seed, std::uint64_t stream) {
   }
 }
 
-std::uint64_t Random::next() {
-  const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
-  const std::uint64_t shifted = state_[1] << 17;
-  state_[2] ^= state_[0];
-  state_[3] ^= state_[1];
-  state_[1] ^= state_[2];
-  state_[0] ^= state_[3];
-  state_[2] ^= shifted;
-  state_[3] = std::rotl(state_[3], 45);
-  return result;
-}
-
 std::uint32_t Random::below(std::uint32_t bound) {
   DOVETAIL_ASSERT(bound > 0);
   std::uint64_t product = (next() >> 32) * bound;

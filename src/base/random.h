@@ -1,6 +1,7 @@
 // Random numbers that are the same on every machine: own generators, no libm, no implementation-defined distribution.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace dovetail::base {
@@ -21,7 +22,17 @@ class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t stream);
 
-  std::uint64_t next();
+  std::uint64_t next() {
+    const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
+    const std::uint64_t shifted = state_[1] << 17;
+    state_[2] ^= state_[0];
+    state_[3] ^= state_[1];
+    state_[1] ^= state_[2];
+    state_[0] ^= state_[3];
+    state_[2] ^= shifted;
+    state_[3] = std::rotl(state_[3], 45);
+    return result;
+  }
   /// Uniform in [0, bound), exactly (Lemire 2019). REQUIRES: bound > 0.
   std::uint32_t below(std::uint32_t bound);
   /// Uniform in [0, 1), 53 bits.

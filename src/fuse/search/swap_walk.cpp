@@ -168,8 +168,8 @@ std::vector<Place> SwapWalk::topological_order() const {
 std::int64_t SwapWalk::peak() const { return std::max<std::int64_t>(0, *std::max_element(level_.begin(), level_.end())); }
 
 void SwapWalk::find_makespan() {
-  makespan_ = 0;
-  for (const Place last : last_) makespan_ = std::max(makespan_, end(last));
+  latest_ = *std::max_element(last_.begin(), last_.end(), [this](Place a, Place b) { return end(a) < end(b); });
+  makespan_ = end(latest_);
 }
 
 void SwapWalk::swap(Place first, const Trial& trial) {
@@ -182,13 +182,12 @@ void SwapWalk::swap(Place first, const Trial& trial) {
 template <bool more>
 void SwapWalk::update(Place first, const Trial& trial) {
   const Place second = first + 1;
-  const bool was_critical = head(first) + tail(first) == makespan_ || head(second) + tail(second) == makespan_;
   exchange(first);
   WalkFront<1, more>(end_, duration_, before_, after_, queue_).update(first, trial.end_second, trial.end_first);
   WalkFront<-1, more>(tail_, duration_, after_, before_, queue_).update(second, trial.tail_first, trial.tail_second);
   if (trial.longest > makespan_)
     makespan_ = trial.longest;
-  else if (was_critical)
+  else if (end(latest_) != makespan_)
     find_makespan();
 }
 

@@ -152,6 +152,7 @@ class SwapWalk {
   Place sink_ = 0;
   bool has_more_ = false;  // whether any op has two neighbours on one side, or an edge a lag
   std::int64_t makespan_ = 0;
+  Place latest_ = 0;  // where an op ends with the makespan, unless that grew since
 
   // [place]; the first ones are all that an update looks at.
   std::vector<std::int64_t> end_;

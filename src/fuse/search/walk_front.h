@@ -53,8 +53,8 @@ class WalkFront {
     const std::int64_t old_far = times_[far];
     times_[near] = near_time;
     times_[far] = far_time;
-    push_held(near, reach_of(near_time, old_far));
-    push_held(far, reach_of(far_time, old_near));
+    push_held(near, reach_of(near_time, old_far), near_time < old_far);
+    push_held(far, reach_of(far_time, old_near), far_time < old_near);
     push_if(far + step, reach_of(far_time, old_far) > begin(far + step));
     run();
   }
@@ -72,12 +72,17 @@ class WalkFront {
     queued_ += wanted ? 1 : 0;
   }
 
-  void push_held(std::ptrdiff_t place, std::int64_t reach) {
+  /// What begins no earlier although this fell, because the op in front of it on its device holds it there, is not looked at: that one
+  /// will see to it should it fall as well.
+  void push_held(std::ptrdiff_t place, std::int64_t reach, bool fell) {
     if (queued_ > most_queued_) {
       queue_ = grown(*room_);
       most_queued_ = room_->size() - 3;
     }
-    push_if(holds_first_[place], reach + (more ? holds_lag_[place] : 0) > begin(holds_first_[place]));
+    const std::ptrdiff_t held = holds_first_[place];
+    const std::int64_t held_begin = begin(held);
+    const bool is_held_by_device = times_[held - step] == held_begin;
+    push_if(holds_first_[place], (reach + (more ? holds_lag_[place] : 0) > held_begin) & !(fell & is_held_by_device));
     if constexpr (more) push_if(holds_second_[place], reach > begin(holds_second_[place]));
   }
 
@@ -100,7 +105,7 @@ class WalkFront {
         if (now == old) break;
         times_[place] = now;
         const std::int64_t reach = reach_of(now, old);
-        push_held(place, reach);
+        push_held(place, reach, now < old);
         place += step;
         old = times_[place];
         if (reach <= old - duration_[place]) break;
