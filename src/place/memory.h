@@ -2,19 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "place/step_seconds.h"
+#include "place/working_memory.h"
 #include "plan/plan.h"
 
 namespace dovetail::place {
-
-/// A part of what a device holds.
-struct MemoryPart {
-  std::string name;  ///< "actor's optimizer", "keys and values", ...
-  std::int64_t bytes = 0;
-};
 
 /// The worst device of a task's mesh while the task runs.
 struct TaskMemory {
@@ -30,9 +23,7 @@ struct TaskMemory {
 };
 
 /// [task of the workflow]; nothing for rules. While a task runs, its devices hold
-/// - what the task itself needs: training by cost::training_memory; scoring its weights, the activations of one layer and the logits of a
-///   micro-batch in fp32; an engine its whole share of the memory, as it takes it when it starts; one that generates with the
-///   trained weights these and the cache of its batch;
+/// - what the task itself needs: working_memory, and of scoring the weights;
 /// - of each other role, or other copy of the role's weights in another mesh or layout, what is not offloaded while idle: weights, and of a
 ///   trained one gradients and optimizer. An engine that does not offload keeps its weights; keys and values it always gives back.
 /// Stages and ranks of different tasks meet on a device in many ways: the largest of each is taken, so that this is never too little.

@@ -1,8 +1,7 @@
 #include "plan/timing.h"
 
 #include <algorithm>
-#include <optional>
-#include <tuple>
+#include <compare>
 
 namespace dovetail::plan {
 namespace {
@@ -13,42 +12,13 @@ using base::Ticks;
 /// ahead of a training that takes nearly as long, it drifts for a while.
 constexpr int longest_warm_up = 24;
 
-/// Devices that all steps use alike, in place of the devices themselves: a plan has few, whatever the cluster.
-struct Blocks {
-  struct Range {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-  };
-  std::vector<std::vector<Range>> of;  ///< [step]
-  std::size_t count = 0;
-};
-
-Blocks blocks_of(const IterationGraph& graph, const Job& job, const Plan& plan) {
-  std::vector<std::vector<cluster::Mesh>> meshes;
-  std::vector<int> borders;
-  for (const Step& step : graph.steps) {
-    meshes.push_back(meshes_of(step, job, plan));
-    for (const cluster::Mesh& mesh : meshes.back()) borders.insert(borders.end(), {mesh.first, mesh.first + mesh.count});
-  }
-  std::sort(borders.begin(), borders.end());
-  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
-  const auto index_of = [&](int border) {
-    return static_cast<std::size_t>(std::lower_bound(borders.begin(), borders.end(), border) - borders.begin());
-  };
-  Blocks blocks;
-  blocks.count = borders.size();
-  for (const auto& of_step : meshes) {
-    blocks.of.emplace_back();
-    for (const cluster::Mesh& mesh : of_step) blocks.of.back().push_back({index_of(mesh.first), index_of(mesh.first + mesh.count)});
-  }
-  return blocks;
-}
+}  // namespace
 
 /// Plays iteration after iteration until they repeat.
-class Player {
+class IterationPlayer {
  public:
-  Player(const IterationGraph& graph, const Blocks& blocks, const std::vector<Ticks>& durations)
-      : graph_(graph), blocks_(blocks), durations_(durations), into_(graph.steps.size()), out_of_(graph.steps.size()), free_(blocks.count) {
+  explicit IterationPlayer(const IterationGraph& graph) : into_(graph.steps.size()), out_of_(graph.steps.size()) {
+    for (const Step& step : graph.steps) is_reallocation_.push_back(step.kind == Step::Kind::reallocation);
     int lag = 1;
     for (const StepEdge& edge : graph.edges) {
       into_[edge.to].push_back(edge);
@@ -58,18 +28,42 @@ class Player {
     under_way_ = lag + 1;
   }
 
-  Timing play() {
+  /// Until iterations repeat, or have not for too long; how many were counted.
+  std::size_t play(const Blocks& blocks, const std::vector<Ticks>& durations) {
+    blocks_ = &blocks;
+    durations_ = &durations;
+    nodes_.clear();
+    left_.clear();
+    ended_.clear();
+    waiting_.clear();
+    turns_ = 0;
+    free_.assign(blocks.borders.size(), Ticks(0));
     for (int iteration = 0; iteration < under_way_; ++iteration) open(Ticks(0));
     while (true) {
-      const auto next =
-          std::min_element(waiting_.begin(), waiting_.end(), [this](std::size_t a, std::size_t b) { return key_of(a) < key_of(b); });
-      const std::size_t node = *next;
-      waiting_.erase(next);
-      run(node);
+      run(take_next());
       while (left_[ended_.size()] == 0) {
-        if (const auto timing = end_iteration()) return *timing;
+        if (const std::size_t length = end_iteration(); length > 0) return length;
       }
     }
+  }
+
+  Ticks period(std::size_t length) const {
+    const std::size_t last = ended_.size() - 1;
+    const auto count = static_cast<std::int64_t>(length);
+    return Ticks(((ended_[last].time - ended_[last - length].time).count() + count - 1) / count);
+  }
+
+  Timing timing(std::size_t length) const {
+    const std::size_t last = ended_.size() - 1;
+    Timing timing;
+    timing.period = period(length);
+    Ticks first = nodes_[index_of(last, 0)].time.begin;
+    for (std::size_t step = 0; step < steps(); ++step) first = std::min(first, nodes_[index_of(last, step)].time.begin);
+    for (std::size_t step = 0; step < steps(); ++step) {
+      const StepTime& time = nodes_[index_of(last, step)].time;
+      timing.steps.push_back({time.begin - first, time.end - first});
+    }
+    return timing;
   }
 
  private:
@@ -81,7 +75,7 @@ class Player {
     std::size_t turn = 0;  ///< how many have run with it; 0 while it has not
   };
 
-  std::size_t steps() const { return graph_.steps.size(); }
+  std::size_t steps() const { return is_reallocation_.size(); }
   std::size_t index_of(std::size_t iteration, std::size_t step) const { return iteration * steps() + step; }
 
   /// Begins with the next iteration at `time` at the earliest.
@@ -104,16 +98,38 @@ class Player {
   }
 
   /// When a step can start, and which goes first of those that can at the same time.
-  std::tuple<Ticks, bool, std::size_t> key_of(std::size_t index) const {
+  struct Key {
+    Ticks begin;
+    bool later = false;
+    std::size_t index = 0;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  Key key_of(std::size_t index) const {
     const std::size_t step = index % steps();
-    const bool apart = graph_.steps[step].kind == Step::Kind::reallocation && blocks_.of[step].size() > 1;
+    const BlockRange& second = blocks_->of[step][1];
+    const bool apart = is_reallocation_[step] && second.begin != second.end;
     return {begin_of(index), !apart, index};
+  }
+
+  std::size_t take_next() {
+    std::size_t best = 0;
+    Key best_key = key_of(waiting_[0]);
+    for (std::size_t position = 1; position < waiting_.size(); ++position) {
+      const Key key = key_of(waiting_[position]);
+      if (key < best_key) {
+        best = position;
+        best_key = key;
+      }
+    }
+    waiting_[best] = waiting_.back();
+    waiting_.pop_back();
+    return best_key.index;
   }
 
   Ticks begin_of(std::size_t index) const {
     Ticks begin = nodes_[index].ready;
-    for (const auto& [first, last] : blocks_.of[index % steps()])
-      for (std::size_t block = first; block < last; ++block) begin = std::max(begin, free_[block]);
+    for (const BlockRange& range : blocks_->of[index % steps()])
+      for (std::size_t block = range.begin; block < range.end; ++block) begin = std::max(begin, free_[block]);
     return begin;
   }
 
@@ -121,9 +137,9 @@ class Player {
     const std::size_t step = index % steps();
     Node& node = nodes_[index];
     const Ticks begin = begin_of(index);
-    node.time = {begin, begin + durations_[step]};
-    for (const auto& [first, last] : blocks_.of[step])
-      for (std::size_t block = first; block < last; ++block) free_[block] = node.time.end;
+    node.time = {begin, begin + (*durations_)[step]};
+    for (const BlockRange& range : blocks_->of[step])
+      for (std::size_t block = range.begin; block < range.end; ++block) free_[block] = node.time.end;
     node.turn = ++turns_;
     --left_[index / steps()];
     for (const StepEdge& edge : out_of_[step]) {
@@ -134,18 +150,18 @@ class Player {
     }
   }
 
-  /// All of the next iteration has run. The answer, if iterations repeat or have not for too long; else another one is let in.
-  std::optional<Timing> end_iteration() {
+  /// All of the next iteration has run. How many repeat, or count although none do for too long; 0: another one is let in.
+  std::size_t end_iteration() {
     const std::size_t iteration = ended_.size();
     Ticks end = ended_.empty() ? Ticks(0) : ended_.back().time;
     for (std::size_t step = 0; step < steps(); ++step) end = std::max(end, nodes_[index_of(iteration, step)].time.end);
     ended_.push_back({end, turns_});
     const auto under_way = static_cast<std::size_t>(under_way_);
     for (std::size_t length = 1; length + under_way <= iteration + 1 && length <= 2 * under_way; ++length)
-      if (repeats(length)) return timing_of(length);
-    if (iteration + 1 == under_way * longest_warm_up) return timing_of((under_way - 1) * longest_warm_up / 2);
+      if (repeats(length)) return length;
+    if (iteration + 1 == under_way * longest_warm_up) return (under_way - 1) * longest_warm_up / 2;
     open(end);
-    return std::nullopt;
+    return 0;
   }
 
   /// Whether all that what comes depends on is as it was `length` iterations ago, only later: then all goes on like that. Iterations that
@@ -166,29 +182,15 @@ class Player {
     return true;
   }
 
-  Timing timing_of(std::size_t length) const {
-    const std::size_t last = ended_.size() - 1;
-    const auto count = static_cast<std::int64_t>(length);
-    Timing timing;
-    timing.period = Ticks(((ended_[last].time - ended_[last - length].time).count() + count - 1) / count);
-    Ticks first = nodes_[index_of(last, 0)].time.begin;
-    for (std::size_t step = 0; step < steps(); ++step) first = std::min(first, nodes_[index_of(last, step)].time.begin);
-    for (std::size_t step = 0; step < steps(); ++step) {
-      const StepTime& time = nodes_[index_of(last, step)].time;
-      timing.steps.push_back({time.begin - first, time.end - first});
-    }
-    return timing;
-  }
-
   /// An iteration that has ended, with all before it.
   struct Ended {
     Ticks time;
     std::size_t turns = 0;  ///< nodes that had run by then
   };
 
-  const IterationGraph& graph_;
-  const Blocks& blocks_;
-  const std::vector<Ticks>& durations_;
+  const Blocks* blocks_ = nullptr;
+  const std::vector<Ticks>* durations_ = nullptr;
+  std::vector<char> is_reallocation_;  // [step]
   int under_way_ = 2;
   std::vector<std::vector<StepEdge>> into_;    // [step]
   std::vector<std::vector<StepEdge>> out_of_;  // [step]
@@ -200,11 +202,47 @@ class Player {
   std::vector<std::size_t> waiting_;  // nodes whose predecessors have ended
 };
 
-}  // namespace
+void find_blocks(const std::vector<std::array<cluster::Mesh, 2>>& meshes, Blocks& blocks) {
+  std::vector<int>& borders = blocks.borders;
+  borders.clear();
+  for (const auto& of_step : meshes)
+    for (const cluster::Mesh& mesh : of_step)
+      if (mesh.count > 0) borders.insert(borders.end(), {mesh.first, mesh.first + mesh.count});
+  std::sort(borders.begin(), borders.end());
+  borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+  const auto index_of = [&](int border) {
+    return static_cast<std::size_t>(std::lower_bound(borders.begin(), borders.end(), border) - borders.begin());
+  };
+  blocks.of.assign(meshes.size(), {});
+  for (std::size_t step = 0; step < meshes.size(); ++step)
+    for (std::size_t part = 0; part < 2; ++part)
+      if (const cluster::Mesh& mesh = meshes[step][part]; mesh.count > 0)
+        blocks.of[step][part] = {index_of(mesh.first), index_of(mesh.first + mesh.count)};
+}
+
+IterationTimer::IterationTimer(const IterationGraph& graph) : player_(std::make_unique<IterationPlayer>(graph)) {}
+IterationTimer::~IterationTimer() = default;
+IterationTimer::IterationTimer(IterationTimer&&) noexcept = default;
+IterationTimer& IterationTimer::operator=(IterationTimer&&) noexcept = default;
+
+Timing IterationTimer::time(const Blocks& blocks, const std::vector<Ticks>& durations) {
+  return player_->timing(player_->play(blocks, durations));
+}
+
+Ticks IterationTimer::period(const Blocks& blocks, const std::vector<Ticks>& durations) {
+  return player_->period(player_->play(blocks, durations));
+}
 
 Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& plan, const std::vector<Ticks>& durations) {
-  const Blocks blocks = blocks_of(graph, job, plan);
-  return Player(graph, blocks, durations).play();
+  std::vector<std::array<cluster::Mesh, 2>> meshes;
+  for (const Step& step : graph.steps) {
+    const std::vector<cluster::Mesh> of_step = meshes_of(step, job, plan);
+    meshes.emplace_back();
+    std::copy(of_step.begin(), of_step.end(), meshes.back().begin());
+  }
+  Blocks blocks;
+  find_blocks(meshes, blocks);
+  return IterationTimer(graph).time(blocks, durations);
 }
 
 }  // namespace dovetail::plan

@@ -1,7 +1,9 @@
 // When the steps of an iteration run, and how long an iteration takes in the long run.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "base/quantity.h"
@@ -19,6 +21,39 @@ struct StepTime {
 struct Timing {
   base::Ticks period;           ///< of an iteration in steady state
   std::vector<StepTime> steps;  ///< [step] of a steady iteration, from the beginning of its first step
+};
+
+/// Devices that all steps use alike, in place of the devices themselves: a plan has few such blocks, whatever the cluster.
+struct BlockRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+struct Blocks {
+  std::vector<std::array<BlockRange, 2>> of;  ///< [step]; a range may be empty
+  std::vector<int> borders;                   ///< block b has the devices from borders[b] on, before borders[b + 1]
+};
+
+/// Of steps that keep these meshes busy: [step], up to two each. A second mesh without devices is none. `blocks` is room that is used
+/// again.
+void find_blocks(const std::vector<std::array<cluster::Mesh, 2>>& meshes, Blocks& blocks);
+
+class IterationPlayer;
+
+/// Plays iterations of one graph, again and again with other durations and devices: a search's inner loop. Keeps its room between calls.
+class IterationTimer {
+ public:
+  explicit IterationTimer(const IterationGraph& graph);
+  ~IterationTimer();
+  IterationTimer(IterationTimer&&) noexcept;
+  IterationTimer& operator=(IterationTimer&&) noexcept;
+
+  /// As time_iterations. `durations`: [step], in ns.
+  Timing time(const Blocks& blocks, const std::vector<base::Ticks>& durations);
+  /// Its period alone.
+  base::Ticks period(const Blocks& blocks, const std::vector<base::Ticks>& durations);
+
+ private:
+  std::unique_ptr<IterationPlayer> player_;
 };
 
 /// List scheduling: of all steps whose predecessors have ended, the one goes next that can start first, as all of its devices are free
