@@ -2,10 +2,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/cluster.h"
 #include "llm/transformer.h"
+#include "plan/pin.h"
 #include "workflow/workflow.h"
 #include "workflow/workload.h"
 
@@ -14,7 +16,7 @@ namespace dovetail::plan {
 /// Which software runs it; empty names are chosen by whoever predicts.
 struct Software {
   std::string training;    ///< whose conventions decide the memory of training: "megatron", "fsdp2", ...
-  std::string efficiency;  ///< the calibrated set of efficiencies that times are predicted with
+  std::string efficiency;  ///< the calibrated set of efficiencies that times are predicted with: its name, or the path of its file
 
   friend bool operator==(const Software&, const Software&) = default;
 };
@@ -26,7 +28,12 @@ struct Job {
   std::vector<llm::Transformer> models;  ///< [role of the workflow], with the head that the role has
   cluster::Cluster cluster;
   Software software;
+  std::vector<TaskPin> fixed = {};           ///< [task of the workflow] what its plans must have; empty: nothing
+  std::vector<std::string> placements = {};  ///< the names of those that may be looked at; empty: all
 };
+
+/// Whether what Software::efficiency says is a file's path, not the name of a bundled set.
+bool is_efficiency_file(std::string_view efficiency);
 
 /// The model of a task's role. REQUIRES: the task has a role.
 const llm::Transformer& model_of(const Job& job, workflow::TaskId task);

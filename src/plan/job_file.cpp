@@ -12,6 +12,7 @@
 #include "cluster/cluster_file.h"
 #include "llm/bundled_models.h"
 #include "llm/huggingface_config.h"
+#include "plan/job_file_fixed.h"
 #include "workflow/workflow_file.h"
 
 namespace dovetail::plan {
@@ -133,18 +134,19 @@ Result<std::string> read_name(const Node& map, std::string_view key) {
   return name;
 }
 
-Result<Software> read_software(const Node& job) {
+Result<Software> read_software(const Node& job, const std::filesystem::path& folder) {
   Software software;
   const auto node = job.find("software");
   if (!node) return software;
   DOVETAIL_CHECK(base::check_keys(*node, "`software`", {"training", "efficiency"}));
   DOVETAIL_TRY(software.training, read_name(*node, "training"));
   DOVETAIL_TRY(software.efficiency, read_name(*node, "efficiency"));
+  if (is_efficiency_file(software.efficiency)) software.efficiency = (folder / software.efficiency).lexically_normal().string();
   return software;
 }
 
 Status check_format(const Node& root) {
-  DOVETAIL_CHECK(base::check_keys(root, "a job", {"format", "name", "algorithm", "models", "workload", "cluster", "software"}));
+  DOVETAIL_CHECK(base::check_keys(root, "a job", {"format", "name", "algorithm", "models", "workload", "cluster", "software", "fixed"}));
   DOVETAIL_TRY(const Node format, base::require(root, "a job", "format", fmt::format("format: {}", job_format)));
   if (format.is_string() && format.text() == job_format) return {};
   return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), job_format));
@@ -154,7 +156,10 @@ Status check_format(const Node& root) {
 
 Result<Job> parse_job(std::string_view content, const std::string& path) {
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
-  const Node root = document.root();
+  return read_job(document.root(), path);
+}
+
+Result<Job> read_job(const Node& root, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   DOVETAIL_CHECK(check_format(root));
   DOVETAIL_TRY(const Node algorithm, base::require(root, "a job", "algorithm", "algorithm: ppo"));
@@ -166,10 +171,12 @@ Result<Job> parse_job(std::string_view content, const std::string& path) {
   DOVETAIL_TRY(std::vector<llm::Transformer> read_models, ModelReader(read_workflow, models, folder).read());
   DOVETAIL_TRY(cluster::Cluster read_cluster, cluster::read_cluster(cluster));
   DOVETAIL_TRY(std::string name, read_name(root, "name"));
-  DOVETAIL_TRY(Software software, read_software(root));
+  DOVETAIL_TRY(Software software, read_software(root, folder));
   if (name.empty()) name = std::filesystem::path(path).stem().string();
-  return Job{std::move(name),        std::move(read_workflow), std::move(read_workload),
-             std::move(read_models), std::move(read_cluster),  std::move(software)};
+  Job job{std::move(name),        std::move(read_workflow), std::move(read_workload),
+          std::move(read_models), std::move(read_cluster),  std::move(software)};
+  if (const auto fixed = root.find("fixed")) DOVETAIL_CHECK(read_fixed(*fixed, job));
+  return job;
 }
 
 }  // namespace dovetail::plan

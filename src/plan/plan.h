@@ -1,65 +1,27 @@
 // A plan: on which devices, in which layout and with which settings each task of a job runs.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cluster/mesh.h"
-#include "llm/layout.h"
 #include "plan/job.h"
+#include "plan/task_plan.h"
 
 namespace dovetail::plan {
-
-/// How a device's share of a mini-batch is cut: by a number of sequences, or by tokens (sequences packed, or as many as fit together). One
-/// of them is 0; a number of micro-batches, where it is given, goes before both.
-struct MicroBatching {
-  double sequences = 0;
-  double tokens = 0;
-  int count = 0;
-
-  friend bool operator==(const MicroBatching&, const MicroBatching&) = default;
-};
-
-/// Settings of a generation engine, by vLLM's names for them.
-struct Engine {
-  double memory_utilization = 0.9;  ///< fraction of a device's memory that weights, keys and values and the engine's own may take
-  std::int64_t max_num_seqs = 256;  ///< sequences decoded together on an instance
-  std::int64_t max_num_batched_tokens = 8192;
-  bool cuda_graphs = true;
-  bool own_weights = true;  ///< in a form of its own; else it generates with the trained ones where mesh and layout are theirs (ReaL)
-
-  friend bool operator==(const Engine&, const Engine&) = default;
-};
-
-/// What of a role's state leaves the device for host memory while its task does not run.
-struct Offload {
-  bool weights = false;
-  bool gradients = false;
-  bool optimizer = false;
-  bool optimizer_on_host = false;  ///< kept and stepped there
-
-  friend bool operator==(const Offload&, const Offload&) = default;
-};
-
-/// One task's part of a plan. A rule has no devices.
-struct TaskPlan {
-  cluster::Mesh mesh;
-  llm::Layout layout;
-  MicroBatching micro_batching;  ///< of infer and train tasks
-  Engine engine;                 ///< of generate tasks
-  Offload offload;
-
-  friend bool operator==(const TaskPlan&, const TaskPlan&) = default;
-};
 
 struct Plan {
   std::string placement;        ///< the family it belongs to, or "custom"
   std::vector<TaskPlan> tasks;  ///< [task of the job's workflow]
+  std::string job_hash = {};    ///< of the job that its file says it was made for; empty: it says nothing
 
-  friend bool operator==(const Plan&, const Plan&) = default;
+  /// Whether they do the same; what they were made for is no part of that.
+  friend bool operator==(const Plan& a, const Plan& b) { return a.placement == b.placement && a.tasks == b.tasks; }
 };
+
+/// Whether the plan says that it was made for a job with another job_hash (job_canonical.h).
+bool is_for_another_job(const Plan& plan, const Job& job);
 
 /// What is wrong with a plan.
 struct PlanFault {

@@ -1,23 +1,31 @@
-// The words of plan files, for the reader and the writer.
+// The words of plan files and of what jobs fix, for the readers and the writers.
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "llm/layout.h"
-#include "plan/plan.h"
+#include "plan/pin.h"
+#include "plan/task_plan.h"
 
 namespace dovetail::plan {
 
-/// Parallel degrees of a layout. ZeRO's stage, which may be 0, is none.
-inline constexpr std::array<std::pair<std::string_view, int llm::Layout::*>, 7> degree_words{{{"dp", &llm::Layout::data},
-                                                                                              {"tp", &llm::Layout::tensor},
-                                                                                              {"pp", &llm::Layout::pipeline},
-                                                                                              {"cp", &llm::Layout::context},
-                                                                                              {"ep", &llm::Layout::expert},
-                                                                                              {"etp", &llm::Layout::expert_tensor},
-                                                                                              {"vpp", &llm::Layout::virtual_stages}}};
+/// A parallel degree of a layout. ZeRO's stage, which may be 0, is none.
+struct DegreeWord {
+  std::string_view name;
+  int llm::Layout::* member = nullptr;
+  std::optional<int> TaskPin::* fixed = nullptr;
+};
+
+inline constexpr std::array<DegreeWord, 7> degree_words{{{"dp", &llm::Layout::data, &TaskPin::data},
+                                                         {"tp", &llm::Layout::tensor, &TaskPin::tensor},
+                                                         {"pp", &llm::Layout::pipeline, &TaskPin::pipeline},
+                                                         {"cp", &llm::Layout::context, &TaskPin::context},
+                                                         {"ep", &llm::Layout::expert, &TaskPin::expert},
+                                                         {"etp", &llm::Layout::expert_tensor, &TaskPin::expert_tensor},
+                                                         {"vpp", &llm::Layout::virtual_stages, &TaskPin::virtual_stages}}};
 
 inline constexpr std::array<std::pair<std::string_view, llm::Recomputation>, 3> recomputation_words{
     {{"none", llm::Recomputation::none}, {"selective", llm::Recomputation::selective}, {"full", llm::Recomputation::full}}};

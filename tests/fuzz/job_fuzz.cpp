@@ -1,6 +1,7 @@
 // Reads a job; what is read is whole, and the simplest plan of it can be written, read back and timed.
 #include "fuzz.h"
 #include "plan/job_file.h"
+#include "plan/pin_fault.h"
 #include "plan/plan_file.h"
 #include "plan/timing.h"
 
@@ -16,6 +17,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   DOVETAIL_ASSERT(job->models.size() == job->workflow.roles.size() && !job->name.empty());
   for (const auto& model : job->models) DOVETAIL_ASSERT(!dovetail::llm::find_fault(model).has_value());
   DOVETAIL_ASSERT(job->workload.samples() >= 1 && dovetail::cluster::device_count(job->cluster) >= 1);
+  DOVETAIL_ASSERT(job->fixed.empty() || job->fixed.size() == job->workflow.tasks.size());
+  for (std::size_t task = 0; task < job->fixed.size(); ++task)
+    if (job->workflow.tasks[task].kind != dovetail::workflow::TaskKind::rule)
+      DOVETAIL_ASSERT(!plan::find_fault(job->fixed[task], plan::model_of(*job, dovetail::workflow::TaskId(task)), job->cluster));
 
   plan::TaskPlan on_the_first_device;
   on_the_first_device.mesh = {0, 1};

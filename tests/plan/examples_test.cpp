@@ -51,6 +51,7 @@ TEST(ExampleJobs, PlansAreOfTheirJobs) {
     // Those in JSON are as programs write them.
     if (path.extension() == ".json") {
       EXPECT_EQ(plan_to_json(*plan, job), content);
+      EXPECT_FALSE(is_for_another_job(*plan, job));
     }
   }
 }

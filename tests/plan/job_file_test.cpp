@@ -177,7 +177,7 @@ TEST_F(JobFolder, MistakesInOtherFilesHaveTheirPlace) {
 }
 
 TEST(ParseJob, NamesAMistakeInTheWhole) {
-  const std::string keys = "format, name, algorithm, models, workload, cluster, software";
+  const std::string keys = "format, name, algorithm, models, workload, cluster, software, fixed";
   EXPECT_EQ(error_in("[]"), "job.yaml:1:1: a job must be a map, not a list; accepted keys: " + keys);
   EXPECT_EQ(error_in("{}"), "job.yaml:1:1: a job needs the key `format`; accepted: format: dovetail/job@1");
   EXPECT_EQ(error_in("format: dovetail/job@2"), "job.yaml:1:9: the format is the string `dovetail/job@2`; accepted: dovetail/job@1");

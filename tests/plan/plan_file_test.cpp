@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/sha256.h"
+#include "plan/canonical_json.h"
+#include "plan/job_canonical.h"
 #include "plan/jobs.h"
 
 namespace dovetail::plan {
@@ -79,13 +82,61 @@ TEST(ParsePlan, FillsInDefaults) {
 }
 
 TEST(PlanToJson, LeavesOutWhatHasItsDefault) {
-  EXPECT_EQ(plan_to_json(read(train + infer + generate), small_job()),
-            R"({"format": "dovetail/plan@1", "job": "small", "placement": "custom", "tasks": [
+  const Job job = small_job();
+  const std::string text = plan_to_json(read(train + infer + generate), job);
+  const std::string members = "\n \"job\": \"small\", \"job_hash\": \"" + job_hash(job) + R"(", "placement": "custom", "tasks": [
   {"task": "actor_generate", "devices": "0-15", "layout": {"dp": 2, "tp": 8}},
   {"task": "actor_infer", "devices": "16-31", "layout": {"dp": 16}, "micro_batch": {"sequences": 4}},
   {"task": "actor_train", "devices": "16-31", "layout": {"dp": 4, "tp": 2, "pp": 2}, "micro_batch": {"tokens": 4096}}
 ]}
-)");
+)";
+  const std::string hash = base::sha256_hex(canonical_json(R"({"format": "dovetail/plan@1",)" + members));
+  EXPECT_EQ(text, R"({"format": "dovetail/plan@1", "hash": ")" + hash + "\"," + members);
+}
+
+TEST(PlanHash, IsThatOfTheFilesOwnMembers) {
+  const auto parse = [](const std::string& text) { return parse_plan(text, "plan.json", small_job()); };
+  const std::string text = plan_to_json(read(generate + infer + train), small_job());
+  // Order and space are nothing, and a default that is filled in is a change.
+  std::string turned = text;
+  turned.replace(turned.find("{\"dp\": 2, \"tp\": 8}"), 18, "{ \"tp\":8,  \"dp\":2}");
+  EXPECT_TRUE(parse(turned).ok());
+  std::string filled = text;
+  filled.replace(filled.find("{\"dp\": 2, \"tp\": 8}"), 18, "{\"dp\": 2, \"tp\": 8, \"pp\": 1}");
+  EXPECT_FALSE(parse(filled).ok());
+  std::string changed = text;
+  changed.replace(changed.find("4096"), 4, "2048");
+  const auto refused = parse(changed);
+  ASSERT_FALSE(refused.ok());
+  const std::string begin = "plan.json:1:39: `hash` is not that of what is in the file; accepted: ";
+  const std::string message = base::to_text(refused.error());
+  EXPECT_THAT(message, testing::StartsWith(begin));
+  EXPECT_THAT(message, testing::EndsWith(", or, where the file was changed by hand, no `hash`"));
+  // It is right with the hash that the message says, and without any.
+  const std::size_t hash = text.find("\"hash\": \"") + 9;
+  std::string corrected = changed;
+  corrected.replace(hash, 64, message.substr(begin.size(), 64));
+  EXPECT_TRUE(parse(corrected).ok());
+  changed.erase(hash - 9, 9 + 64 + 2);
+  EXPECT_TRUE(parse(changed).ok());
+}
+
+TEST(PlanHash, IsTheSameInYaml) {
+  std::string text = "format: dovetail/plan@1\ntasks:\n" + generate + infer + train;
+  const auto document = base::parse_yaml(text, "x").value();
+  text += "hash: " + base::sha256_hex(canonical_json(document.root())) + "\n";
+  EXPECT_EQ(error_in(text), "no error");
+}
+
+TEST(ParsePlan, KeepsTheHashOfItsJob) {
+  const std::string hash = base::sha256_hex("a job");
+  const auto read_with = [](const std::string& line) {
+    return parse_plan(line + with_tasks(generate + infer + train), "p", small_job()).value();
+  };
+  EXPECT_EQ(read_with("job_hash: " + hash + "\n").job_hash, hash);
+  EXPECT_EQ(read_with("").job_hash, "");
+  EXPECT_EQ(read_with("job_hash: " + hash + "\n"), read_with("")) << "they do the same";
+  EXPECT_EQ(parse_plan(plan_to_json(read_with(""), small_job()), "p", small_job())->job_hash, job_hash(small_job()));
 }
 
 RC_GTEST_PROP(PlanToJson, IsReadBackToTheSamePlan, ()) {
@@ -99,7 +150,7 @@ RC_GTEST_PROP(PlanToJson, IsReadBackToTheSamePlan, ()) {
 }
 
 TEST(ParsePlan, NamesAMistakeInTheWhole) {
-  const std::string keys = "format, job, placement, tasks";
+  const std::string keys = "format, hash, job, job_hash, placement, tasks";
   EXPECT_EQ(error_in("3"), "plan.yaml:1:1: a plan must be a map, not 3; accepted keys: " + keys);
   EXPECT_EQ(error_in("{}"), "plan.yaml:1:1: a plan needs the key `format`; accepted: format: dovetail/plan@1");
   EXPECT_EQ(error_in("format: dovetail/job@1"), "plan.yaml:1:9: the format is the string `dovetail/job@1`; accepted: dovetail/plan@1");
@@ -108,6 +159,13 @@ TEST(ParsePlan, NamesAMistakeInTheWhole) {
   EXPECT_EQ(error_in("format: dovetail/plan@1\nplacement: 3"), "plan.yaml:2:12: `placement` is 3; accepted: a name");
   EXPECT_EQ(error_in("format: dovetail/plan@1\nplacement: ''"), "plan.yaml:2:12: `placement` is the string ``; accepted: a name");
   EXPECT_EQ(error_in("format: dovetail/plan@1\njob: [a]"), "plan.yaml:2:6: `job` is a list; accepted: a name");
+  for (const std::string key : {"job_hash", "hash"}) {
+    const std::string place = "plan.yaml:6:" + std::to_string(key.size() + 3) + ": `" + key + "` is ";
+    const std::string accepted = "; accepted: a SHA-256 as 64 hexadecimal digits in lower case";
+    EXPECT_EQ(error_in(with_tasks(generate + infer + train) + key + ": 3"), place + "3" + accepted);
+    EXPECT_EQ(error_in(with_tasks(generate + infer + train) + key + ": sha"), place + "the string `sha`" + accepted);
+    EXPECT_THAT(error_in(with_tasks(generate + infer + train) + key + ": " + std::string(64, 'A')), testing::EndsWith(accepted));
+  }
   EXPECT_EQ(error_in("format: dovetail/plan@1\ntasks: {}"), "plan.yaml:2:8: `tasks` is a map; accepted: a list of maps");
 }
 

@@ -1,0 +1,148 @@
+#include "plan/pin_fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "plan/plan_file_words.h"
+
+namespace dovetail::plan {
+namespace {
+
+/// How many devices sound meshes have, rising.
+std::vector<int> mesh_sizes(const cluster::Cluster& cluster) {
+  std::vector<bool> found(static_cast<std::size_t>(cluster::device_count(cluster)) + 1);
+  std::vector<int> nodes;  // the devices of each
+  for (const cluster::NodeGroup& group : cluster.groups) {
+    for (int devices = 1; devices <= group.devices_per_node; ++devices) found[static_cast<std::size_t>(devices)] = true;
+    nodes.insert(nodes.end(), static_cast<std::size_t>(group.nodes), group.devices_per_node);
+  }
+  const bool equal = std::adjacent_find(nodes.begin(), nodes.end(), std::not_equal_to<>()) == nodes.end();
+  for (std::size_t first = 0; first < (equal ? 1 : nodes.size()); ++first) {
+    std::size_t devices = 0;
+    for (std::size_t node = first; node < nodes.size(); ++node) found[devices += static_cast<std::size_t>(nodes[node])] = true;
+  }
+  std::vector<int> sizes;
+  for (std::size_t size = 1; size < found.size(); ++size)
+    if (found[size]) sizes.push_back(static_cast<int>(size));
+  return sizes;
+}
+
+/// What is fixed of a layout, in one whose free members have their defaults.
+llm::Layout layout_of(const TaskPin& pin) {
+  TaskPlan plan;
+  apply(pin, plan);
+  return plan.layout;
+}
+
+/// The values from 1 to `most` that `member` may have of `layout`, or of them the fixed one, where `model` takes them.
+std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const std::optional<int>& fixed, std::int64_t most,
+                           const llm::Transformer& model) {
+  std::vector<int> values;
+  const int first = fixed.value_or(1);
+  const int last = fixed.value_or(static_cast<int>(std::min<std::int64_t>(most, cluster::largest_device_count)));
+  for (int value = first; value <= last; ++value) {
+    layout.*member = value;
+    if (!llm::find_fault(layout, model)) values.push_back(value);
+  }
+  return values;
+}
+
+/// How many devices layouts of a model with what is fixed can be for. What a model asks of tensor parallelism, of stages and of experts is
+/// asked apart: what experts need of the rest is that the ranks of a stage are a multiple of theirs.
+class DeviceCounts {
+ public:
+  DeviceCounts(const TaskPin& pin, const llm::Transformer& model) {
+    tensor_ = values_of({}, &llm::Layout::tensor, pin.tensor, model.heads, model);
+    const llm::Layout fixed = layout_of(pin);
+    llm::Layout stages;
+    stages.virtual_stages = fixed.virtual_stages;
+    stages.stage_layers = fixed.stage_layers;
+    pipeline_ = values_of(stages, &llm::Layout::pipeline, pin.pipeline, model.layers, model);
+    copies_ = std::int64_t{fixed.data} * fixed.context;
+    all_copies_ = pin.data && pin.context;
+    expert_ranks_ = std::int64_t{fixed.expert} * fixed.expert_tensor;
+    llm::Layout experts;
+    experts.expert = fixed.expert;
+    experts.expert_tensor = fixed.expert_tensor;
+    experts.data = static_cast<int>(std::min<std::int64_t>(expert_ranks_, cluster::largest_device_count));
+    if (llm::find_fault(experts, model)) tensor_.clear();
+  }
+
+  bool contain(int devices) const {
+    for (const int tensor : tensor_)
+      for (const int pipeline : pipeline_) {
+        const std::int64_t without_copies = std::int64_t{tensor} * pipeline;
+        if (devices % without_copies != 0) continue;
+        const std::int64_t copies = devices / without_copies;
+        if ((all_copies_ ? copies == copies_ : copies % copies_ == 0) && copies * tensor % expert_ranks_ == 0) return true;
+      }
+    return false;
+  }
+
+ private:
+  std::vector<int> tensor_;    // degrees that the model takes
+  std::vector<int> pipeline_;  // likewise
+  std::int64_t copies_ = 1;    // data x context, as far as they are fixed
+  bool all_copies_ = false;    // both are
+  std::int64_t expert_ranks_ = 1;
+};
+
+/// The layout with what is fixed and no free degree larger than that asks for.
+llm::Layout least_layout(const TaskPin& pin) {
+  llm::Layout layout = layout_of(pin);
+  if (!pin.pipeline && pin.stage_layers && !pin.stage_layers->empty()) layout.pipeline = static_cast<int>(pin.stage_layers->size());
+  if (!pin.pipeline && layout.virtual_stages > 1) layout.pipeline = std::max(layout.pipeline, 2);
+  const std::int64_t ranks = std::int64_t{layout.context} * layout.tensor;
+  const std::int64_t expert_ranks = std::int64_t{layout.expert} * layout.expert_tensor;
+  if (!pin.data) layout.data = static_cast<int>(std::min<std::int64_t>(expert_ranks / std::gcd(ranks, expert_ranks), 1 << 16));
+  return layout;
+}
+
+std::string degrees_text(const TaskPin& pin) {
+  std::vector<std::string> degrees;
+  for (const DegreeWord& word : degree_words)
+    if (const auto& degree = pin.*word.fixed) degrees.push_back(fmt::format("{} {}", word.name, *degree));
+  if (pin.stage_layers) degrees.push_back(fmt::format("{} stages", pin.stage_layers->size()));
+  return fmt::format("{}", fmt::join(degrees, ", "));
+}
+
+std::optional<std::string> find_layout_fault(const TaskPin& pin, const llm::Transformer& model, const cluster::Cluster& cluster) {
+  const std::vector<int> sizes = pin.mesh ? std::vector<int>{pin.mesh->count} : mesh_sizes(cluster);
+  const DeviceCounts counts(pin, model);
+  if (std::any_of(sizes.begin(), sizes.end(), [&counts](int size) { return counts.contain(size); })) return std::nullopt;
+  if (const auto fault = llm::find_fault(least_layout(pin), model)) return fault;
+  const std::string degrees = degrees_text(pin);
+  if (!pin.mesh)
+    return fmt::format(
+        "no mesh of the cluster's {} devices has a layout of {} with {}; accepted: degrees that make up devices of one node, "
+        "or whole nodes",
+        cluster::device_count(cluster), model.name, degrees);
+  return degrees.empty()
+             ? fmt::format("no layout of {} is for the {} devices of its mesh; accepted: as many as one is for", model.name,
+                           pin.mesh->count)
+             : fmt::format("no layout of {} with {} is for the {} devices of its mesh; accepted: degrees whose product they are",
+                           model.name, degrees, pin.mesh->count);
+}
+
+}  // namespace
+
+std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer& model, const cluster::Cluster& cluster) {
+  if (pin.mesh) {
+    if (auto fault = find_fault(*pin.mesh, cluster)) return fault;
+  }
+  if (auto fault = find_layout_fault(pin, model, cluster)) return fault;
+  if (pin.micro_batching) {
+    if (auto fault = find_fault(*pin.micro_batching)) return fault;
+  }
+  TaskPlan plan;
+  apply(pin, plan);
+  return find_fault(plan.engine);
+}
+
+}  // namespace dovetail::plan

@@ -1,0 +1,28 @@
+#include "plan/task_plan.h"
+
+#include <fmt/format.h>
+
+namespace dovetail::plan {
+
+std::optional<std::string> find_fault(const MicroBatching& micro_batching) {
+  const int given = (micro_batching.sequences > 0 ? 1 : 0) + (micro_batching.tokens > 0 ? 1 : 0) + (micro_batching.count > 0 ? 1 : 0);
+  if (given == 1 && micro_batching.sequences >= 0 && micro_batching.tokens >= 0 && micro_batching.count >= 0) return std::nullopt;
+  return "its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more than 0";
+}
+
+std::optional<std::string> find_fault(const Engine& engine) {
+  if (!(engine.memory_utilization > 0 && engine.memory_utilization <= 1))
+    return fmt::format("its engine's memory_utilization is {}; accepted: above 0, at most 1", engine.memory_utilization);
+  if (engine.max_num_seqs < 1) return fmt::format("its engine's max_num_seqs is {}; accepted: at least 1", engine.max_num_seqs);
+  if (engine.max_num_batched_tokens < 1)
+    return fmt::format("its engine's max_num_batched_tokens is {}; accepted: at least 1", engine.max_num_batched_tokens);
+  return std::nullopt;
+}
+
+std::optional<std::string> find_fault(const cluster::Mesh& mesh, const cluster::Cluster& cluster) {
+  if (cluster::is_sound(cluster, mesh)) return std::nullopt;
+  return fmt::format("its devices {} to {} are not a mesh of the cluster's {}; accepted: devices of one node, or whole nodes", mesh.first,
+                     mesh.first + mesh.count - 1, cluster::device_count(cluster));
+}
+
+}  // namespace dovetail::plan

@@ -1,0 +1,61 @@
+// One task's part of a plan: its devices, its layout and its settings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cluster/mesh.h"
+#include "llm/layout.h"
+
+namespace dovetail::plan {
+
+/// How a device's share of a mini-batch is cut: by a number of sequences, or by tokens (sequences packed, or as many as fit together). One
+/// of them is 0; a number of micro-batches, where it is given, goes before both.
+struct MicroBatching {
+  double sequences = 0;
+  double tokens = 0;
+  int count = 0;
+
+  friend bool operator==(const MicroBatching&, const MicroBatching&) = default;
+};
+
+/// Settings of a generation engine, by vLLM's names for them.
+struct Engine {
+  double memory_utilization = 0.9;  ///< fraction of a device's memory that weights, keys and values and the engine's own may take
+  std::int64_t max_num_seqs = 256;  ///< sequences decoded together on an instance
+  std::int64_t max_num_batched_tokens = 8192;
+  bool cuda_graphs = true;
+  bool own_weights = true;  ///< in a form of its own; else it generates with the trained ones where mesh and layout are theirs (ReaL)
+
+  friend bool operator==(const Engine&, const Engine&) = default;
+};
+
+/// What of a role's state leaves the device for host memory while its task does not run.
+struct Offload {
+  bool weights = false;
+  bool gradients = false;
+  bool optimizer = false;
+  bool optimizer_on_host = false;  ///< kept and stepped there
+
+  friend bool operator==(const Offload&, const Offload&) = default;
+};
+
+/// One task's part of a plan. A rule has no devices.
+struct TaskPlan {
+  cluster::Mesh mesh;
+  llm::Layout layout;
+  MicroBatching micro_batching;  ///< of infer and train tasks
+  Engine engine;                 ///< of generate tasks
+  Offload offload;
+
+  friend bool operator==(const TaskPlan&, const TaskPlan&) = default;
+};
+
+// What is wrong with a part, by itself, and what is accepted; nothing where it is sound.
+
+std::optional<std::string> find_fault(const MicroBatching& micro_batching);
+std::optional<std::string> find_fault(const Engine& engine);
+std::optional<std::string> find_fault(const cluster::Mesh& mesh, const cluster::Cluster& cluster);
+
+}  // namespace dovetail::plan

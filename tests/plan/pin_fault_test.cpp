@@ -1,0 +1,151 @@
+#include "plan/pin_fault.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <numeric>
+
+#include "llm/bundled_models.h"
+#include "plan/jobs.h"
+
+namespace dovetail::plan {
+namespace {
+
+/// Whether some layout for `devices` has what is fixed, by trying all that there are with degrees as in the pins below.
+bool has_layout(const TaskPin& pin, const llm::Transformer& model, int devices) {
+  for (int data = 1; data <= devices; ++data)
+    for (int context = 1; context <= devices / data; ++context)
+      for (int tensor = 1; tensor <= devices / data / context; ++tensor) {
+        const int pipeline = devices / data / context / tensor;
+        if (data * context * tensor * pipeline != devices) continue;
+        for (int extra = 0; extra < 64; ++extra) {
+          TaskPlan plan;
+          plan.layout = test::layout_of(data, tensor, pipeline);
+          plan.layout.context = context;
+          plan.layout.expert = extra % 4 + 1;
+          plan.layout.expert_tensor = extra / 4 % 4 + 1;
+          plan.layout.virtual_stages = extra / 16 + 1;
+          if (pin.stage_layers) plan.layout.stage_layers = *pin.stage_layers;
+          if (admits(pin, plan.layout) && !llm::find_fault(plan.layout, model)) return true;
+        }
+      }
+  return false;
+}
+
+bool has_plan(const TaskPin& pin, const llm::Transformer& model, const cluster::Cluster& cluster) {
+  const int devices = cluster::device_count(cluster);
+  std::vector<bool> sizes(static_cast<std::size_t>(devices) + 1);
+  for (int first = 0; first < devices; ++first)
+    for (int count = 1; count <= devices - first; ++count)
+      if (admits(pin, cluster::Mesh{first, count}) && cluster::is_sound(cluster, {first, count}))
+        sizes[static_cast<std::size_t>(count)] = true;
+  for (int size = 1; size <= devices; ++size)
+    if (sizes[static_cast<std::size_t>(size)] && has_layout(pin, model, size)) return true;
+  return false;
+}
+
+/// Few members, so that about as many pins are possible as are not.
+TaskPin random_pin(const llm::Transformer& model, const cluster::Cluster& cluster) {
+  TaskPin pin;
+  for (auto member : {&TaskPin::data, &TaskPin::context, &TaskPin::tensor, &TaskPin::pipeline, &TaskPin::virtual_stages, &TaskPin::expert,
+                      &TaskPin::expert_tensor})
+    if (*rc::gen::inRange(0, 5) == 0) pin.*member = *rc::gen::element(1, 1, 2, 2, 3, 4);
+  const int devices = cluster::device_count(cluster);
+  if (*rc::gen::inRange(0, 3) == 0) pin.mesh = *rc::gen::elementOf(cluster::meshes_of(cluster));
+  if (*rc::gen::inRange(0, 8) == 0) pin.mesh = cluster::Mesh{*rc::gen::inRange(0, devices), *rc::gen::inRange(1, devices + 1)};
+  if (*rc::gen::inRange(0, 5) > 0) return pin;
+  pin.stage_layers = *rc::gen::nonEmpty(rc::gen::resize(3, rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 4))));
+  const int sum = std::accumulate(pin.stage_layers->begin(), pin.stage_layers->end(), 0);
+  if (sum < model.layers) pin.stage_layers->back() += static_cast<int>(model.layers) - sum;
+  return pin;
+}
+
+RC_GTEST_PROP(FindPinFault, IsWhereNoPlanHasIt, ()) {
+  const cluster::Cluster cluster = cluster::test::cluster_of(
+      *rc::gen::nonEmpty(rc::gen::resize(3, rc::gen::container<std::vector<int>>(rc::gen::element(1, 2, 3, 4, 4, 8)))));
+  const llm::Transformer model = *llm::test::random_transformer();
+  const TaskPin pin = random_pin(model, cluster);
+  const auto fault = find_fault(pin, model, cluster);
+  const bool possible = has_plan(pin, model, cluster);
+  RC_CLASSIFY(possible);
+  if (fault.has_value() == possible) RC_FAIL(fault.value_or("no fault"));
+}
+
+std::string fault_of(const TaskPin& pin, const std::string& model = "llama-2-7b", int nodes = 2) {
+  return find_fault(pin, llm::find_bundled_model(model).value(), cluster::test::equal_nodes(nodes, 8)).value_or("none");
+}
+
+TEST(FindPinFault, SaysWhatIsWrongWithAMesh) {
+  TaskPin pin;
+  pin.mesh = cluster::Mesh{4, 8};
+  EXPECT_EQ(fault_of(pin), "its devices 4 to 11 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  pin.mesh = cluster::Mesh{8, 16};
+  EXPECT_EQ(fault_of(pin), "its devices 8 to 23 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  // meshes_of does not list it; a plan may have it.
+  pin.mesh = cluster::Mesh{1, 2};
+  EXPECT_EQ(fault_of(pin), "none");
+}
+
+TEST(FindPinFault, SaysWhatIsWrongWithDegrees) {
+  TaskPin pin;
+  pin.tensor = 8;
+  pin.mesh = cluster::Mesh{0, 4};
+  EXPECT_EQ(fault_of(pin), "no layout of llama-2-7b with tp 8 is for the 4 devices of its mesh; accepted: degrees whose product they are");
+  pin.mesh = cluster::Mesh{0, 8};
+  EXPECT_EQ(fault_of(pin), "none");
+  pin.data = 2;
+  EXPECT_EQ(fault_of(pin),
+            "no layout of llama-2-7b with dp 2, tp 8 is for the 8 devices of its mesh; accepted: degrees whose product they are");
+  pin.mesh.reset();
+  EXPECT_EQ(fault_of(pin), "none");
+  pin.pipeline = 2;
+  EXPECT_EQ(fault_of(pin, "llama-2-7b", 4), "none");
+  EXPECT_EQ(
+      fault_of(pin),
+      "no mesh of the cluster's 16 devices has a layout of llama-2-7b with dp 2, tp 8, pp 2; accepted: degrees that make up devices of "
+      "one node, or whole nodes");
+  pin.tensor = 3;
+  EXPECT_EQ(fault_of(pin), "32 heads of llama-2-7b cannot be dealt out evenly to 3 tensor-parallel ranks; accepted: a divisor of 32");
+}
+
+TEST(FindPinFault, SaysWhatIsWrongWithStagesAndExperts) {
+  TaskPin stages;
+  stages.virtual_stages = 2;
+  EXPECT_EQ(fault_of(stages), "none") << "with a pipeline";
+  stages.pipeline = 1;
+  EXPECT_EQ(fault_of(stages), "virtual stages need a pipeline; accepted: pipeline of at least 2");
+  TaskPin layers;
+  layers.stage_layers = std::vector<int>{20, 12};
+  EXPECT_EQ(fault_of(layers), "none");
+  layers.pipeline = 4;
+  EXPECT_EQ(fault_of(layers), "stage_layers has 2 values; accepted: one for each of 4 stages");
+  layers.pipeline.reset();
+  layers.stage_layers = std::vector<int>{20, 13};
+  EXPECT_EQ(fault_of(layers), "stage_layers add up to 33; accepted: the 32 layers of llama-2-7b");
+  TaskPin experts;
+  experts.expert = 8;
+  EXPECT_EQ(fault_of(experts), "the model has no experts to be parallel over; accepted: expert: 1");
+  EXPECT_EQ(fault_of(experts, "mixtral-8x7b"), "none");
+  experts.mesh = cluster::Mesh{0, 4};
+  EXPECT_EQ(fault_of(experts, "mixtral-8x7b"),
+            "no layout of mixtral-8x7b with ep 8 is for the 4 devices of its mesh; accepted: degrees whose product they are");
+}
+
+TEST(FindPinFault, SaysWhatIsWrongWithSettings) {
+  TaskPin pin;
+  pin.micro_batching = MicroBatching{1, 0, 1};
+  EXPECT_EQ(fault_of(pin),
+            "its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more than 0");
+  pin.micro_batching.reset();
+  pin.engine.memory_utilization = 0;
+  EXPECT_EQ(fault_of(pin), "its engine's memory_utilization is 0; accepted: above 0, at most 1");
+}
+
+TEST(FindPinFault, TakesDegreesThatNoClusterHas) {
+  TaskPin pin;
+  pin.data = pin.context = pin.pipeline = pin.expert = pin.expert_tensor = 65'536;
+  EXPECT_NE(fault_of(pin, "mixtral-8x7b"), "none");
+}
+
+}  // namespace
+}  // namespace dovetail::plan
