@@ -1,6 +1,7 @@
 #include "cost/training.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace dovetail::cost {
 namespace {
@@ -50,35 +51,82 @@ double optimizer_seconds(const ModelFacts& facts, const RankParameters& paramete
 /// What gathering weights takes beyond the computation that hides it.
 double exposed(double gathering, const PassSeconds& pass) { return std::max(0.0, gathering - pass.compute); }
 
+/// The layers of one chunk; the embedding is with the first of all, the head with the last.
+StageLayers layers_of_chunk(const ModelFacts& facts, const llm::Chunk& chunk, bool first, bool last) {
+  StageLayers layers;
+  layers.first = first;
+  layers.last = last;
+  const std::int64_t dense = facts.model.experts ? facts.model.experts->dense_layers : facts.model.layers;
+  layers.dense = static_cast<double>(std::clamp(dense, chunk.begin, chunk.end) - chunk.begin);
+  layers.with_experts = static_cast<double>(chunk.end - chunk.begin) - layers.dense;
+  return layers;
+}
+
+bool passes_alike(const StageLayers& a, const StageLayers& b) {
+  return a.dense == b.dense && a.with_experts == b.with_experts && a.last == b.last && a.first == b.first;
+}
+
+ChunkPasses chunk_passes(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& layers, const llm::Tokens& micro_batch,
+                         const Machine& machine, const Efficiency& efficiency) {
+  ChunkPasses passes{forward_pass(facts, layout, layers, micro_batch, machine, efficiency),
+                     backward_pass(facts, layout, layers, micro_batch, machine, efficiency)};
+  if (layout.zero < 3) return passes;
+  const double gathering = gather_seconds(parameters_of_rank(facts, layout, layers), layout, machine);
+  passes.forward.communication += exposed(gathering, passes.forward);
+  passes.backward.communication += exposed(2 * gathering, passes.backward);
+  return passes;
+}
+
+/// Micro-batches of a data-parallel rank and mini-batch: whole ones.
+int whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Stepping& stepping) {
+  const double sequences = batch.sequences / stepping.mini_batches / layout.data;
+  const double multiple = layout.virtual_stages > 1 ? layout.pipeline : 1;
+  const double most = std::floor(1e9 / multiple);
+  const double micro_batches = count_micro_batches(*batch.lengths, sequences, stepping.micro_batching);
+  return static_cast<int>(multiple * std::min(most, std::ceil(micro_batches / multiple)));
+}
+
 }  // namespace
+
+TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const Stepping& stepping,
+                               const Machine& machine, const Efficiency& efficiency) {
+  TrainingPasses training;
+  training.micro_batches = whole_micro_batches(layout, batch, stepping);
+  training.micro_batch = share_of(batch, static_cast<double>(stepping.mini_batches) * layout.data * training.micro_batches);
+  training.hop = hop_seconds(facts, layout, training.micro_batch.count, machine);
+  const int rounds = layout.virtual_stages;
+  training.chunks.resize(static_cast<std::size_t>(layout.pipeline * rounds));
+  StageLayers before;
+  ChunkPasses passes;
+  for (int stage = 0; stage < layout.pipeline; ++stage) {
+    const std::vector<llm::Chunk> chunks = llm::chunks_of(layout, facts.model, stage);
+    for (int round = 0; round < rounds; ++round) {
+      const int index = round * layout.pipeline + stage;
+      const StageLayers layers =
+          layers_of_chunk(facts, chunks[static_cast<std::size_t>(round)], index == 0, index == layout.pipeline * rounds - 1);
+      // Most are like the one before.
+      if (index == 0 || !passes_alike(layers, before))
+        passes = chunk_passes(facts, layout, layers, training.micro_batch, machine, efficiency);
+      before = layers;
+      training.chunks[static_cast<std::size_t>(index)] = passes;
+    }
+  }
+  return training;
+}
 
 TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const Stepping& stepping,
                                  const Machine& machine, const Efficiency& efficiency) {
   const double steps = stepping.mini_batches;
-  const double sequences = batch.sequences / steps / layout.data;
+  const TrainingPasses passes = training_passes(facts, layout, batch, stepping, machine, efficiency);
   TrainingSeconds training;
-  training.micro_batches = count_micro_batches(*batch.lengths, sequences, stepping.micro_batching);
-  const llm::Tokens micro_batch = share_of(batch, steps * layout.data * training.micro_batches);
-  std::vector<PassSeconds> stages;
+  training.micro_batches = passes.micro_batches;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
-    const StageLayers layers = layers_of_stage(facts, layout, stage);
-    const RankParameters parameters = parameters_of_rank(facts, layout, layers);
-    PassSeconds forward = forward_pass(facts, layout, layers, micro_batch, machine, efficiency);
-    PassSeconds backward = backward_pass(facts, layout, layers, micro_batch, machine, efficiency);
-    if (layout.zero == 3) {
-      const double gathering = gather_seconds(parameters, layout, machine);
-      forward.communication += exposed(gathering, forward);
-      backward.communication += exposed(2 * gathering, backward);
-    }
-    stages.push_back(forward);
-    stages.back() += backward;
+    const RankParameters parameters = parameters_of_rank(facts, layout, layers_of_stage(facts, layout, stage));
     const double gradients = gradient_seconds(facts, parameters, layout, machine, efficiency);
     training.gradients = std::max(training.gradients, steps * gradients);
     training.optimizer = std::max(training.optimizer, steps * optimizer_seconds(facts, parameters, layout, machine, efficiency));
   }
-  const int hops = 2 * (layout.pipeline * layout.virtual_stages - 1);
-  training.pipeline =
-      pipeline_seconds(stages, training.micro_batches, layout.virtual_stages, hop_seconds(facts, layout, micro_batch.count, machine), hops);
+  training.pipeline = training_pipeline_seconds(passes.chunks, layout.pipeline, passes.micro_batches, passes.hop);
   training.pipeline.seconds *= steps;
   training.pipeline.bubbles *= steps;
   training.pipeline.transfers *= steps;

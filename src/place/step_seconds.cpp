@@ -34,14 +34,14 @@ struct TaskGround {
   double sequences;  ///< in an iteration; of training in an epoch
 };
 
-TaskGround task_ground(const Ground& ground, const plan::Plan& plan, std::size_t index) {
+TaskGround task_ground(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
   const Task& task = ground.job.workflow.tasks[index];
   const std::size_t role = ground.job.workflow.role_of[index]->index();
   return {ground,
-          plan.tasks[index],
+          planned,
           task,
           ground.models[role],
-          cost::machine_of(ground.job.cluster, plan.tasks[index].mesh, ground.software.efficiency),
+          cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency),
           static_cast<double>(workflow::sequences_of(task, ground.job.workload))};
 }
 
@@ -138,23 +138,27 @@ double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task,
   return task.engine.memory_utilization * static_cast<double>(gpu.memory) - weights - reserve;
 }
 
-StepSeconds step_seconds(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
-  const Task& task = ground.job.workflow.tasks[step.task];
-  if (step.kind == plan::Step::Kind::reallocation)
-    return plan::has_own_weights(ground.job, plan, step.task) ? refit_of(task_ground(ground, plan, step.task), plan.tasks[step.train])
-                                                              : reallocation_of(ground, plan, step);
+StepSeconds task_seconds(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
+  const Task& task = ground.job.workflow.tasks[index];
   switch (task.kind) {
     case TaskKind::generate:
-      return generation_of(task_ground(ground, plan, step.task));
+      return generation_of(task_ground(ground, index, planned));
     case TaskKind::infer:
-      return scoring_of(task_ground(ground, plan, step.task));
+      return scoring_of(task_ground(ground, index, planned));
     case TaskKind::train:
-      return training_of(task_ground(ground, plan, step.task));
+      return training_of(task_ground(ground, index, planned));
     case TaskKind::rule:
       break;
   }
   const auto sequences = static_cast<double>(workflow::sequences_of(task, ground.job.workload));
   return sum_of({{"rule", sequences * static_cast<double>(task.time_per_sequence.count()) * 1e-9}});
+}
+
+StepSeconds step_seconds(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+  const plan::TaskPlan& planned = plan.tasks[step.task];
+  if (step.kind == plan::Step::Kind::task) return task_seconds(ground, step.task, planned);
+  if (plan::has_own_weights(ground.job, plan, step.task)) return refit_of(task_ground(ground, step.task, planned), plan.tasks[step.train]);
+  return reallocation_of(ground, plan, step);
 }
 
 }  // namespace dovetail::place

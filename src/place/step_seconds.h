@@ -1,6 +1,7 @@
 // How long each step of an iteration takes, and where its seconds go.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -43,9 +44,13 @@ std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layo
 /// limit for an engine without weights of its own, whose cache is as large as its batch needs.
 double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu);
 
-/// The seconds of step `step` of the plan's graph: generation, a forward pass, training in optimizer steps, a rule's time for each sequence
-/// one after the other, or a reallocation: into an engine at the speed and with the overhead that efficiencies say, else by realloc's plan.
-/// An engine without room for keys and values decodes one sequence at a time; that it does not fit is for the memory to say.
+/// The seconds of a task of the workflow: generation, a forward pass, training in optimizer steps, or a rule's time for each sequence one
+/// after the other. An engine without room for keys and values decodes one sequence at a time; that it does not fit is for the memory to
+/// say.
+StepSeconds task_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+
+/// The seconds of step `step` of the plan's graph: a task's, or a reallocation's: into an engine at the speed and with the overhead that
+/// efficiencies say, else by realloc's plan.
 StepSeconds step_seconds(const Ground& ground, const plan::Plan& plan, const plan::Step& step);
 
 }  // namespace dovetail::place
