@@ -42,6 +42,18 @@ Conventions megatron_bridge() {
   return made;
 }
 
+Conventions megatron_policy() {
+  Conventions made = megatron();
+  made.name = "megatron-policy";
+  made.description =
+      "Megatron-LM's core under a policy loss, as verl, slime and NeMo-RL run it: log-probabilities and entropy of their own";
+  // The bf16 logits, those in fp32, the softmax of the log-probabilities and that of the entropy, and a gradient, in fp32.
+  made.logit_bytes = 2 + 4 * 4;
+  // The logits in both types, and their exponentials.
+  made.scored_logit_bytes = 2 + 4 + 4;
+  return made;
+}
+
 Conventions nanotron() {
   Conventions made;
   made.name = "nanotron";
@@ -71,8 +83,48 @@ Conventions fsdp1() {
   made.keeps_gate = true;
   // Hugging Face's loss in eager PyTorch: the logits in bf16, in fp32, shifted, and their log-softmax; in the backward two gradients.
   made.logit_bytes = 2 + 4 * 4;
+  made.scored_logit_bytes = 2 + 2 * 4;
   made.checkpoint_bytes = 5;
   made.overhead = 96 * mebibyte;
+  return made;
+}
+
+Conventions verl_fsdp() {
+  Conventions made;
+  made.name = "verl-fsdp";
+  made.description = "PyTorch FSDP, first version, with fp32 shards gathered in bf16, as verl runs Hugging Face models without padding";
+  made.weight_bytes = 4;
+  made.master_bytes = 0;
+  made.fleeting_gradients = true;
+  made.layer_gradient_bytes = 2 + 4;
+  made.norm_copy_bytes = 4;
+  made.keeps_gate = true;
+  // All in bf16, in fused kernels: the logits, the softmax of the entropy, and a gradient of each.
+  made.logit_bytes = 4 * 2;
+  made.scored_logit_bytes = 3 * 2;
+  made.overhead = 96 * mebibyte;
+  return made;
+}
+
+Conventions deepspeed_zero() {
+  Conventions made;
+  made.name = "deepspeed-zero";
+  made.description = "DeepSpeed's ZeRO around Hugging Face models in bf16 or fp16, as OpenRLHF and DeepSpeed-Chat run them";
+  made.gradient_bytes = 2;
+  made.fleeting_gradients = true;
+  made.keeps_gradient_shards = true;
+  made.gathers_ends_apart = true;
+  made.gradients_follow = true;
+  made.norm_copy_bytes = 4;
+  made.keeps_gate = true;
+  // Eager PyTorch as of fsdp1, and without gradients the logits in 16 bits, in fp32, and their log-softmax.
+  made.logit_bytes = 2 + 4 * 4;
+  made.scored_logit_bytes = 2 + 2 * 4;
+  // 5e8 elements unless configured.
+  made.bucket = 1'000'000'000;
+  made.overhead = 96 * mebibyte;
+  // Assumed as of fsdp2: eager PyTorch, and batches padded to varying lengths.
+  made.reserved_factor = 1.10;
   return made;
 }
 
@@ -86,6 +138,7 @@ Conventions deepspeed() {
   made.keeps_gate = true;
   made.keeps_stage_outputs = true;
   made.logit_bytes = 2 + 4 + 4;
+  made.scored_logit_bytes = 2 + 2 * 4;
   // ZeRO's reduction bucket: 5e8 elements of fp16 unless configured.
   made.overhead = 1'000'000'000;
   return made;
@@ -109,6 +162,8 @@ Conventions fsdp2() {
   // The bf16 logits, their log-softmax in fp32, and two gradients in fp32; the parallel loss has one temporary more.
   made.logit_bytes = 2 + 3 * 4;
   made.parallel_logit_bytes = 2 + 4 * 4;
+  // Without gradients: the bf16 logits, those in fp32, and two temporaries of the log-softmax.
+  made.scored_logit_bytes = 2 + 3 * 4;
   made.overhead = 96 * mebibyte;
   made.reserved_factor = 1.10;
   return made;
@@ -122,8 +177,11 @@ struct Named {
 constexpr Named bundled[] = {{"megatron", megatron},
                              {"megatron-bf16-gradients", megatron_bf16_gradients},
                              {"megatron-bridge", megatron_bridge},
+                             {"megatron-policy", megatron_policy},
                              {"nanotron", nanotron},
                              {"fsdp1", fsdp1},
+                             {"verl-fsdp", verl_fsdp},
+                             {"deepspeed-zero", deepspeed_zero},
                              {"deepspeed-3d", deepspeed},
                              {"fsdp2", fsdp2},
                              {"torchtitan", fsdp2}};

@@ -23,6 +23,7 @@ struct Conventions {
   int master_bytes = 4;  ///< the optimizer's own copy of the weight; 0 where the weight is in fp32 itself
   /// Gradients are allocated by the first backward and given back by the step; else they are a buffer that is always there.
   bool fleeting_gradients = false;
+  bool keeps_gradient_shards = false;    ///< under ZeRO 3 they are such a buffer all the same (DeepSpeed)
   std::int64_t vocabulary_multiple = 1;  ///< the vocabulary is padded to a multiple of this times the tensor-parallel ranks
   /// Bytes kept for the weight gradients of one layer, each shape once: Transformer Engine adds to the gradient buffer itself and hands
   /// autograd a dummy in its place. 0: no dummies.
@@ -35,6 +36,11 @@ struct Conventions {
   /// Under pipeline parallelism a stage stays gathered through the step, and sums its gradients whole, in so many bytes a parameter (FSDP2
   /// defers scattering to the last micro-batch); 0: it scatters each time.
   int summed_gradient_bytes = 0;
+  bool gathers_ends_apart = false;  ///< embedding and head only while they are used (DeepSpeed), in place of all the time (FSDP's root)
+
+  /// With Adam on the host gradients go there as they come, by way of a buffer for the largest parameter unless ZeRO 3 has cut it
+  /// (DeepSpeed).
+  bool gradients_follow = false;
 
   // Activations of a layer.
   int activation_bytes = 2;                 ///< of an element, but for the stream that layers add to
@@ -57,10 +63,12 @@ struct Conventions {
   // Logits, at the peak of the loss.
   double logit_bytes = 6;           ///< a token and vocabulary entry
   double parallel_logit_bytes = 0;  ///< the same where the vocabulary is cut by tensor parallelism; 0: no different
+  double scored_logit_bytes = 6;    ///< the same of a forward pass alone, for log-probabilities
 
   // The allocator.
+  std::int64_t bucket = 0;     ///< bytes at most that ZeRO, from stage 1 on, reduces gradients in
   std::int64_t overhead = 0;   ///< bytes that are always there, such as cuBLAS workspaces, buckets and the batch; fitted, but for DeepSpeed
-  double reserved_factor = 0;  ///< peak reserved over peak allocated, fitted; 0: not known
+  double reserved_factor = 0;  ///< peak reserved over peak allocated of training, fitted or assumed; 0: not known
 };
 
 /// The names of the bundled conventions.

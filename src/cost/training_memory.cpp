@@ -40,6 +40,7 @@ struct Job {
 
   /// Whether FSDP keeps a stage gathered through the step, and its gradients whole.
   bool stays_gathered() const { return layout.zero >= 3 && layout.pipeline > 1 && conventions.summed_gradient_bytes > 0; }
+  bool has_fleeting_gradients() const { return conventions.fleeting_gradients && !(conventions.keeps_gradient_shards && layout.zero >= 3); }
   /// Experts of a layer that are on one rank.
   std::int64_t local_experts() const { return model.experts ? model.experts->count / layout.expert : 1; }
 };
@@ -99,7 +100,8 @@ Kinds kinds_of(const Job& job) {
 struct Stage {
   std::int64_t dense_layers = 0;
   std::int64_t expert_layers = 0;
-  Elements ends;  // embedding and head, as far as they are on the stage
+  Elements ends;         // embedding and head, as far as they are on the stage
+  Elements largest_end;  // of the two
   Elements all;
   Elements largest_layer;  // by parameters
   bool is_first = false;
@@ -116,8 +118,12 @@ Stage stage_of(const Job& job, const Kinds& kinds, int index) {
   }
   llm::Transformer padded = job.model;
   padded.vocabulary = padded_vocabulary(job.model, job.layout, job.conventions);
-  if (stage.is_first) stage.ends += elements_of(llm::embedding_tensors(padded), job);
-  if (stage.is_last) stage.ends += elements_of(llm::head_tensors(padded), job);
+  const auto add_end = [&](const Elements& end) {
+    stage.ends += end;
+    if (end.all() > stage.largest_end.all()) stage.largest_end = end;
+  };
+  if (stage.is_first) add_end(elements_of(llm::embedding_tensors(padded), job));
+  if (stage.is_last) add_end(elements_of(llm::head_tensors(padded), job));
   stage.all = stage.ends;
   stage.all += kinds.dense.elements.times(stage.dense_layers);
   stage.all += kinds.experts.elements.times(stage.expert_layers);
@@ -153,6 +159,8 @@ MemoryParts lasting_parts(const Job& job, const Kinds& kinds, const Stage& stage
   parts.gradients = shard_bytes(job.layout, all.trained, all.trained_expert, bytes.gradient_bytes, job.layout.zero >= 2);
   parts.optimizer = shard_bytes(job.layout, all.trained, all.trained_expert, optimizer_bytes, job.layout.zero >= 1);
   parts.workspace = dummy_gradients(job, kinds, stage) + bytes.overhead;
+  const bool reduces = job.layout.zero >= 1 && job.layout.data * job.layout.context > 1;
+  if (reduces) parts.workspace += std::min(bytes.bucket, bytes.gradient_bytes * all.all_trained());
   return parts;
 }
 
@@ -176,9 +184,10 @@ std::int64_t gathered_bytes(const Job& job, const Stage& stage, bool in_backward
   const Conventions& bytes = job.conventions;
   if (job.layout.zero < 3) return 0;
   if (job.stays_gathered()) return bytes.gathered_bytes * stage.all.all() + bytes.summed_gradient_bytes * stage.all.all_trained();
-  // Embedding and head are in the outermost unit, which stays gathered; so does the last layer until its backward.
+  // Embedding and head are in the outermost unit, which stays gathered, or gathered for the loss; so is the last layer until its backward.
   const std::int64_t layers = in_backward ? bytes.gathered_layers : 1;
-  const std::int64_t weights = bytes.gathered_bytes * (stage.ends.all() + layers * stage.largest_layer.all());
+  const std::int64_t ends = !bytes.gathers_ends_apart ? stage.ends.all() : in_backward ? 0 : stage.largest_end.all();
+  const std::int64_t weights = bytes.gathered_bytes * (ends + layers * stage.largest_layer.all());
   return weights + (in_backward ? bytes.layer_gradient_bytes * stage.largest_layer.all_trained() : 0);
 }
 
@@ -192,7 +201,7 @@ std::int64_t returned_logits(const Job& job) {
 MemoryParts peak_parts(const Job& job, const Kinds& kinds, const Stage& stage, double in_flight) {
   MemoryParts backward = lasting_parts(job, kinds, stage);
   const bool from_before = job.shape.micro_batches > 1 && !job.stays_gathered();
-  if (job.conventions.fleeting_gradients && !from_before) backward.gradients = 0;
+  if (job.has_fleeting_gradients() && !from_before) backward.gradients = 0;
   backward.activations = activation_bytes(job, kinds, stage, in_flight);
   if (stage.is_last) backward.logits = returned_logits(job);
   MemoryParts loss = backward;
@@ -212,7 +221,7 @@ MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layo
   const Job job{model, layout, no_tokens, conventions};
   const Kinds kinds = kinds_of(job);
   MemoryParts parts = lasting_parts(job, kinds, stage_of(job, kinds, stage));
-  if (conventions.fleeting_gradients) parts.gradients = 0;
+  if (job.has_fleeting_gradients()) parts.gradients = 0;
   return parts;
 }
 
@@ -223,6 +232,23 @@ MemoryParts largest_static_memory(const llm::Transformer& model, const llm::Layo
     if (here.total() > largest.total()) largest = here;
   }
   return largest;
+}
+
+std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions) {
+  if (layout.zero < 3) return 0;
+  const TrainingShape no_tokens;
+  const Job job{model, layout, no_tokens, conventions};
+  const Kinds kinds = kinds_of(job);
+  std::int64_t most = 0;
+  for (int index = 0; index < layout.pipeline; ++index) {
+    const Stage stage = stage_of(job, kinds, index);
+    const std::int64_t layers = conventions.gathered_layers * stage.largest_layer.all();
+    std::int64_t elements = stage.ends.all() + layers;
+    if (conventions.gathers_ends_apart) elements = std::max(layers, stage.largest_end.all() + stage.largest_layer.all());
+    if (job.stays_gathered()) elements = stage.all.all();
+    most = std::max(most, conventions.gathered_bytes * elements);
+  }
+  return most;
 }
 
 double micro_batches_in_flight(const llm::Layout& layout, const TrainingShape& shape, int stage) {

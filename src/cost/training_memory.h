@@ -37,6 +37,9 @@ MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layo
 /// The same of the stage that holds the most.
 MemoryParts largest_static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions);
 
+/// What ZeRO 3 has gathered at once of the stage with the most in a forward pass without a backward: 0 without it.
+std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions);
+
 /// Micro-batches whose activations stage `stage` holds at its peak. 1F1B: min(stages - stage, micro-batches). Interleaved: of the stage's
 /// chunks 2 (stages - stage - 1) + (chunks - 1) stages + 1 are held (Megatron-LM, arXiv 2104.04473), each an even part of a micro-batch.
 /// GPipe: all. The shape's in_flight goes before these rules.

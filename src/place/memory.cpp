@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plan/iteration_graph.h"
+#include "realloc/plan.h"
 
 namespace dovetail::place {
 namespace {
@@ -19,7 +20,8 @@ struct Copy {
   bool trained = false;
   bool engine = false;  ///< in a form of an engine's own
   StoredBytes bytes;
-  plan::Offload offload;  ///< while none of its tasks runs
+  std::int64_t host_gradients = 0;  ///< that follow an optimizer on the host
+  plan::Offload offload;            ///< while none of its tasks runs
 };
 
 bool uses(const Copy& copy, std::size_t task) { return std::find(copy.tasks.begin(), copy.tasks.end(), task) != copy.tasks.end(); }
@@ -41,6 +43,9 @@ class MemoryAccount {
       TaskMemory here;
       here.parts = own;
       for (const Copy& copy : copies_) add_resident(copy, task, device, here.parts);
+      if (kind_of(task) == TaskKind::train) add_reserved(task, device, here.parts);
+      std::vector<MemoryPart> arrival = while_weights_arrive(task, device);
+      if (bytes_of(arrival) > bytes_of(here.parts)) here.parts = std::move(arrival);
       here.device = device;
       here.usable = cluster::gpu_of(ground_.job.cluster, base::DeviceId(device)).usable_memory;
       if (device == mesh.first || here.margin() < worst.margin()) worst = std::move(here);
@@ -83,6 +88,39 @@ class MemoryAccount {
           std::all_of(copy.tasks.begin(), copy.tasks.end(), [this](std::size_t task) { return plan_.tasks[task].offload.weights; });
     const Stored stored = copy.trained ? Stored::trained : copy.engine ? Stored::engine : Stored::frozen;
     copy.bytes = stored_bytes(ground_, copy.role, planned.layout, stored);
+    const cost::Conventions& conventions = ground_.software.conventions;
+    if (copy.trained && copy.offload.optimizer_on_host && conventions.gradients_follow) {
+      // In fp32, beside moments and master weights.
+      copy.host_gradients = copy.bytes.optimizer / (conventions.moment_bytes + conventions.master_bytes) * 4;
+      copy.bytes.gradients = gradient_buffer_bytes(ground_.job.models[copy.role], planned.layout, conventions);
+    }
+  }
+
+  /// What is on `device` while `task` gets newly trained weights: it has its own already, but nothing else yet (engines wake up weights
+  /// first), those that were trained are back where they had left, and a tensor or two messages are on their way.
+  std::vector<MemoryPart> while_weights_arrive(std::size_t task, int device) const {
+    const std::size_t role = ground_.job.workflow.role_of[task]->index();
+    const auto to = std::find_if(copies_.begin(), copies_.end(), [task](const Copy& copy) { return uses(copy, task); });
+    if (to->trained || !ground_.job.workflow.trained_by[role]) return {};
+    const std::int64_t tensor = 2 * ground_.job.models[role].vocabulary * ground_.job.models[role].hidden;
+    std::vector<MemoryPart> parts{{role_name(role) + "'s new weights", to->bytes.weights},
+                                  {"weights on their way", to->engine ? tensor : 2 * realloc::PlanOptions{}.bucket}};
+    for (const Copy& copy : copies_) {
+      if (&copy == &*to) continue;
+      Copy there = copy;
+      if (copy.trained && copy.role == role) there.offload.weights = false;
+      add_resident(there, task, device, parts);
+    }
+    return parts;
+  }
+
+  /// What fragments of the memory of other models come to in a process that trains; an engine has a pool of its own.
+  void add_reserved(std::size_t task, int device, std::vector<MemoryPart>& parts) const {
+    std::vector<MemoryPart> others;
+    for (const Copy& copy : copies_)
+      if (!copy.engine) add_resident(copy, task, device, others);
+    const std::int64_t beyond = reserved_beyond(ground_, bytes_of(others));
+    if (beyond > 0) parts.push_back({"reserved beyond what other models have", beyond});
   }
 
   /// What `copy` has on `device` while `task` runs, without what working_memory counts.
@@ -115,6 +153,7 @@ class MemoryAccount {
       std::int64_t away = copy.offload.weights && idle && !copy.engine ? copy.bytes.weights : 0;
       if (copy.offload.gradients && !trains) away += copy.bytes.gradients;
       if (copy.offload.optimizer_on_host || (copy.offload.optimizer && !trains)) away += copy.bytes.optimizer;
+      away += copy.host_gradients;
       memory.host += devices * away;
     }
   }

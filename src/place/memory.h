@@ -27,7 +27,8 @@ struct TaskMemory {
 /// - of each other role, or other copy of the role's weights in another mesh or layout, what is not offloaded while idle: weights, and of a
 ///   trained one gradients and optimizer. An engine that does not offload keeps its weights; keys and values it always gives back.
 /// Stages and ranks of different tasks meet on a device in many ways: the largest of each is taken, so that this is never too little.
-/// Reserved memory where the framework's factor is known. Transient copies of a reallocation are not in it.
+/// Before that its newly trained weights arrive, where they were trained in another form: the two and what is between them are there at
+/// once, and count where that is more. Reserved memory where the framework's factor is known.
 std::vector<TaskMemory> task_memory(const Ground& ground, const plan::Plan& plan);
 
 }  // namespace dovetail::place

@@ -11,21 +11,39 @@
 namespace dovetail::place {
 namespace {
 
-cost::TrainingShape shape_of(const Ground& ground, const plan::TaskPlan& planned, bool trains, double sequences) {
+/// What NCCL takes of each device besides the framework's allocator: a process that has reduced once holds about 1.6 GB with its context,
+/// which the usable memory leaves out (issue 864 of NVIDIA/nccl).
+std::int64_t collective_buffers(const plan::TaskPlan& planned) { return planned.layout.devices() > 1 ? std::int64_t{1} << 30 : 0; }
+
+/// Tokens of the fullest of many micro-batches of so many sequences: three standard deviations above the mean, and no more than there can
+/// be.
+std::int64_t most_tokens(const workflow::LengthDistribution& lengths, double sequences) {
+  const double mean = lengths.mean();
+  const double variance = std::max(0.0, lengths.second_moment() - mean * mean);
+  const double most = sequences * mean + 3 * std::sqrt(sequences * variance);
+  const double longest = sequences * static_cast<double>(lengths.longest());
+  return std::max(lengths.longest(), static_cast<std::int64_t>(std::ceil(std::min(most, longest))));
+}
+
+cost::TrainingShape shape_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned) {
   const workflow::Workload& workload = ground.job.workload;
+  const bool trains = task.kind == workflow::TaskKind::train;
   const double steps = trains ? static_cast<double>(workload.mini_batches) : 1;
-  const double share = sequences / steps / planned.layout.data;
+  const double share = static_cast<double>(workflow::sequences_of(task, workload)) / steps / planned.layout.data;
   const double micro_batches = cost::count_micro_batches(ground.lengths, share, planned.micro_batching);
   cost::TrainingShape shape;
   // The longest decides: a sequence that is longer than the limit is a micro-batch of its own.
   shape.sequence_length = ground.lengths.longest();
   shape.sequences = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(share / micro_batches)));
+  // The loss of a pair needs both of its sequences at once.
+  const std::int64_t together = trains ? task.sequences.count : 1;
+  shape.sequences = (shape.sequences + together - 1) / together * together;
   shape.micro_batches = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(micro_batches)));
   if (planned.micro_batching.tokens > 0)
-    shape.packed_tokens = std::max(static_cast<std::int64_t>(planned.micro_batching.tokens), ground.lengths.longest());
+    shape.packed_tokens =
+        std::clamp(static_cast<std::int64_t>(planned.micro_batching.tokens), ground.lengths.longest(), most_tokens(ground.lengths, share));
   else if (workload.packing)
-    shape.packed_tokens = std::max(ground.lengths.longest(),
-                                   static_cast<std::int64_t>(std::ceil(ground.lengths.mean() * static_cast<double>(shape.sequences))));
+    shape.packed_tokens = most_tokens(ground.lengths, static_cast<double>(shape.sequences));
   return shape;
 }
 
@@ -33,20 +51,34 @@ double sequences_of(const Ground& ground, std::size_t task) {
   return static_cast<double>(workflow::sequences_of(ground.job.workflow.tasks[task], ground.job.workload));
 }
 
+/// The peak of training, less what Adam on the host keeps off the device.
+cost::StageMemory peak_of(const cost::TrainingMemory& memory, const llm::Transformer& model, const plan::TaskPlan& planned,
+                          const cost::Conventions& conventions) {
+  cost::StageMemory peak = memory.peak();
+  if (!planned.offload.optimizer_on_host) return peak;
+  peak.parts.optimizer = 0;
+  if (conventions.gradients_follow) {
+    peak.parts.gradients = 0;
+    peak.parts.workspace += gradient_buffer_bytes(model, planned.layout, conventions);
+  }
+  peak.reserved = std::llround(conventions.reserved_factor * static_cast<double>(peak.allocated()));
+  return peak;
+}
+
 std::vector<MemoryPart> training(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
   const std::size_t role = ground.job.workflow.role_of[task]->index();
-  const cost::TrainingShape shape = shape_of(ground, planned, true, sequences_of(ground, task));
+  const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
   const cost::TrainingMemory memory = cost::training_memory(ground.job.models[role], planned.layout, shape, ground.software.conventions);
-  const cost::StageMemory& peak = memory.peak();
+  const cost::StageMemory peak = peak_of(memory, ground.job.models[role], planned, ground.software.conventions);
   const std::string& name = ground.job.workflow.roles[role].name;
-  const bool on_host = planned.offload.optimizer_on_host;
   std::vector<MemoryPart> parts{{name + "'s weights", peak.parts.weights},
                                 {name + "'s gradients", peak.parts.gradients},
-                                {name + "'s optimizer", on_host ? 0 : peak.parts.optimizer},
+                                {name + "'s optimizer", peak.parts.optimizer},
                                 {"activations", peak.parts.activations},
                                 {"logits", peak.parts.logits},
                                 {"gathered weights", peak.parts.gathered},
-                                {"workspace", peak.parts.workspace}};
+                                {"workspace", peak.parts.workspace},
+                                {"buffers of collectives", collective_buffers(planned)}};
   if (peak.reserved > peak.allocated()) parts.push_back({"reserved beyond allocated", peak.reserved - peak.allocated()});
   std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
   return parts;
@@ -70,17 +102,25 @@ std::vector<MemoryPart> engine(const Ground& ground, std::size_t task, const pla
           {"the engine's activations, graphs and buffers", std::max<std::int64_t>(0, share - weights - room)}};
 }
 
-/// Weights are resident; a micro-batch passes layer by layer, and its logits are made at the end.
+/// Shards of weights are resident; a micro-batch passes layer by layer, nothing kept behind it, and its logits are made at the end.
 std::vector<MemoryPart> scoring(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
   const std::size_t role = ground.job.workflow.role_of[task]->index();
   const llm::Transformer& model = ground.job.models[role];
-  const cost::TrainingShape shape = shape_of(ground, planned, false, sequences_of(ground, task));
+  const cost::Conventions& conventions = ground.software.conventions;
+  const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
   const std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
-  constexpr std::int64_t logit_bytes = 4;
-  const std::int64_t logits = model.head == llm::Head::scalar ? 0 : tokens * model.vocabulary / planned.layout.tensor * logit_bytes;
-  const std::int64_t layer =
-      cost::layer_memory(model, planned.layout, shape, ground.software.conventions, llm::has_experts(model, model.layers - 1)).kept;
-  return {{"logits", logits}, {"activations", layer}};
+  const std::int64_t rows = model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
+  const double logits = conventions.scored_logit_bytes * static_cast<double>(rows / planned.layout.tensor * tokens);
+  llm::Layout forward = planned.layout;
+  forward.recomputation = llm::Recomputation::none;
+  const std::int64_t layer = cost::layer_memory(model, forward, shape, conventions, llm::has_experts(model, model.layers - 1)).kept;
+  const std::int64_t gathered = cost::gathered_in_forward(model, planned.layout, conventions);
+  std::vector<MemoryPart> parts{{"logits", static_cast<std::int64_t>(std::ceil(logits))},
+                                {"activations", layer},
+                                {"gathered weights", gathered},
+                                {"buffers of collectives", collective_buffers(planned)}};
+  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
+  return parts;
 }
 
 }  // namespace
@@ -94,6 +134,15 @@ std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, c
     default:
       return scoring(ground, task, planned);
   }
+}
+
+std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions) {
+  if (layout.zero >= 3) return 0;
+  return conventions.gradient_bytes * (cost::padded_vocabulary(model, layout, conventions) / layout.tensor) * model.hidden;
+}
+
+std::int64_t reserved_beyond(const Ground& ground, std::int64_t resident) {
+  return std::llround(std::max(0.0, ground.software.conventions.reserved_factor - 1) * static_cast<double>(resident));
 }
 
 std::int64_t bytes_of(const std::vector<MemoryPart>& parts) {

@@ -17,11 +17,20 @@ struct MemoryPart {
   std::int64_t bytes = 0;
 };
 
-/// Of the device with the most, whatever else is there: training by cost::training_memory, its weights and optimizer included; scoring the
-/// activations of one layer and the logits of a micro-batch in fp32, without the weights; an engine its whole share of the memory, as it
-/// takes it when it starts, with its weights; one that generates with the trained weights these and the cache of its batch. REQUIRES: the
+/// Of the device with the most, whatever else is there: training by cost::training_memory, its weights and optimizer included, but for what
+/// Adam on the host keeps away; scoring the logits of a micro-batch, what one layer makes on the way, and what ZeRO 3 gathers, without the
+/// weights; of both the buffers of NCCL; an engine its whole share of the memory, as it takes it when it starts, with its weights; one that
+/// generates with the trained weights these and the cache of its batch. Micro-batches are the fullest of many: where lengths vary, three
+/// standard deviations above the mean, never more than the task has; a pair of sequences that train together is never cut. REQUIRES: the
 /// task is no rule, and `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+
+/// What DeepSpeed keeps on the device of a model whose Adam is on the host: a gradient of the largest parameter, which is the embedding.
+std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions);
+
+/// What the allocator of a training process reserves beyond `resident` bytes of other models in it, while it trains: their part of the
+/// framework's reserved factor, as working_memory has it of the trained model.
+std::int64_t reserved_beyond(const Ground& ground, std::int64_t resident);
 
 /// The sum of the parts.
 std::int64_t bytes_of(const std::vector<MemoryPart>& parts);

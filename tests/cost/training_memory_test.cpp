@@ -151,6 +151,27 @@ TEST(TrainingMemory, Fsdp2GathersLayerByLayerAndUnderAPipelineForGood) {
   EXPECT_EQ(piped.gradients, 0);
 }
 
+TEST(TrainingMemory, DeepSpeedGathersEmbeddingAndHeadOnlyForTheirUse) {
+  const llm::Transformer model = bundled("llama-3-8b");
+  const llm::Layout layout = layout_of(8, 1, 1, 3);
+  const std::int64_t layer = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096;
+  const std::int64_t embedding = 128'256 * 4096;
+  const std::int64_t head = embedding + 4096;
+  EXPECT_EQ(gathered_in_forward(model, layout, conventions("deepspeed-zero")), 2 * (head + layer));
+  EXPECT_EQ(gathered_in_forward(model, layout, conventions("verl-fsdp")), 2 * (embedding + head + 2 * layer));
+  EXPECT_EQ(gathered_in_forward(model, layout_of(8, 1, 1, 2), conventions("verl-fsdp")), 0);
+}
+
+TEST(TrainingMemory, DeepSpeedsGradientsLastUnderZero3AndItsBucketNeedsSomebodyToReduceWith) {
+  const llm::Transformer model = bundled("llama-3-8b");
+  const Conventions deepspeed = conventions("deepspeed-zero");
+  const std::int64_t parameters = 8'030'261'248;
+  EXPECT_EQ(static_memory(model, layout_of(8, 1, 1, 2), deepspeed, 0).gradients, 0);
+  EXPECT_EQ(static_memory(model, layout_of(8, 1, 1, 3), deepspeed, 0).gradients, 2 * parameters / 8);
+  EXPECT_EQ(static_memory(model, layout_of(1, 1, 1, 2), deepspeed, 0).workspace, deepspeed.overhead);
+  EXPECT_EQ(static_memory(model, layout_of(8, 1, 1, 2), deepspeed, 0).workspace, deepspeed.overhead + deepspeed.bucket);
+}
+
 TEST(TrainingMemory, UnevenStagesCountTheirOwnLayers) {
   llm::Layout layout = layout_of(1, 1, 2, 0);
   layout.stage_layers = {20, 12};

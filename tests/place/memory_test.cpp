@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cost/training_memory.h"
 #include "llm/bundled_models.h"
@@ -92,6 +93,59 @@ TEST(Memory, AnEngineCutsItsExpertsOverItsTensorParallelRanks) {
   // With expert parallelism each rank has whole experts.
   layout.expert = 8;
   EXPECT_NEAR(static_cast<double>(engine_weight_bytes(facts, layout)), all / 8, 1);
+}
+
+TEST(Memory, NewWeightsArriveWhileTheTrainedOnesAreBack) {
+  plan::Job job = test::grpo_job();
+  for (llm::Transformer& model : job.models) model = llm::find_bundled_model("llama-3-8b").value();
+  plan::Plan plan = test::co_located(job, R"(, "offload": ["weights", "gradients", "optimizer"])", R"(, "offload": ["weights"])");
+  const auto share = [&] {
+    return static_cast<std::int64_t>(plan.tasks[0].engine.memory_utilization * static_cast<double>(job.cluster.groups[0].gpu.memory));
+  };
+  EXPECT_EQ(memory_of(job, plan)[0].needed(), share());
+  // Weights in both forms and the embedding between them are more than a share with little room for keys and values.
+  plan.tasks[0].engine.memory_utilization = 0.3;
+  const TaskMemory arrival = memory_of(job, plan)[0];
+  EXPECT_GT(arrival.needed(), share());
+  EXPECT_EQ(bytes_of(arrival, "actor's new weights"), 2 * std::int64_t{8'030'261'248});
+  EXPECT_EQ(bytes_of(arrival, "actor's weights"), 2 * std::int64_t{8'030'261'248});
+  EXPECT_EQ(bytes_of(arrival, "weights on their way"), 2 * 128'256 * 4096);
+  EXPECT_EQ(arrival.parts.size(), 3u);
+}
+
+TEST(Memory, APairIsTrainedTogether) {
+  const std::string head = "format: dovetail/job@1\nmodels: {actor: qwen3-0.6b}\n";
+  const std::string tail =
+      "workload: {prompts: 32, packing: false, prompt_length: 128, response_length: 512}\n"
+      "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\n";
+  const auto logits_of = [&](const std::string& algorithm, const std::string& tasks, int sequences) {
+    const plan::Job job = plan::parse_job(head + "algorithm: " + algorithm + "\n" + tail, "job.yaml").value();
+    const std::string text = "format: dovetail/plan@1\ntasks:\n" + tasks +
+                             "  - {task: actor_train, devices: 0, layout: {}, micro_batch: {sequences: " + std::to_string(sequences) +
+                             "}}\n";
+    return bytes_of(memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "logits");
+  };
+  const std::string reference = "  - {task: reference_infer, devices: 0, layout: {}, micro_batch: {sequences: 1}}\n";
+  EXPECT_EQ(logits_of("dpo", reference, 1), logits_of("sft", "", 2));
+  EXPECT_EQ(logits_of("dpo", reference, 3), logits_of("sft", "", 4));
+}
+
+TEST(Memory, AMicroBatchHasNoMoreTokensThanThereAre) {
+  const plan::Job job = test::grpo_job();  // 16 sequences of 640 tokens on a device in each step
+  plan::Plan plan = test::co_located(job);
+  const auto logits_with = [&](double tokens) {
+    plan.tasks.back().micro_batching = {0, tokens, 0};
+    return bytes_of(memory_of(job, plan).back(), "logits");
+  };
+  EXPECT_LT(logits_with(8 * 640), logits_with(16 * 640));
+  EXPECT_EQ(logits_with(16 * 640), logits_with(100 * 640));
+}
+
+TEST(Memory, FragmentsAreOfAllThatTheTrainingProcessHolds) {
+  const plan::Job job = test::grpo_job();
+  const TaskMemory training = memory_in(memory_of(job, test::co_located(job)), job, "actor_train");
+  const double beyond = software_of(job)->conventions.reserved_factor - 1;
+  EXPECT_EQ(bytes_of(training, "reserved beyond what other models have"), std::llround(beyond * 2 * parameters));  // the reference's
 }
 
 TEST(Memory, SaysWhatIsMissing) {
