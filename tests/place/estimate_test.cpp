@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "place/jobs.h"
@@ -83,6 +85,19 @@ TEST(Software, IsNamedByTheJob) {
   EXPECT_EQ(software_of(job)->conventions.name, "fsdp2");
   job.software.training = "megatorn";
   EXPECT_NE(software_of(job).error().message.find("megatron"), std::string::npos);
+}
+
+TEST(Software, MayHaveItsEfficienciesInAFile) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "dovetail-efficiency.yaml";
+  std::ofstream(path) << "format: dovetail/efficiency@1\nname: mine\nconstants: {matrix_products: 0.6}\n";
+  plan::Job job = test::grpo_job();
+  job.software.efficiency = path.string();
+  EXPECT_EQ(software_of(job)->efficiency.name, "mine");
+  EXPECT_EQ(software_of(job)->efficiency.matrix_products, 0.6);
+  std::ofstream(path) << "format: dovetail/efficiency@1\nname: mine\nconstants: {matrix_products: 6}\n";
+  EXPECT_NE(base::to_text(software_of(job).error()).find("dovetail-efficiency.yaml:3:30: "), std::string::npos);
+  std::filesystem::remove(path);
+  EXPECT_EQ(software_of(job).error().failure, base::Failure::io);
 }
 
 }  // namespace
