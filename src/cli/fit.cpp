@@ -95,7 +95,7 @@ void add_fit(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command = add_command(program, "fit", "whether a plan fits into memory, with what margin, and what sets the limit",
                                   "  dovetail fit examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
-  add_plan_arguments(*command, *arguments);
+  add_plan_arguments(*command, *arguments, "the plan, a dovetail/plan@1 file");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -12,26 +12,35 @@
 
 namespace dovetail::cli {
 
-void add_plan_arguments(CLI::App& command, PlanArguments& arguments) {
+void add_plan_arguments(CLI::App& command, PlanArguments& arguments, const std::string& about_plan) {
   add_positional(command, "JOB", arguments.job, "job file, '-' for standard input");
-  command.add_option("--plan", arguments.plan, "the plan, a dovetail/plan@1 file")->required()->option_text("FILE");
+  add_text_option(command, "--plan", arguments.plan, "FILE", about_plan);
   add_json_flag(command, arguments.json);
 }
 
-base::Result<Prediction> predict(const PlanArguments& arguments) {
-  DOVETAIL_TRY(const std::string job_text, base::read_file(arguments.job));
-  DOVETAIL_TRY(plan::Job job, plan::parse_job(job_text, base::display_path(arguments.job)));
-  DOVETAIL_TRY(const std::string plan_text, base::read_file(arguments.plan));
-  DOVETAIL_TRY(plan::Plan plan, plan::parse_plan(plan_text, base::display_path(arguments.plan), job));
+base::Result<plan::Job> load_job(const std::string& path) {
+  DOVETAIL_TRY(const std::string text, base::read_file(path));
+  return plan::parse_job(text, base::display_path(path));
+}
+
+base::Result<place::Software> load_software(const plan::Job& job, const std::string& path) {
   auto software = place::software_of(job);
-  if (!software.ok()) {
-    base::Error error = std::move(software).error();
-    error.path = base::display_path(arguments.job);
-    return error;
-  }
-  const place::Ground ground = place::ground_of(job, *software);
+  if (software.ok()) return software;
+  base::Error error = std::move(software).error();
+  if (error.path.empty()) error.path = base::display_path(path);
+  return error;
+}
+
+base::Result<Prediction> predict(const PlanArguments& arguments) {
+  DOVETAIL_TRY(plan::Job job, load_job(arguments.job));
+  DOVETAIL_TRY(const std::string plan_text, base::read_file(*arguments.plan));
+  DOVETAIL_TRY(plan::Plan plan, plan::parse_plan(plan_text, base::display_path(*arguments.plan), job));
+  if (plan::is_for_another_job(plan, job))
+    print_note("the plan was made for another job, or for this one before it was changed; what follows is of this job");
+  DOVETAIL_TRY(const place::Software software, load_software(job, arguments.job));
+  const place::Ground ground = place::ground_of(job, software);
   place::Estimate estimate = place::estimate(ground, plan);
-  return Prediction{std::move(job), std::move(plan), software->efficiency.name, software->conventions.name, std::move(estimate)};
+  return Prediction{std::move(job), std::move(plan), software.efficiency.name, software.conventions.name, std::move(estimate)};
 }
 
 std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30)); }

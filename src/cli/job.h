@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -12,15 +13,15 @@
 
 namespace dovetail::cli {
 
-/// What the commands about a given plan are given.
+/// What the commands about plans are given.
 struct PlanArguments {
   std::string job;
-  std::string plan;
+  std::optional<std::string> plan;
   bool json = false;
 };
 
 /// Adds JOB, --plan and --json.
-void add_plan_arguments(CLI::App& command, PlanArguments& arguments);
+void add_plan_arguments(CLI::App& command, PlanArguments& arguments, const std::string& about_plan);
 
 /// A plan of a job and its prediction.
 struct Prediction {
@@ -31,7 +32,11 @@ struct Prediction {
   place::Estimate estimate;
 };
 
-/// Reads both files and predicts.
+/// Reads the job.
+base::Result<plan::Job> load_job(const std::string& path);
+/// The software that it names; `path` is the job's, for errors.
+base::Result<place::Software> load_software(const plan::Job& job, const std::string& path);
+/// Reads both files and predicts. REQUIRES: there is a plan among the arguments.
 base::Result<Prediction> predict(const PlanArguments& arguments);
 
 /// "78.40 GiB".

@@ -14,11 +14,12 @@ namespace {
 Efficiency a100_realhf() {
   Efficiency efficiency;
   efficiency.name = "a100/realhf";
+  efficiency.error = 0.079;
   efficiency.task = 0;  // in the iteration's
-  efficiency.matrix_products = 0.525;
+  efficiency.matrix_products = 0.526;
   efficiency.decode_launch = 0.00124;
-  efficiency.decode_step = 0.00195;
-  efficiency.slot = 0.00548;
+  efficiency.decode_step = 0.00194;
+  efficiency.slot = 0.00546;
   efficiency.iteration = 2.23;
   return efficiency;
 }
@@ -27,20 +28,21 @@ Efficiency a100_realhf() {
 Efficiency h100_megatron_vllm() {
   Efficiency efficiency;
   efficiency.name = "h100/megatron-vllm";
-  efficiency.matrix_products = 0.476;
-  efficiency.expert_products = 0.0719;
-  efficiency.expert_launch = 0.00181;
-  efficiency.slot = 0.00151;
+  efficiency.error = 0.135;
+  efficiency.matrix_products = 0.472;
+  efficiency.expert_products = 0.0673;
+  efficiency.expert_launch = 0.00165;
+  efficiency.slot = 0.00146;
   efficiency.memory_bandwidth = 0.482;
-  efficiency.decode_layer = 2.31e-05;
-  efficiency.decode_step = 0.00082;
-  efficiency.decode_sequence = 1.25e-05;
-  efficiency.links.between.latency = 2.93e-05;
-  efficiency.refit = 4.18;
-  efficiency.refit_links = 0.477;
-  efficiency.refit_tensor = 0.00017;
-  efficiency.task = 0.819;
-  efficiency.iteration = 1.7;
+  efficiency.decode_layer = 2.17e-05;
+  efficiency.decode_step = 0.000824;
+  efficiency.decode_sequence = 1.39e-05;
+  efficiency.links.between.latency = 2.78e-05;
+  efficiency.refit = 4.55;
+  efficiency.refit_links = 0.476;
+  efficiency.refit_tensor = 0.000159;
+  efficiency.task = 1.03;
+  efficiency.iteration = 1.57;
   return efficiency;
 }
 

@@ -1,45 +1,16 @@
 #include "cost/calibration.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "cost/efficiency_file.h"
 
 namespace dovetail::cost {
 namespace {
-
-struct Member {
-  std::string_view name;
-  double low;
-  double high;
-  double& (*of)(Efficiency&);
-};
-
-constexpr std::array<Member, 19> members = {{
-    {"matrix_products", 0.1, 0.85, [](Efficiency& e) -> double& { return e.matrix_products; }},
-    {"expert_products", 0.03, 0.7, [](Efficiency& e) -> double& { return e.expert_products; }},
-    {"layer_launch", 1e-6, 1e-2, [](Efficiency& e) -> double& { return e.layer_launch; }},
-    {"expert_launch", 1e-5, 1e-2, [](Efficiency& e) -> double& { return e.expert_launch; }},
-    {"slot", 1e-5, 0.1, [](Efficiency& e) -> double& { return e.slot; }},
-    {"exposed_gradients", 0.05, 1, [](Efficiency& e) -> double& { return e.exposed_gradients; }},
-    {"memory_bandwidth", 0.3, 0.95, [](Efficiency& e) -> double& { return e.memory_bandwidth; }},
-    {"decode_products", 0.1, 0.85, [](Efficiency& e) -> double& { return e.decode_products; }},
-    {"decode_layer", 1e-6, 5e-4, [](Efficiency& e) -> double& { return e.decode_layer; }},
-    {"decode_launch", 1e-6, 5e-3, [](Efficiency& e) -> double& { return e.decode_launch; }},
-    {"decode_step", 1e-5, 2e-2, [](Efficiency& e) -> double& { return e.decode_step; }},
-    {"decode_sequence", 1e-7, 2e-4, [](Efficiency& e) -> double& { return e.decode_sequence; }},
-    {"links.between.latency", 1e-6, 2e-4, [](Efficiency& e) -> double& { return e.links.between.latency; }},
-    {"host_bandwidth", 0.05, 0.9, [](Efficiency& e) -> double& { return e.host_bandwidth; }},
-    {"refit_links", 0.05, 1, [](Efficiency& e) -> double& { return e.refit_links; }},
-    {"refit_tensor", 1e-6, 1e-2, [](Efficiency& e) -> double& { return e.refit_tensor; }},
-    {"refit", 0.1, 60, [](Efficiency& e) -> double& { return e.refit; }},
-    {"task", 0.01, 30, [](Efficiency& e) -> double& { return e.task; }},
-    {"iteration", 0.05, 120, [](Efficiency& e) -> double& { return e.iteration; }},
-}};
 
 /// |ln(a / b)|.
 double log_ratio(double a, double b) { return base::negative_log(std::min(a, b) / std::max(a, b)); }
@@ -64,7 +35,9 @@ class Objective {
 
   Candidate candidate(const Point& point) const {
     Candidate candidate = start_;
-    for (std::size_t i = 0; i < unknowns_.size(); ++i) unknowns_[i].of(candidate) = starts_[i] * point[i];
+    // The quotient of a bound and the start, times the start, may be beyond the bound by a rounding.
+    for (std::size_t i = 0; i < unknowns_.size(); ++i)
+      unknowns_[i].of(candidate) = std::clamp(starts_[i] * point[i], unknowns_[i].low, unknowns_[i].high);
     return candidate;
   }
 
@@ -79,6 +52,9 @@ class Objective {
     const double value = mean_error(rows_, candidate(point), options_.noise) + options_.prior * penalty;
     return {value, std::move(point)};
   }
+
+  /// Tells of so many evaluations; whether to go on.
+  bool go_on(int evaluations) const { return !options_.go_on || options_.go_on(evaluations); }
 
  private:
   const std::vector<CalibrationRow>& rows_;
@@ -141,11 +117,16 @@ Vertex descend(const Objective& objective, Vertex best, int evaluations) {
   constexpr int rounds = 4;
   for (int round = 0; round < rounds; ++round) {
     std::vector<Vertex> simplex = simplex_around(objective, best, round % 2 == 0);
-    for (int used = static_cast<int>(simplex.size()); used < evaluations / rounds;) {
+    int used = static_cast<int>(simplex.size());
+    bool goes_on = objective.go_on(used);
+    while (used < evaluations / rounds && goes_on) {
       std::sort(simplex.begin(), simplex.end(), is_better);
-      used += step(objective, simplex);
+      const int taken = step(objective, simplex);
+      used += taken;
+      goes_on = objective.go_on(taken);
     }
     best = *std::min_element(simplex.begin(), simplex.end(), is_better);
+    if (!goes_on) break;
   }
   return best;
 }
@@ -153,16 +134,10 @@ Vertex descend(const Objective& objective, Vertex best, int evaluations) {
 }  // namespace
 
 Unknown efficiency_unknown(std::string_view name) {
-  const auto member = std::find_if(members.begin(), members.end(), [name](const Member& one) { return one.name == name; });
-  DOVETAIL_ASSERT(member != members.end());
-  return {std::string(name), member->low, member->high,
-          [of = member->of](Candidate& candidate) -> double& { return of(candidate.efficiency); }};
-}
-
-std::vector<std::string_view> unknown_names() {
-  std::vector<std::string_view> names;
-  for (const Member& member : members) names.push_back(member.name);
-  return names;
+  const EfficiencyConstant* constant = find_constant(name);
+  DOVETAIL_ASSERT(constant != nullptr);
+  return {std::string(name), constant->low, constant->high,
+          [of = constant->of](Candidate& candidate) -> double& { return of(candidate.efficiency); }};
 }
 
 Unknown workload_unknown(std::string name, std::size_t index, double low, double high) {

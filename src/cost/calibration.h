@@ -36,10 +36,8 @@ struct Unknown {
   std::function<double&(Candidate&)> of;
 };
 
-/// The member of Efficiency of that name, with the bounds that physics sets it: fractions below 1, no overhead beyond what was ever seen.
-/// REQUIRES: it is one of unknown_names().
+/// The constant of Efficiency of that name, with its bounds. REQUIRES: it is one of efficiency_constants() (efficiency_file.h).
 Unknown efficiency_unknown(std::string_view name);
-std::vector<std::string_view> unknown_names();
 Unknown workload_unknown(std::string name, std::size_t index, double low, double high);
 
 /// A measured time: of a phase, or of all.
@@ -63,6 +61,8 @@ struct FitOptions {
   int restarts = 2;        ///< starts beside the given one
   int evaluations = 1200;  ///< of all rows, for each start
   std::uint64_t seed = 1;
+  /// Called with each few more evaluations of all rows; false ends the fit with the best so far.
+  std::function<bool(int evaluations)> go_on = {};
 };
 
 struct Fit {

@@ -12,6 +12,8 @@ namespace dovetail::cost {
 struct Efficiency {
   std::string name = "assumed";
 
+  double error = 0.25;  ///< mean relative error of iterations that it was not fitted to; assumed where none were measured
+
   double matrix_products = 0.45;   ///< fraction of the peak FLOP/s, in training and scoring
   double expert_products = 0.25;   ///< the same of routed experts, whose matrices are small
   double layer_launch = 0;         ///< seconds that a forward through a layer takes at least: kernels launched one by one

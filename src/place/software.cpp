@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/file.h"
 #include "cost/bundled_efficiencies.h"
+#include "cost/efficiency_file.h"
 
 namespace dovetail::place {
 namespace {
@@ -17,11 +19,21 @@ std::string_view usual_efficiency(const cluster::Cluster& cluster) {
 
 }  // namespace
 
+base::Result<cost::Conventions> conventions_of(const plan::Software& software) {
+  return cost::find_conventions(software.training.empty() ? "megatron" : software.training);
+}
+
+base::Result<cost::Efficiency> efficiency_of(const std::string& name) {
+  if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml")) return cost::find_efficiency(name);
+  DOVETAIL_TRY(const std::string content, base::read_file(name));
+  return cost::parse_efficiency(content, name);
+}
+
 base::Result<Software> software_of(const plan::Job& job) {
   Software software;
-  DOVETAIL_TRY(software.conventions, cost::find_conventions(job.software.training.empty() ? "megatron" : job.software.training));
-  DOVETAIL_TRY(software.efficiency,
-               cost::find_efficiency(job.software.efficiency.empty() ? usual_efficiency(job.cluster) : job.software.efficiency));
+  DOVETAIL_TRY(software.conventions, conventions_of(job.software));
+  const std::string& efficiency = job.software.efficiency;
+  DOVETAIL_TRY(software.efficiency, efficiency_of(efficiency.empty() ? std::string(usual_efficiency(job.cluster)) : efficiency));
   return software;
 }
 

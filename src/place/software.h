@@ -1,6 +1,8 @@
 // The software that a job names: how it spends memory, and what it makes of a machine.
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
 #include "cost/conventions.h"
 #include "cost/efficiency.h"
@@ -14,8 +16,15 @@ struct Software {
 };
 
 /// What the job's `software` names. Where it does not: the conventions of Megatron-LM; the efficiencies measured on H100
-/// (cost/bundled_efficiencies.h) where all GPUs are that, else those that are assumed of software that nobody has measured. An Error with a
-/// message only for a name that is not known.
+/// (cost/bundled_efficiencies.h) where all GPUs are that, else those that are assumed of software that nobody has measured. Efficiencies
+/// may also be the path of a dovetail/efficiency@1 file. An Error with a message only for a name that is not known, with its place for what
+/// is wrong in the file.
 base::Result<Software> software_of(const plan::Job& job);
+
+/// The conventions of that name; Megatron-LM's where it is empty.
+base::Result<cost::Conventions> conventions_of(const plan::Software& software);
+
+/// The bundled efficiencies of that name, or, where it ends in .json, .yaml or .yml, those of the file at that path.
+base::Result<cost::Efficiency> efficiency_of(const std::string& name);
 
 }  // namespace dovetail::place

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -66,11 +67,54 @@ TEST(Plan, MistakesHaveTheirPlace) {
   EXPECT_THAT(result.err, HasSubstr("unknown.yaml:4:17: there is no bundled model `qwen3-0.7b`; did you mean 'qwen3-0.6b'"));
 }
 
-TEST(Plan, NeedsAPlan) {
+TEST(Plan, RanksPlansAndWritesTheBest) {
   const TemporaryFolder folder;
-  const ProgramResult result = run_program({"plan", folder.write("job.yaml", small_job)});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--plan is required"));
+  const std::string job = folder.write("job.yaml", small_job);
+  const std::string best = folder.file("best.json");
+  const ProgramResult result = run_program({"plan", job, "--iterations", "500", "--chains", "2", "-o", best});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("small: grpo on 8 devices, 256 samples an iteration\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\n +1 +[a-z-]+ +[0-9.]+ s "));
+  EXPECT_THAT(result.out, ContainsRegex("co-located +[0-9.]+ s "));
+  EXPECT_THAT(result.out, HasSubstr(" (proven).\n"));
+  EXPECT_THAT(result.out, HasSubstr("\nThe first plan:\ntask"));
+  const ProgramResult predicted = run_program({"plan", job, "--plan", best, "--json"});
+  ASSERT_EQ(predicted.exit_code, 0) << predicted.err;
+  const json ranking = json::parse(run_program({"plan", job, "--iterations", "500", "--chains", "2", "--json"}).out);
+  EXPECT_EQ(ranking["plans"][0]["iteration_seconds"], json::parse(predicted.out)["iteration_seconds"]);
+}
+
+TEST(Plan, IsTheSameToTheByteForTheSameSeed) {
+  const TemporaryFolder folder;
+  const std::string job = folder.write("job.yaml", small_job);
+  const auto plan_with = [&](const std::string& threads) {
+    const std::string path = folder.file("plan" + threads + ".json");
+    EXPECT_EQ(run_program({"plan", job, "--iterations", "2000", "--threads", threads, "-o", path}).exit_code, 0);
+    return content_of(path);
+  };
+  EXPECT_EQ(plan_with("1"), plan_with("2"));
+}
+
+TEST(Plan, WrongOptionsAreRefused) {
+  const TemporaryFolder folder;
+  const std::string job = folder.write("job.yaml", small_job);
+  const ProgramResult placement = run_program({"plan", job, "--placement", "co-locatd"});
+  EXPECT_EQ(placement.exit_code, 2);
+  EXPECT_THAT(placement.err, HasSubstr("there is no placement 'co-locatd'; did you mean 'co-located'?"));
+  EXPECT_EQ(run_program({"plan", job, "--chains", "0"}).exit_code, 2);
+  EXPECT_EQ(run_program({"plan", job, "--means", "some"}).exit_code, 2);
+}
+
+TEST(Plan, WhatFitsNowhereSaysWhatIsMissing) {
+  const TemporaryFolder folder;
+  std::string job = small_job;
+  job.replace(job.find("qwen3-0.6b"), 10, "llama-2-70b");
+  const std::string path = folder.file("none.json");
+  const ProgramResult result = run_program({"plan", folder.write("job.yaml", job), "-o", path});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err,
+              ContainsRegex("job.yaml: actor_train alone does not fit on this cluster: at the least, with .*GiB more than the"));
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@ usage: schema_test.py SOURCE_DIR DOVETAIL
 """
 
 import copy
+import hashlib
 import json
 import re
 import subprocess
@@ -57,7 +58,7 @@ def changed(document, *steps):
 REMOVED = object()
 # Keys of reports that are there only where they have something to say.
 OPTIONAL = {"robust", "varied", "stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published",
-            "price", "device_memory"}
+            "price", "device_memory", "source", "doubtful", "measured", "left_out"}
 
 
 def damages_everywhere(value, *path):
@@ -145,7 +146,10 @@ JOB = {
                  "packing": False, "response_length": {"mean": 1000, "sigma": 0.8, "cap": 4096}},
     "cluster": {"nodes": 2, "gpus_per_node": 8, "gpu": "H100", "host_memory": "2TB", "price": 2.5,
                 "network": {"bandwidth": "400Gb/s", "latency": "5us", "half_bandwidth_size": "1.5 MiB"}},
-    "software": {"training": "megatron", "efficiency": "h100"}}
+    "software": {"training": "megatron", "efficiency": "h100"},
+    "fixed": {"placement": ["co-located"],
+              "actor_generate": {"devices": 3, "layout": {"tp": 1}, "engine": {"memory_utilization": 0.6}, "offload": []},
+              "actor_train": {"devices": "0-7", "layout": {"dp": 2, "zero": 0}, "micro_batch": {"tokens": 8192}, "offload": ["weights"]}}}
 GRAPH = {"roles": [{"name": "a"}, {"name": "b", "head": "scalar", "initialised_from": "a", "averaged_from": "a", "decay": 0.5}],
          "tasks": [{"name": "g", "kind": "generate", "role": "a", "inputs": ["p"], "outputs": ["r"], "sequences": 2, "per": "prompt"},
                    {"name": "i", "kind": "infer", "role": "b", "inputs": ["r"]}, {"name": "c", "kind": "rule", "seconds": 0.5},
@@ -178,11 +182,21 @@ class Jobs(unittest.TestCase):
             with self.subTest(example=path.name):
                 (self.plans if ".plan." in path.name else self.jobs).validate(self.load(path))
 
+    def test_hashes_are_as_the_formats_page_says(self):
+        plans = [path for path in self.files if path.name.endswith(".plan.json")]
+        self.assertGreater(len(plans), 3)
+        for path in plans:
+            with self.subTest(example=path.name):
+                plan = self.load(path)
+                said = plan.pop("hash")
+                text = json.dumps(plan, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+                self.assertEqual(said, hashlib.sha256(text.encode()).hexdigest())
+
     def test_what_the_readers_take_is_accepted(self):
         accepted = [
             (), ("name", REMOVED), ("algorithm", "reinforce++"), ("algorithm", {"name": "sft"}),
             ("algorithm", {"name": "dpo", "ptx_tokens": 5}), ("algorithm", GRAPH), ("cluster", GROUPS), ("models", "actor", CONFIG),
-            ("workload", "mini_batch", REMOVED), ("software", {}),
+            ("workload", "mini_batch", REMOVED), ("software", {}), ("fixed", {}), ("fixed", "actor_train", {}),
             ("workload", "response_length", {"file": "lengths.csv", "column": "tokens"}),
             ("workload", "response_length", {"p50": 10, "p90": 20.5, "p99": 30, "at_cap": 0.01, "cap": 40})]
         for damage in accepted:
@@ -202,7 +216,12 @@ class Jobs(unittest.TestCase):
             ("cluster", "networks", GROUPS["networks"]), ("cluster", "gpu", REMOVED),
             ("cluster", "gpu", {"name": "X", "memory": 1e9, "bandwidth": 1e9}), ("cluster", "price", "2.5 EUR"),
             ("cluster", "host_memory", "lots"), ("cluster", "network", "bandwidth", "50GB"), ("cluster", "network", "latency", "5 GB"),
-            ("cluster", "network", "latency", 5), ("software", "engine", "vllm")]
+            ("cluster", "network", "latency", 5), ("software", "engine", "vllm"), ("fixed", []), ("fixed", "placement", []),
+            ("fixed", "placement", "co-located"), ("fixed", "placement", ["a", "a"]), ("fixed", "actor_train", 3),
+            ("fixed", "actor_train", "task", "actor_train"), ("fixed", "actor_train", "devices", "0-"),
+            ("fixed", "actor_train", "layout", "dp", 0), ("fixed", "actor_train", "engine", {}),
+            ("fixed", "actor_train", "micro_batch", {}), ("fixed", "actor_generate", "engine", "max_seqs", 1),
+            ("fixed", "actor_generate", "offload", ["all"])]
         refused += [(key, REMOVED) for key in ["format", "algorithm", "models", "workload", "cluster"]]
         graph_refused = [("roles", []), ("roles", 1, "decay", REMOVED), ("tasks", 0, "role", REMOVED), ("tasks", 2, "role", "a"),
                          ("tasks", 1, "seconds", 1), ("tasks", 1, "extra_tokens", 1), ("tasks", 0, "inputs", ["a", "a"]), ("name", "ppo")]
@@ -214,7 +233,8 @@ class Jobs(unittest.TestCase):
     def test_damaged_plans_are_refused(self):
         plan = self.load(SOURCE / "examples" / "jobs" / "grpo-8b.plan.json")
         generate, train = 0, 3
-        for damage in [("format", REMOVED), ("tasks", REMOVED), ("tasks", {}), ("placement", 3), ("job", ""), ("colour", "red")] + [
+        for damage in [("format", REMOVED), ("tasks", REMOVED), ("tasks", {}), ("placement", 3), ("job", ""), ("colour", "red"),
+                       ("hash", "sha"), ("hash", 64 * "A"), ("job_hash", 64 * "g"), ("job_hash", 0)] + [
                 ("tasks", train, *step) for step in [
                     ("task", REMOVED), ("devices", REMOVED), ("layout", REMOVED), ("devices", "0-"), ("devices", [0, 7]), ("devices", -1),
                     ("layout", "dp", 0), ("layout", "data", 8), ("layout", "zero", 4), ("layout", "recompute", "some"),
@@ -284,6 +304,35 @@ class Reports(unittest.TestCase):
         schemas = {path.name.removesuffix(".json") for path in (SOURCE / "schemas").glob("*.json")}
         self.assertGreater(len(formats), 8)
         self.assertEqual(formats, schemas)
+
+    def test_calibrate(self):
+        runs = SOURCE / "examples" / "measurements" / "nemo-rl-dense.yaml"
+        path = self.path("mine.json")
+        report = self.answer("calibration", "calibrate", str(runs), "--evaluations", "20", "-o", path)
+        self.assert_refused("calibration", report, ("rows", []), ("values", 0, "value", 0), ("fitted", "rank_correlation", 2))
+        written = json.loads(Path(path).read_text(encoding="utf-8"))
+        self.assert_each_refused("efficiency", written, ("format", "dovetail/efficiency@2"), ("name", ""), ("name", REMOVED), ("error", -1),
+                                 ("constants", REMOVED), ("constants", "slott", 1), ("constants", "matrix_products", 0),
+                                 ("constants", "slot", 1), ("colour", "red"))
+
+    @unittest.skipIf(yaml is None, "needs PyYAML")
+    def test_measurements(self):
+        runs = yaml.safe_load((SOURCE / "examples" / "measurements" / "nemo-rl-dense.yaml").read_text(encoding="utf-8"))
+        inline = 2
+        self.assert_each_refused("measurement", runs, ("format", REMOVED), ("name", 3), ("rows", []), ("rows", REMOVED), ("colour", "red"),
+                                 ("fit", []), ("fit", ["slott"]), ("fit", ["slot", "slot"]), ("start", {"slott": 1}), ("start", "task", 31),
+                                 ("spread", {"low": 0}), ("spread", {"least": 1}), *[("rows", inline, *step) for step in [
+                                     ("job", REMOVED), ("plan", 3), ("seconds", 0), ("seconds", REMOVED), ("name", ""), ("weight", -1),
+                                     ("job", "format", "dovetail/job@2"), ("plan", "tasks", REMOVED), ("phases", "refit", "5"),
+                                     ("response_length", {"mean": 5}), ("response_length", {"mean": 5, "cap": 9, "sigma": 1})]])
+        both = changed(runs, ("rows", 0, "weight", 1), ("rows", 0, "doubtful", "why"))
+        self.assertFalse(self.validator("measurement").is_valid(both))
+
+    def assert_each_refused(self, name, document, *damages):
+        self.validator(name).validate(document)
+        for damage in damages:
+            with self.subTest(name=name, damage=damage):
+                self.assertFalse(self.validator(name).is_valid(changed(document, damage)))
 
     def test_schedule(self):
         for problem in self.examples + INSTANCES + [self.idle_device]:
@@ -424,6 +473,21 @@ class Reports(unittest.TestCase):
             self.assertEqual(estimate["fits"], fit["fits"])
         self.assert_refused("estimate", estimate, ("steps", []), ("iteration_seconds", "1"), ("price", -1), ("fits", 1))
         self.assert_refused("fit", fit, ("tasks", []), ("tasks", 0, "device", -1), ("tasks", 0, "parts", 0, "bytes", 1.5))
+
+    def test_ranked_plans(self):
+        job = str(SOURCE / "examples" / "jobs" / "ppo-7b.yaml")
+        ranking = self.answer("ranking", "plan", job, "--iterations", "500", "--chains", "2", "-o", self.path("best.plan.json"))
+        with open(self.path("best.plan.json"), encoding="utf-8") as file:
+            validator_of("plan@1.json").validate(json.load(file))
+        self.answer("estimate", "plan", job, "--plan", self.path("best.plan.json"))
+        self.assert_refused("ranking", ranking, ("plans", 0, "tasks", []), ("plans", 0, "tie", 1), ("bound_seconds", "3"),
+                            ("plans", 0, "phases", "train", REMOVED), ("flips", None))
+        with open(self.path("small.yaml"), "w", encoding="utf-8") as file:
+            json.dump({"format": "dovetail/job@1", "name": "small", "algorithm": "ppo", "models": {"actor": "qwen3-4b", "reward": "qwen3-1.7b"},
+                       "workload": {"prompts": 64, "prompt_length": 128, "response_length": 1024},
+                       "cluster": {"nodes": 1, "gpus_per_node": 2, "gpu": "A100-40", "host_memory": "1GB"}}, file)
+        nearest = self.answer("ranking", "plan", self.path("small.yaml"), "--iterations", "500", code=3)
+        self.assert_refused("ranking", nearest, ("nearest", "missing_bytes", 0), ("nearest", "tasks", REMOVED))
 
     def test_instances(self):
         instances = self.answer("instances", "instances")

@@ -1,0 +1,137 @@
+// Configurations that are known to fit or to fail for lack of memory, beside what Dovetail says of them.
+//
+// Rows whose source leaves open what may decide, and rows on which reports conflict, are printed apart and not scored. A row that is told
+// wrong is explained in docs/accuracy.md.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "fit_or_oom_rows.h"
+#include "place/estimate.h"
+#include "place/software.h"
+#include "plan/job_file.h"
+#include "plan/plan_file.h"
+#include "report/table.h"
+#include "tables.h"
+
+namespace {
+
+using namespace dovetail;
+using bench::FitRow;
+using bench::Outcome;
+
+/// The part of fitting runs that may be refused.
+constexpr double most_refused = 0.1;
+
+/// What the model says of a row: of the task with the least margin.
+struct Verdict {
+  bool fits = true;
+  std::string task;
+  place::TaskMemory tightest;
+};
+
+/// The value, or the end of the program: rows are jobs and plans of our own.
+template <class Value>
+Value must(base::Result<Value> result) {
+  if (result.ok()) return std::move(*result);
+  fmt::print(stderr, "{}\n", base::to_text(result.error()));
+  std::exit(2);
+}
+
+Verdict verdict_of(const FitRow& row) {
+  const plan::Job job = must(plan::parse_job(row.job, row.source));
+  const plan::Plan plan = must(plan::parse_plan(row.plan, row.source, job));
+  const std::vector<place::TaskMemory> memory = place::task_memory(place::ground_of(job, must(place::software_of(job))), plan);
+  Verdict verdict;
+  for (std::size_t task = 0; task < memory.size(); ++task) {
+    if (job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
+    verdict.fits = verdict.fits && memory[task].fits();
+    if (!verdict.task.empty() && memory[task].margin() >= verdict.tightest.margin()) continue;
+    verdict.task = job.workflow.tasks[task].name;
+    verdict.tightest = memory[task];
+  }
+  return verdict;
+}
+
+std::string text_of(Outcome outcome) {
+  return outcome == Outcome::fits ? "fits" : outcome == Outcome::out_of_memory ? "fails" : "undecided";
+}
+
+std::string happened_in(const FitRow& row) {
+  return row.happened.empty() ? text_of(row.outcome) : fmt::format("{}: {}", text_of(row.outcome), row.happened);
+}
+
+std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-9); }
+
+/// The largest parts: what a person would change.
+std::string largest_parts(const place::TaskMemory& memory) {
+  constexpr std::size_t shown = 4;
+  std::string text;
+  for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
+    text += fmt::format("{}{} {}", part == 0 ? "" : ", ", memory.parts[part].name, gigabytes(memory.parts[part].bytes));
+  return text;
+}
+
+struct Score {
+  int fitting = 0;
+  int refused = 0;  ///< of these
+  int failing = 0;
+  int accepted = 0;  ///< of these
+};
+
+Score print_scored(const std::vector<FitRow>& rows) {
+  Score score;
+  std::vector<std::vector<std::string>> table;
+  for (const FitRow& row : rows) {
+    if (!row.open.empty()) continue;
+    const Verdict verdict = verdict_of(row);
+    const bool did_fit = row.outcome == Outcome::fits;
+    ++(did_fit ? score.fitting : score.failing);
+    if (verdict.fits != did_fit) ++(did_fit ? score.refused : score.accepted);
+    table.push_back({row.source, row.what, happened_in(row), verdict.fits ? "fits" : "fails", gigabytes(verdict.tightest.needed()),
+                     gigabytes(verdict.tightest.usable), fmt::format("{} on {}", verdict.task, verdict.tightest.device),
+                     gigabytes(verdict.tightest.host), verdict.fits == did_fit ? "right" : "WRONG", largest_parts(verdict.tightest)});
+  }
+  constexpr auto left = report::Align::left;
+  fmt::print("GB; configurations whose sources are complete\n{}\n", report::render_table({{"source", left},
+                                                                                          {"what", left},
+                                                                                          {"happened", left},
+                                                                                          {"Dovetail", left},
+                                                                                          {"needed"},
+                                                                                          {"usable"},
+                                                                                          {"limit is task, device", left},
+                                                                                          {"host"},
+                                                                                          {"", left},
+                                                                                          {"largest parts", left}},
+                                                                                         table));
+  return score;
+}
+
+void print_open(const std::vector<FitRow>& rows) {
+  std::vector<std::vector<std::string>> table;
+  for (const FitRow& row : rows)
+    if (!row.open.empty()) table.push_back({row.source, row.what, happened_in(row), row.open});
+  constexpr auto left = report::Align::left;
+  fmt::print("\nnot scored: what the source leaves open, or why it is undecided\n{}\n",
+             report::render_table({{"source", left}, {"what", left}, {"happened", left}, {"open", left}}, table));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program("Configurations known to fit or to fail for lack of memory beside what the memory model says.");
+  CLI11_PARSE(program, argc, argv);
+  bench::print_heading(argc, argv);
+  const std::vector<FitRow> rows = bench::fit_rows();
+  const Score score = print_scored(rows);
+  print_open(rows);
+  fmt::print("\n{} of {} that failed are said to fit; at most none\n", score.accepted, score.failing);
+  fmt::print("{} of {} that fit are refused; at most {:.0f}%\n", score.refused, score.fitting, 100 * most_refused);
+  const bool few_refused = score.refused <= most_refused * score.fitting;
+  return bench::print_met((score.accepted == 0 ? 1 : 0) + (few_refused ? 1 : 0), 2);
+}

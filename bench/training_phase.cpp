@@ -1,0 +1,256 @@
+// The closed form of the training phase beside its real schedule, on plans drawn at random.
+//
+// A plan is a bundled model, as a policy or with a scalar head, on 8 to 256 GPUs in any layout that can be: up to 16 stages, even or not,
+// with virtual stages or without; its workload and micro-batches are drawn as well. The closed form is cost::training_seconds; the schedule
+// is 1F1B or its interleaved form, built op by op and evaluated (place::scheduled_training_seconds). Beside them stands what the textbook
+// formula says: m max t + (sum t - max t) / v and each message once.
+#include "place/training_phase.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/assert.h"
+#include "base/random.h"
+#include "base/stopwatch.h"
+#include "cost/bundled_efficiencies.h"
+#include "llm/bundled_models.h"
+#include "plan/job_file.h"
+#include "report/table.h"
+#include "tables.h"
+
+namespace {
+
+using namespace dovetail;
+
+constexpr double mean_to_reach = 0.05;
+constexpr double most_to_reach = 0.15;
+constexpr double mean_aimed_at = 0.03;
+constexpr double most_passes = 1e6;  ///< of a plan that is drawn: a schedule of more takes long to build
+
+template <class Value>
+const Value& draw_from(const std::vector<Value>& values, base::Random& random) {
+  return values[random.below(static_cast<std::uint32_t>(values.size()))];
+}
+
+int draw_between(int least, int most, base::Random& random) {
+  return least + static_cast<int>(random.below(static_cast<std::uint32_t>(most - least + 1)));
+}
+
+/// What is trained, and on what.
+plan::Job draw_job(base::Random& random) {
+  const bool scalar = random.below(3) == 0;
+  std::vector<std::string> efficiencies;
+  for (const std::string_view name : cost::efficiency_names()) efficiencies.emplace_back(name);
+  const std::string text = fmt::format(
+      "format: dovetail/job@1\nalgorithm: {}\nmodels: {{{}: {}}}\n"
+      "workload: {{prompts: {}, mini_batches: {}, prompt_length: {}, response_length: {{mean: {}, sigma: {}, cap: {}}}}}\n"
+      "cluster: {{nodes: {}, gpus_per_node: 8, gpu: {}}}\nsoftware: {{efficiency: {}}}\n",
+      scalar ? "reward_model" : "sft", scalar ? "reward" : "actor", draw_from(llm::bundled_model_names(), random),
+      draw_between(64, 4096, random), draw_between(1, 8, random), draw_between(64, 1024, random), draw_between(128, 2048, random),
+      draw_from<double>({0.2, 0.5, 0.8, 1.1}, random), draw_from<int>({4096, 8192, 16384}, random),
+      draw_from<int>({1, 2, 3, 4, 6, 8, 12, 16, 24, 32}, random),
+      draw_from<std::string>({"A100-80", "H100", "H200", "L40S", "MI300X"}, random), draw_from(efficiencies, random));
+  return plan::parse_job(text, "drawn.yaml").value();
+}
+
+/// Layers of stages that are not even: some go from one stage to another.
+std::vector<int> draw_stage_layers(const llm::Transformer& model, int stages, base::Random& random) {
+  std::vector<int> layers(static_cast<std::size_t>(stages), static_cast<int>(model.layers) / stages);
+  layers.front() += static_cast<int>(model.layers) % stages;
+  for (int moves = draw_between(1, 2 * stages, random); moves > 0; --moves) {
+    int& from = layers[random.below(static_cast<std::uint32_t>(stages))];
+    int& to = layers[random.below(static_cast<std::uint32_t>(stages))];
+    if (from <= 1) continue;
+    --from;
+    ++to;
+  }
+  return layers;
+}
+
+/// A layout of all devices that has no fault; nothing where the draw had one.
+std::optional<llm::Layout> draw_layout(const llm::Transformer& model, int devices, base::Random& random) {
+  llm::Layout layout;
+  layout.tensor = 1 << random.below(4);
+  layout.context = random.below(5) == 0 ? 2 : 1;
+  layout.pipeline = draw_between(1, 16, random);
+  if (devices % (layout.tensor * layout.context * layout.pipeline) != 0) return std::nullopt;
+  layout.data = devices / (layout.tensor * layout.context * layout.pipeline);
+  if (layout.pipeline > 1 && random.below(2) == 0) layout.virtual_stages = draw_between(2, 4, random);
+  if (model.experts) layout.expert = 1 << random.below(4);
+  layout.zero = static_cast<int>(random.below(4));
+  layout.sequence_parallel = layout.tensor > 1 && random.below(2) == 0;
+  layout.recomputation = draw_from<llm::Recomputation>({llm::Recomputation::none, llm::Recomputation::full}, random);
+  if (layout.pipeline > 1 && random.below(4) == 0) layout.stage_layers = draw_stage_layers(model, layout.pipeline, random);
+  if (llm::find_fault(layout, model)) return std::nullopt;
+  return layout;
+}
+
+plan::MicroBatching draw_micro_batching(base::Random& random) {
+  plan::MicroBatching micro_batching;
+  switch (random.below(3)) {
+    case 0:
+      micro_batching.sequences = draw_between(1, 4, random);
+      break;
+    case 1:
+      micro_batching.tokens = 4096 << random.below(4);
+      break;
+    default:
+      micro_batching.count = draw_between(1, 64, random);
+  }
+  return micro_batching;
+}
+
+/// A plan with what both say of it.
+struct Row {
+  std::string text;
+  int micro_batches = 0;
+  double uneven = 0;    ///< the slowest stage's passes over those of the mean one
+  double hop = 0;       ///< a message over the mean forward of a chunk
+  double schedule = 0;  ///< seconds
+  double closed = 0;
+  double textbook = 0;
+  double closed_microseconds = 0;  ///< to calculate it
+
+  double error() const { return closed / schedule - 1; }
+  double textbook_error() const { return textbook / schedule - 1; }
+};
+
+/// Passes of each stage for one micro-batch.
+std::vector<cost::PassSeconds> stages_of(const cost::TrainingPasses& passes, int stages) {
+  std::vector<cost::PassSeconds> sums(static_cast<std::size_t>(stages));
+  for (std::size_t chunk = 0; chunk < passes.chunks.size(); ++chunk) {
+    sums[chunk % sums.size()] += passes.chunks[chunk].forward;
+    sums[chunk % sums.size()] += passes.chunks[chunk].backward;
+  }
+  return sums;
+}
+
+double mean_forward(const cost::TrainingPasses& passes) {
+  double sum = 0;
+  for (const cost::ChunkPasses& chunk : passes.chunks) sum += chunk.forward.sum();
+  return sum / static_cast<double>(passes.chunks.size());
+}
+
+Row row_of(const place::Ground& ground, const place::TrainTask& train) {
+  const llm::Layout& layout = train.planned.layout;
+  const cost::TrainingPasses passes = place::training_passes(ground, train);
+  const base::Result<double> schedule = place::scheduled_training_seconds(ground, train);
+  DOVETAIL_ASSERT(schedule.ok());
+  Row row;
+  row.schedule = schedule.value();
+  constexpr int times = 20;
+  const auto begin = std::chrono::steady_clock::now();
+  cost::TrainingSeconds closed;
+  for (int time = 0; time < times; ++time) closed = place::closed_training_seconds(ground, train);
+  row.closed_microseconds = base::seconds_since(begin) / times * 1e6;
+  row.closed = closed.sum();
+  const std::vector<cost::PassSeconds> stages = stages_of(passes, layout.pipeline);
+  const int hops = 2 * (layout.pipeline * layout.virtual_stages - 1);
+  const double steps = static_cast<double>(ground.job.workload.optimizer_steps());
+  const cost::PipelineSeconds textbook = cost::pipeline_seconds(stages, passes.micro_batches, layout.virtual_stages, passes.hop, hops);
+  row.textbook = steps * textbook.seconds + closed.gradients + closed.optimizer;
+  row.micro_batches = passes.micro_batches;
+  double sum = 0;
+  for (const cost::PassSeconds& stage : stages) sum += stage.sum();
+  row.uneven = textbook.slowest.sum() / passes.micro_batches / (sum / layout.pipeline);
+  row.hop = passes.hop / mean_forward(passes);
+  row.text = fmt::format("{} on {} GPUs, {}{}", ground.job.models.front().name, layout.devices(), llm::to_text(layout),
+                         layout.stage_layers.empty() ? "" : ", stages drawn");
+  return row;
+}
+
+/// The plan of that number: drawn anew until it can be, from a stream of its own.
+Row draw_row(std::uint64_t seed, std::uint64_t number) {
+  base::Random random(seed, number);
+  while (true) {
+    const plan::Job job = draw_job(random);
+    const int devices = cluster::device_count(job.cluster);
+    const auto layout = draw_layout(job.models.front(), devices, random);
+    if (!layout) continue;
+    plan::TaskPlan planned;
+    planned.mesh = {0, devices};
+    planned.layout = *layout;
+    planned.micro_batching = draw_micro_batching(random);
+    const place::Ground ground = place::ground_of(job, place::software_of(job).value());
+    const cost::TrainingPasses passes = place::training_passes(ground, {0, planned});
+    const double count =
+        static_cast<double>(passes.chunks.size()) * passes.micro_batches * static_cast<double>(job.workload.optimizer_steps());
+    if (count > most_passes) continue;
+    return row_of(ground, {0, planned});
+  }
+}
+
+struct Errors {
+  double mean = 0;
+  double percentile_95 = 0;
+  double worst = 0;
+};
+
+Errors errors_of(const std::vector<Row>& rows, double (Row::*error)() const) {
+  std::vector<double> sizes;
+  for (const Row& row : rows) sizes.push_back(std::abs((row.*error)()));
+  std::sort(sizes.begin(), sizes.end());
+  Errors errors;
+  for (const double size : sizes) errors.mean += size / static_cast<double>(sizes.size());
+  errors.percentile_95 = sizes[(sizes.size() * 95 + 99) / 100 - 1];
+  errors.worst = sizes.back();
+  return errors;
+}
+
+std::vector<std::string> cells(const std::string& name, const Errors& errors) {
+  return {name, fmt::format("{:.3f}%", 100 * errors.mean), fmt::format("{:.3f}%", 100 * errors.percentile_95),
+          fmt::format("{:.3f}%", 100 * errors.worst)};
+}
+
+void print_worst(std::vector<Row> rows, double (Row::*error)() const, const std::string& title, std::size_t shown) {
+  std::sort(rows.begin(), rows.end(), [error](const Row& a, const Row& b) { return std::abs((a.*error)()) > std::abs((b.*error)()); });
+  rows.resize(std::min(shown, rows.size()));
+  std::vector<std::vector<std::string>> lines;
+  for (const Row& row : rows)
+    lines.push_back({row.text, fmt::format("{}", row.micro_batches), fmt::format("{:.2f}", row.uneven), fmt::format("{:.3f}", row.hop),
+                     fmt::format("{:.3f}", row.schedule), fmt::format("{:+.3f}%", 100 * row.error()),
+                     fmt::format("{:+.2f}%", 100 * row.textbook_error())});
+  fmt::print("\n{}\n{}", title,
+             report::render_table({{"plan", report::Align::left},
+                                   {"micro-batches"},
+                                   {"slowest/mean stage"},
+                                   {"message/forward"},
+                                   {"schedule, s"},
+                                   {"closed form"},
+                                   {"textbook"}},
+                                  lines));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int count = 200;
+  std::uint64_t seed = 1;
+  CLI::App program("The closed form of the training phase beside its real schedule, on plans drawn at random.");
+  program.add_option("--plans", count, "how many (default 200)")->check(CLI::PositiveNumber);
+  program.add_option("--seed", seed, "of the draws (default 1)");
+  CLI11_PARSE(program, argc, argv);
+  bench::print_heading(argc, argv);
+  std::vector<Row> rows;
+  double microseconds = 0;
+  for (int number = 0; number < count; ++number) {
+    rows.push_back(draw_row(seed, static_cast<std::uint64_t>(number)));
+    microseconds += rows.back().closed_microseconds / count;
+  }
+  const Errors errors = errors_of(rows, &Row::error);
+  fmt::print("{} plans; closed form against schedule, absolute errors\n{}", count,
+             report::render_table({{"", report::Align::left}, {"mean"}, {"95th percentile"}, {"worst"}},
+                                  {cells("closed form", errors), cells("textbook formula", errors_of(rows, &Row::textbook_error))}));
+  print_worst(rows, &Row::error, "the closed form's worst", 8);
+  print_worst(rows, &Row::textbook_error, "the textbook formula's worst", 8);
+  fmt::print("\nthe closed form takes {:.1f} us on average; aim of 3% met: {}\n", microseconds,
+             bench::yes_or_no(errors.mean <= mean_aimed_at));
+  return bench::print_met((errors.mean <= mean_to_reach ? 1 : 0) + (errors.worst <= most_to_reach ? 1 : 0), 2);
+}

@@ -1,0 +1,118 @@
+// dovetail calibrate: fits efficiencies to measured runs, and says what error is left.
+#include "place/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/progress_line.h"
+#include "cost/efficiency_file.h"
+#include "place/measurement_file.h"
+#include "report/calibration.h"
+
+namespace dovetail::cli {
+namespace {
+
+struct Arguments {
+  std::string measurements;
+  std::optional<std::string> output;
+  bool json = false;
+  int evaluations = cost::FitOptions{}.evaluations;
+  int restarts = cost::FitOptions{}.restarts;
+  int seed = static_cast<int>(cost::FitOptions{}.seed);
+};
+
+Json to_json(const place::PredictedPhase& phase) {
+  Json object = Json::object();
+  if (phase.measured > 0) object["measured"] = json_seconds(phase.measured);
+  object["fitted"] = json_seconds(phase.fitted);
+  if (phase.left_out) object["left_out"] = json_seconds(*phase.left_out);
+  return object;
+}
+
+Json to_json(const place::PredictedRow& row) {
+  Json object{{"row", row.name}, {"group", row.group}, {"weight", json_ratio(row.weight)}};
+  if (!row.doubtful.empty()) object["doubtful"] = row.doubtful;
+  object["iteration"] = to_json(row.iteration);
+  object["phases"] = Json::array();
+  for (const place::PredictedPhase& phase : row.phases) {
+    Json entry{{"phase", phase.name}};
+    entry.update(to_json(phase));
+    object["phases"].push_back(std::move(entry));
+  }
+  return object;
+}
+
+Json to_json(const place::ErrorSummary& summary) {
+  return {{"mean_absolute_error", json_ratio(summary.mean)},
+          {"worst_phase_error", json_ratio(summary.worst_phase)},
+          {"rank_correlation", json_ratio(summary.rank_correlation)}};
+}
+
+Json to_json(const place::Calibration& calibration) {
+  Json object{{"format", "dovetail/calibration@1"}, {"name", calibration.name}};
+  if (!calibration.source.empty()) object["source"] = calibration.source;
+  object["stopped"] = calibration.stopped;
+  object["values"] = Json::array();
+  for (const place::FittedValue& value : calibration.values)
+    object["values"].push_back(Json{{"name", value.name}, {"start", value.start}, {"value", value.value}, {"at_bound", value.at_bound}});
+  object["rows"] = Json::array();
+  for (const place::PredictedRow& row : calibration.rows) object["rows"].push_back(to_json(row));
+  object["fitted"] = to_json(calibration.fitted);
+  if (calibration.left_out) object["left_out"] = to_json(*calibration.left_out);
+  return object;
+}
+
+place::Calibration calibrate(const place::Measurements& measurements, const Arguments& arguments) {
+  place::CalibrateOptions options;
+  options.fit.evaluations = arguments.evaluations;
+  options.fit.restarts = arguments.restarts;
+  options.fit.seed = static_cast<std::uint64_t>(arguments.seed);
+  const parallel::Cancellation& cancellation = stop_on_interrupt();
+  ProgressLine line(measurements.name, base::Ticks(0), base::TimeUnit::tick);
+  options.go_on = [&](double share) {
+    line.update(fmt::format("fitting, {} done", percent(share)));
+    return !cancellation.requested();
+  };
+  return place::calibrate(measurements, options);
+}
+
+base::Result<int> run(const Arguments& arguments) {
+  DOVETAIL_TRY(const std::string text, base::read_file(arguments.measurements));
+  DOVETAIL_TRY(const place::Measurements measurements, place::parse_measurements(text, base::display_path(arguments.measurements)));
+  const place::Calibration calibration = calibrate(measurements, arguments);
+  if (arguments.output) DOVETAIL_CHECK(base::write_file(*arguments.output, cost::efficiency_to_json(calibration.fit.candidate.efficiency)));
+  if (arguments.json)
+    print_json(to_json(calibration));
+  else
+    print(report::calibration_text(calibration) + "\n" + report::fitted_values_text(calibration));
+  if (calibration.stopped) print_warning("stopped: these are the best values so far, and no row was left out");
+  return calibration.stopped ? exit_interrupted : exit_done;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = add_command(program, "calibrate", "fit efficiencies to measured runs, and say what error is left",
+                                  "  dovetail calibrate examples/measurements/nemo-rl-dense.yaml -o h100.json");
+  add_positional(*command, "FILE", arguments->measurements, "measurements, a dovetail/measurement@1 file, '-' for standard input");
+  add_text_option(*command, "-o,--output", arguments->output, "FILE",
+                  "write the efficiencies; a job names the file in `software: {efficiency: FILE}`");
+  add_count_option(*command, "--evaluations", arguments->evaluations, 10, 1'000'000, "of all rows, for each start of each fit");
+  add_count_option(*command, "--restarts", arguments->restarts, 0, 1000, "starts of each fit beside the given one");
+  add_count_option(*command, "--seed", arguments->seed, 0, 1'000'000'000, "of the other starts");
+  add_json_flag(*command, arguments->json);
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace dovetail::cli

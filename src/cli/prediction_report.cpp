@@ -1,0 +1,108 @@
+#include "cli/prediction_report.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "cluster/mesh.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace dovetail::cli {
+namespace {
+
+using plan::Step;
+
+std::string name_of(const Prediction& prediction, const Step& step) {
+  const std::string& task = prediction.job.workflow.tasks[step.task].name;
+  return step.kind == Step::Kind::task ? task : fmt::format("weights to {}", task);
+}
+
+/// The parts of a step's seconds that are a twentieth of it or more.
+std::string parts_text(const place::StepSeconds& step) {
+  std::vector<std::string> parts;
+  for (const place::SecondsPart& part : step.parts)
+    if (part.seconds >= 0.05 * step.seconds && step.parts.size() > 1)
+      parts.push_back(fmt::format("{} {}", part.name, seconds_text(part.seconds)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string memory_text(const place::TaskMemory& memory) {
+  if (memory.usable == 0) return "";
+  return fmt::format("{} of {}{}", gibibytes(memory.needed()), gibibytes(memory.usable), memory.fits() ? "" : " *");
+}
+
+std::string table_of(const Prediction& prediction) {
+  const place::Estimate& estimate = prediction.estimate;
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
+    const Step& step = estimate.graph.steps[index];
+    const bool rule = prediction.job.workflow.tasks[step.task].kind == workflow::TaskKind::rule;
+    const plan::TaskPlan& planned = prediction.plan.tasks[step.task];
+    const bool task = step.kind == Step::Kind::task;
+    rows.push_back({name_of(prediction, step), rule ? "" : cluster::name_of(prediction.job.cluster, planned.mesh),
+                    rule ? "" : llm::to_text(planned.layout),
+                    seconds_text(static_cast<double>(estimate.timing.steps[index].begin.count()) * 1e-9),
+                    seconds_text(estimate.steps[index].seconds), task ? memory_text(estimate.memory[step.task]) : "",
+                    parts_text(estimate.steps[index])});
+  }
+  const std::vector<report::Column> columns{{"step", report::Align::left},
+                                            {"devices", report::Align::left},
+                                            {"layout", report::Align::left},
+                                            {"begins"},
+                                            {"takes"},
+                                            {"memory"},
+                                            {"of which", report::Align::left}};
+  return report::render_table(columns, rows);
+}
+
+}  // namespace
+
+std::string to_text(const Prediction& prediction) {
+  const place::Estimate& estimate = prediction.estimate;
+  std::string text =
+      fmt::format("{}: {} on {}, {} samples an iteration\n", prediction.job.name, prediction.job.workflow.name,
+                  report::counted(cluster::device_count(prediction.job.cluster), "device"), prediction.job.workload.samples());
+  text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n\n", prediction.plan.placement, prediction.efficiency,
+                      prediction.conventions);
+  text += table_of(prediction);
+  text += fmt::format("\niteration       {}\n", seconds_text(estimate.iteration_seconds));
+  text += fmt::format("throughput      {:.2f} samples/s, {:.0f} tokens/s/GPU\n", estimate.samples_per_second, estimate.tokens_per_second);
+  text += fmt::format("cost            {:.2f} GPU-hours{}\n", estimate.gpu_hours,
+                      estimate.price ? fmt::format(", {:.2f} at the cluster's price", *estimate.price) : "");
+  if (!estimate.fits()) text += "*: does not fit; see dovetail fit\n";
+  return text;
+}
+
+Json to_json(const Prediction& prediction) {
+  const place::Estimate& estimate = prediction.estimate;
+  Json object{{"format", "dovetail/estimate@1"},
+              {"job", prediction.job.name},
+              {"placement", prediction.plan.placement},
+              {"efficiency", prediction.efficiency},
+              {"conventions", prediction.conventions},
+              {"fits", estimate.fits()},
+              {"iteration_seconds", json_seconds(estimate.iteration_seconds)},
+              {"samples_per_second", json_ratio(estimate.samples_per_second)},
+              {"tokens_per_second_and_device", json_ratio(estimate.tokens_per_second)},
+              {"gpu_hours", json_ratio(estimate.gpu_hours)},
+              {"steps", Json::array()}};
+  if (estimate.price) object["price"] = json_ratio(*estimate.price);
+  for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
+    const Step& step = estimate.graph.steps[index];
+    Json entry{{"step", name_of(prediction, step)},
+               {"begin", json_seconds(static_cast<double>(estimate.timing.steps[index].begin.count()) * 1e-9)},
+               {"seconds", json_seconds(estimate.steps[index].seconds)}};
+    entry["parts"] = Json::array();
+    for (const place::SecondsPart& part : estimate.steps[index].parts)
+      entry["parts"].push_back(Json{{"name", part.name}, {"seconds", json_seconds(part.seconds)}});
+    if (const place::TaskMemory& memory = estimate.memory[step.task]; step.kind == Step::Kind::task && memory.usable > 0)
+      entry["device_memory"] =
+          Json{{"bytes", memory.needed()}, {"usable", memory.usable}, {"device", memory.device}, {"host_bytes", memory.host}};
+    object["steps"].push_back(std::move(entry));
+  }
+  return object;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,210 @@
+#include "cli/ranking_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "cli/job.h"
+#include "cluster/mesh.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace dovetail::cli {
+namespace {
+
+using place::Estimate;
+using place::RankedPlan;
+using workflow::TaskKind;
+
+/// From the first beginning to the last end of the tasks of a kind, within an iteration.
+double seconds_of(const place::Ground& ground, const Estimate& estimate, TaskKind kind) {
+  std::int64_t begin = -1;
+  std::int64_t end = 0;
+  for (std::size_t task = 0; task < ground.job.workflow.tasks.size(); ++task) {
+    if (ground.job.workflow.tasks[task].kind != kind) continue;
+    const plan::StepTime& time = estimate.timing.steps[task];
+    begin = begin < 0 ? time.begin.count() : std::min(begin, time.begin.count());
+    end = std::max(end, time.end.count());
+  }
+  return begin < 0 ? 0 : static_cast<double>(end - begin) * 1e-9;
+}
+
+/// The task whose device has the least left.
+std::size_t fullest_task(const Estimate& estimate) {
+  std::size_t fullest = 0;
+  for (std::size_t task = 0; task < estimate.memory.size(); ++task) {
+    const place::TaskMemory& memory = estimate.memory[task];
+    if (memory.usable == 0) continue;
+    if (estimate.memory[fullest].usable == 0 || memory.margin() < estimate.memory[fullest].margin()) fullest = task;
+  }
+  return fullest;
+}
+
+std::int64_t most_host(const Estimate& estimate) {
+  std::int64_t most = 0;
+  for (const place::TaskMemory& memory : estimate.memory) most = std::max(most, memory.host);
+  return most;
+}
+
+std::string table_of(const RankedJob& ranked) {
+  const bool priced = ranked.ground.job.cluster.price.has_value();
+  std::vector<report::Column> columns{
+      {"plan"}, {"placement", report::Align::left}, {"iteration"}, {"generate"}, {"infer"}, {"train"}, {"samples/s"}, {"tokens/s/GPU"},
+      {"GPU-h"}};
+  if (priced) columns.push_back({"cost"});
+  for (const char* name : {"over bound", "fullest device", "of its"}) columns.push_back({name});
+  columns.push_back({"while", report::Align::left});
+  columns.push_back({"host"});
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t index = 0; index < ranked.ranking.plans.size(); ++index) {
+    const RankedPlan& plan = ranked.ranking.plans[index];
+    const Estimate& estimate = plan.estimate;
+    const std::size_t task = fullest_task(estimate);
+    const place::TaskMemory& memory = estimate.memory[task];
+    const auto phase = [&](TaskKind kind) {
+      const double seconds = seconds_of(ranked.ground, estimate, kind);
+      return seconds > 0 ? seconds_text(seconds) : "-";
+    };
+    std::vector<std::string> row{fmt::format("{}{}", index + 1, index > 0 && index <= ranked.ranking.ties ? "=" : ""),
+                                 std::string(place::name_of(plan.placement)),
+                                 seconds_text(estimate.iteration_seconds),
+                                 phase(TaskKind::generate),
+                                 phase(TaskKind::infer),
+                                 phase(TaskKind::train),
+                                 fmt::format("{:.2f}", estimate.samples_per_second),
+                                 fmt::format("{:.0f}", estimate.tokens_per_second),
+                                 fmt::format("{:.3f}", estimate.gpu_hours)};
+    if (priced) row.push_back(fmt::format("{:.2f}", *estimate.price));
+    for (std::string& text : std::vector<std::string>{percent(ranked.ranking.gap(estimate)), gibibytes(memory.needed()),
+                                                      gibibytes(memory.usable), ranked.ground.job.workflow.tasks[task].name,
+                                                      most_host(estimate) > 0 ? gibibytes(most_host(estimate)) : "-"})
+      row.push_back(std::move(text));
+    rows.push_back(std::move(row));
+  }
+  return report::render_table(columns, rows);
+}
+
+std::string settings_of(const plan::TaskPlan& planned, TaskKind kind) {
+  std::string text;
+  if (kind == TaskKind::generate) {
+    text = planned.engine.own_weights
+               ? fmt::format("memory utilization {}, {} sequences at most", planned.engine.memory_utilization, planned.engine.max_num_seqs)
+               : fmt::format("with the trained weights, {} sequences at most", planned.engine.max_num_seqs);
+  } else if (planned.micro_batching.tokens > 0) {
+    text = fmt::format("micro-batches of {:.0f} tokens", planned.micro_batching.tokens);
+  } else if (planned.micro_batching.sequences > 0) {
+    text = fmt::format("micro-batches of {:g}", planned.micro_batching.sequences);
+  } else {
+    text = report::counted(planned.micro_batching.count, "micro-batch");
+  }
+  if (planned.offload.weights) text += ", weights offloaded";
+  if (planned.offload.optimizer) text += ", optimizer offloaded";
+  return text;
+}
+
+std::string tasks_of(const RankedJob& ranked, const plan::Plan& plan) {
+  const plan::Job& job = ranked.ground.job;
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
+    const TaskKind kind = job.workflow.tasks[task].kind;
+    if (kind == TaskKind::rule) continue;
+    const plan::TaskPlan& planned = plan.tasks[task];
+    rows.push_back({job.workflow.tasks[task].name, cluster::name_of(job.cluster, planned.mesh), llm::to_text(planned.layout),
+                    settings_of(planned, kind)});
+  }
+  return report::render_table(
+      {{"task", report::Align::left}, {"devices", report::Align::left}, {"layout", report::Align::left}, {"settings", report::Align::left}},
+      rows);
+}
+
+std::string flips_of(const RankedJob& ranked) {
+  if (ranked.ranking.plans.size() < 2) return "";
+  if (ranked.flips.empty()) return "\nNo input by itself, halved or doubled, makes another of these plans the best.\n";
+  std::string text = "\nWhat would change the choice:\n";
+  for (const place::Flip& flip : ranked.flips)
+    text += fmt::format("  {} x {:g}: plan {} ({}) is {} faster\n", flip.input, flip.factor, flip.plan + 1,
+                        place::name_of(ranked.ranking.plans[flip.plan].placement), percent(flip.gain));
+  return text;
+}
+
+std::string nearest_text(const RankedJob& ranked) {
+  const place::NearestPlan& nearest = *ranked.ranking.nearest;
+  return fmt::format("no plan fits; the nearest that was found misses {} in {}:\n\n{}", gibibytes(nearest.missing),
+                     ranked.ground.job.workflow.tasks[nearest.task].name, tasks_of(ranked, nearest.plan));
+}
+
+Json tasks_json(const plan::Job& job, const plan::Plan& plan) {
+  Json tasks = Json::array();
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
+    if (job.workflow.tasks[task].kind == TaskKind::rule) continue;
+    tasks.push_back(Json{{"task", job.workflow.tasks[task].name},
+                         {"devices", cluster::name_of(job.cluster, plan.tasks[task].mesh)},
+                         {"layout", llm::to_text(plan.tasks[task].layout)}});
+  }
+  return tasks;
+}
+
+Json plan_json(const RankedJob& ranked, std::size_t index) {
+  const RankedPlan& plan = ranked.ranking.plans[index];
+  const Estimate& estimate = plan.estimate;
+  const std::size_t task = fullest_task(estimate);
+  Json object{{"placement", place::name_of(plan.placement)},
+              {"tie", index > 0 && index <= ranked.ranking.ties},
+              {"iteration_seconds", json_seconds(estimate.iteration_seconds)},
+              {"over_bound", json_ratio(ranked.ranking.gap(estimate))},
+              {"samples_per_second", json_ratio(estimate.samples_per_second)},
+              {"tokens_per_second_and_device", json_ratio(estimate.tokens_per_second)},
+              {"gpu_hours", json_ratio(estimate.gpu_hours)}};
+  if (estimate.price) object["price"] = json_ratio(*estimate.price);
+  object["phases"] = Json{{"generate", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::generate))},
+                          {"infer", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::infer))},
+                          {"train", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::train))}};
+  object["device_memory"] = Json{{"bytes", estimate.memory[task].needed()},
+                                 {"usable", estimate.memory[task].usable},
+                                 {"task", ranked.ground.job.workflow.tasks[task].name},
+                                 {"host_bytes", most_host(estimate)}};
+  object["tasks"] = tasks_json(ranked.ground.job, plan.plan);
+  return object;
+}
+
+}  // namespace
+
+std::string to_text(const RankedJob& ranked) {
+  const plan::Job& job = ranked.ground.job;
+  const cost::Efficiency& efficiency = ranked.ground.software.efficiency;
+  std::string text = fmt::format("{}: {} on {}, {} samples an iteration\n", job.name, job.workflow.name,
+                                 report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+  text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n\n", efficiency.name, percent(efficiency.error),
+                      ranked.ground.software.conventions.name);
+  if (ranked.ranking.plans.empty())
+    return text + (ranked.ranking.nearest ? nearest_text(ranked) : "no plan fits, and none was looked at\n");
+  text += table_of(ranked);
+  text += fmt::format("\nNo plan of the meshes, layouts and settings looked at takes less than {} (proven).\n",
+                      seconds_text(ranked.ranking.bound));
+  if (ranked.ranking.ties > 0) text += "=: a tie with the first, within the mean error of the predictions\n";
+  text += "\nThe first plan:\n" + tasks_of(ranked, ranked.ranking.plans.front().plan);
+  return text + flips_of(ranked);
+}
+
+Json to_json(const RankedJob& ranked) {
+  Json object{{"format", "dovetail/ranking@1"},
+              {"job", ranked.ground.job.name},
+              {"efficiency", ranked.ground.software.efficiency.name},
+              {"error", json_ratio(ranked.ground.software.efficiency.error)},
+              {"conventions", ranked.ground.software.conventions.name},
+              {"bound_seconds", json_seconds(ranked.ranking.bound)},
+              {"plans", Json::array()},
+              {"flips", Json::array()}};
+  for (std::size_t index = 0; index < ranked.ranking.plans.size(); ++index) object["plans"].push_back(plan_json(ranked, index));
+  for (const place::Flip& flip : ranked.flips)
+    object["flips"].push_back(Json{{"input", flip.input}, {"factor", flip.factor}, {"plan", flip.plan}, {"gain", json_ratio(flip.gain)}});
+  if (const auto& nearest = ranked.ranking.nearest)
+    object["nearest"] = Json{{"missing_bytes", nearest->missing},
+                             {"task", ranked.ground.job.workflow.tasks[nearest->task].name},
+                             {"tasks", tasks_json(ranked.ground.job, nearest->plan)}};
+  return object;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,23 @@
+// Ranked plans of a job in words and as JSON.
+#pragma once
+
+#include <string>
+
+#include "cli/output.h"
+#include "place/rank.h"
+
+namespace dovetail::cli {
+
+/// A job's ranking, with the inputs that would change it.
+struct RankedJob {
+  const place::Ground& ground;
+  place::Ranking ranking;
+  std::vector<place::Flip> flips;
+};
+
+/// The table of plans, the best one's tasks, and what decides.
+std::string to_text(const RankedJob& ranked);
+/// A dovetail/ranking@1 object.
+Json to_json(const RankedJob& ranked);
+
+}  // namespace dovetail::cli

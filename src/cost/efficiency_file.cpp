@@ -1,0 +1,108 @@
+#include "cost/efficiency_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "workflow/numbers.h"
+
+namespace dovetail::cost {
+namespace {
+
+using base::Node;
+using base::Status;
+
+constexpr double largest_error = 100;
+
+base::Result<std::string> read_name(const Node& root) {
+  DOVETAIL_TRY(const Node node, base::require(root, "a set of efficiencies", "name", "name: h100/megatron-vllm"));
+  std::string name(node.is_string() ? node.text() : "");
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  if (name.empty() || std::any_of(name.begin(), name.end(), is_control))
+    return node.error(fmt::format("`name` is {}; accepted: a name", node.describe()));
+  return name;
+}
+
+}  // namespace
+
+const std::vector<EfficiencyConstant>& efficiency_constants() {
+  static const std::vector<EfficiencyConstant> all = {
+      {"matrix_products", 0.1, 0.85, false, [](Efficiency& e) -> double& { return e.matrix_products; }},
+      {"expert_products", 0.03, 0.7, false, [](Efficiency& e) -> double& { return e.expert_products; }},
+      {"layer_launch", 1e-6, 1e-2, true, [](Efficiency& e) -> double& { return e.layer_launch; }},
+      {"expert_launch", 1e-5, 1e-2, true, [](Efficiency& e) -> double& { return e.expert_launch; }},
+      {"slot", 1e-5, 0.1, true, [](Efficiency& e) -> double& { return e.slot; }},
+      {"exposed_gradients", 0.05, 1, true, [](Efficiency& e) -> double& { return e.exposed_gradients; }},
+      {"memory_bandwidth", 0.3, 0.95, false, [](Efficiency& e) -> double& { return e.memory_bandwidth; }},
+      {"decode_products", 0.1, 0.85, false, [](Efficiency& e) -> double& { return e.decode_products; }},
+      {"decode_layer", 1e-6, 5e-4, true, [](Efficiency& e) -> double& { return e.decode_layer; }},
+      {"decode_launch", 1e-6, 5e-3, true, [](Efficiency& e) -> double& { return e.decode_launch; }},
+      {"decode_step", 1e-5, 2e-2, true, [](Efficiency& e) -> double& { return e.decode_step; }},
+      {"decode_sequence", 1e-7, 2e-4, true, [](Efficiency& e) -> double& { return e.decode_sequence; }},
+      {"links.inside.bandwidth", 0.05, 1, false, [](Efficiency& e) -> double& { return e.links.inside.bandwidth; }},
+      {"links.inside.latency", 1e-8, 1e-4, true, [](Efficiency& e) -> double& { return e.links.inside.latency; }},
+      {"links.inside.half_size", 1e3, 1e9, true, [](Efficiency& e) -> double& { return e.links.inside.half_size; }},
+      {"links.between.bandwidth", 0.05, 1, false, [](Efficiency& e) -> double& { return e.links.between.bandwidth; }},
+      {"links.between.latency", 1e-6, 2e-4, true, [](Efficiency& e) -> double& { return e.links.between.latency; }},
+      {"links.between.half_size", 1e3, 1e9, true, [](Efficiency& e) -> double& { return e.links.between.half_size; }},
+      {"host_bandwidth", 0.05, 0.9, false, [](Efficiency& e) -> double& { return e.host_bandwidth; }},
+      {"refit_links", 0.05, 1, false, [](Efficiency& e) -> double& { return e.refit_links; }},
+      {"refit_tensor", 1e-6, 1e-2, true, [](Efficiency& e) -> double& { return e.refit_tensor; }},
+      {"refit", 0.1, 60, true, [](Efficiency& e) -> double& { return e.refit; }},
+      {"task", 0.01, 30, true, [](Efficiency& e) -> double& { return e.task; }},
+      {"iteration", 0.05, 120, true, [](Efficiency& e) -> double& { return e.iteration; }},
+  };
+  return all;
+}
+
+const EfficiencyConstant* find_constant(std::string_view name) {
+  const std::vector<EfficiencyConstant>& all = efficiency_constants();
+  const auto found = std::find_if(all.begin(), all.end(), [name](const EfficiencyConstant& one) { return one.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+Status read_constants(const Node& map, std::string_view what, const std::vector<std::string_view>& others, Efficiency& efficiency) {
+  std::vector<std::string_view> accepted = others;
+  for (const EfficiencyConstant& constant : efficiency_constants()) accepted.push_back(constant.name);
+  DOVETAIL_CHECK(base::check_keys(map, what, accepted));
+  for (const EfficiencyConstant& constant : efficiency_constants()) {
+    const auto node = map.find(constant.name);
+    if (!node) continue;
+    DOVETAIL_TRY(const double value,
+                 workflow::read_number(*node, base::quote(constant.name), constant.may_be_zero ? 0 : constant.low, constant.high));
+    if (value > 0 && value < constant.low)
+      return node->error(fmt::format("{} is {}; accepted: 0, or from {} to {}", base::quote(constant.name), node->describe(), constant.low,
+                                     constant.high));
+    constant.of(efficiency) = value;
+  }
+  return {};
+}
+
+base::Result<Efficiency> parse_efficiency(std::string_view content, const std::string& path) {
+  DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
+  const Node root = document.root();
+  DOVETAIL_CHECK(base::check_keys(root, "a set of efficiencies", {"format", "name", "error", "constants"}));
+  DOVETAIL_TRY(const Node format, base::require(root, "a set of efficiencies", "format", fmt::format("format: {}", efficiency_format)));
+  if (!format.is_string() || format.text() != efficiency_format)
+    return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), efficiency_format));
+  Efficiency efficiency;
+  DOVETAIL_TRY(efficiency.name, read_name(root));
+  if (const auto error = root.find("error")) {
+    DOVETAIL_TRY(efficiency.error, workflow::read_number(*error, "`error`", 0, largest_error));
+  }
+  DOVETAIL_TRY(const Node constants, base::require(root, "a set of efficiencies", "constants", "constants: {matrix_products: 0.45}"));
+  DOVETAIL_CHECK(read_constants(constants, "`constants`", {}, efficiency));
+  return efficiency;
+}
+
+std::string efficiency_to_json(const Efficiency& efficiency) {
+  Efficiency values = efficiency;
+  std::vector<std::string> lines;
+  for (const EfficiencyConstant& constant : efficiency_constants())
+    lines.push_back(fmt::format("  {}: {}", base::json_string(constant.name), constant.of(values)));
+  return fmt::format("{{\"format\": {}, \"name\": {}, \"error\": {}, \"constants\": {{\n{}\n}}}}\n", base::json_string(efficiency_format),
+                     base::json_string(efficiency.name), efficiency.error, fmt::join(lines, ",\n"));
+}
+
+}  // namespace dovetail::cost

@@ -1,0 +1,34 @@
+#include "place/layouts.h"
+
+#include <algorithm>
+
+namespace dovetail::place {
+namespace {
+
+bool is_power_of_two(int number) { return (number & (number - 1)) == 0; }
+
+}  // namespace
+
+LayoutRules real_rules() { return {.largest_tensor = 8, .powers_of_two = true, .stage_devices_unit = 8, .most_stages = 0}; }
+
+std::vector<llm::Layout> layouts_of(int devices, int devices_per_node, const LayoutRules& rules) {
+  std::vector<llm::Layout> layouts;
+  const int largest = std::min({rules.largest_tensor, devices_per_node, devices});
+  for (int tensor = 1; tensor <= largest; ++tensor) {
+    if (devices % tensor != 0 || devices_per_node % tensor != 0 || (rules.powers_of_two && !is_power_of_two(tensor))) continue;
+    for (int pipeline = 1; pipeline <= devices / tensor; ++pipeline) {
+      if (devices / tensor % pipeline != 0 || (rules.most_stages > 0 && pipeline > rules.most_stages)) continue;
+      const int stage = devices / pipeline;
+      const int unit = rules.stage_devices_unit;
+      if (unit > 0 && stage % unit != 0 && !(stage < unit && is_power_of_two(stage))) continue;
+      llm::Layout layout;
+      layout.tensor = tensor;
+      layout.pipeline = pipeline;
+      layout.data = stage / tensor;
+      layouts.push_back(layout);
+    }
+  }
+  return layouts;
+}
+
+}  // namespace dovetail::place

@@ -1,0 +1,60 @@
+// The plans of a job, searched and ranked: what `dovetail plan JOB` answers.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "place/estimate.h"
+#include "place/search.h"
+
+namespace dovetail::place {
+
+struct RankOptions {
+  SearchOptions search;
+  Means means = Means::all;
+  std::vector<Placement> placements;  ///< that may be looked at; empty: all. Without `searched` among them nothing is searched.
+  std::size_t shown = 8;              ///< plans in the answer at most
+};
+
+/// A plan with its prediction.
+struct RankedPlan {
+  Placement placement = Placement::searched;  ///< the family that it was found in
+  plan::Plan plan;
+  Estimate estimate;
+};
+
+/// A plan that does not fit, with what is missing, where none does.
+struct NearestPlan {
+  plan::Plan plan;
+  std::size_t task = 0;      ///< with the least margin
+  std::int64_t missing = 0;  ///< bytes of the device, or of the node's host memory, whatever is more
+};
+
+struct Ranking {
+  std::vector<RankedPlan> plans;       ///< that fit, the fastest first; of each placement the best, and others found
+  std::optional<NearestPlan> nearest;  ///< where no plan fits
+  double bound = 0;      ///< seconds that no plan's iteration can beat, among the meshes, layouts and settings looked at; 0: none known
+  std::size_t ties = 0;  ///< plans from the second on that are within the model's error of the best
+
+  double gap(const Estimate& estimate) const { return bound > 0 ? estimate.iteration_seconds / bound - 1 : 0; }
+};
+
+/// Searches, and evaluates with place::estimate whatever may be the best. An Error where the job's pins leave a task nothing to choose, or
+/// it names no software.
+base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& options);
+
+/// An input that decides which plan is best.
+struct Flip {
+  std::string input;     ///< "response lengths", "network bandwidth", ...
+  double factor = 1;     ///< that it changes by
+  std::size_t plan = 0;  ///< index in Ranking::plans of the one that is best then
+  double gain = 0;       ///< by what part of the first plan's time it is faster
+};
+
+/// Of each input the least change, of those tried (0.5 to 2 times), by which another of the ranked plans becomes faster than the first by
+/// more than a hundredth. Inputs in the order of how little they have to change.
+std::vector<Flip> find_flips(const Ground& ground, const Ranking& ranking);
+
+}  // namespace dovetail::place

@@ -1,0 +1,16 @@
+// Calibrations as tables.
+#pragma once
+
+#include <string>
+
+#include "place/calibrate.h"
+
+namespace dovetail::report {
+
+/// Row by row and phase by phase, fitted and left out, then the mean errors: for a terminal.
+std::string calibration_text(const place::Calibration& calibration);
+
+/// What was fitted, a line each, with where it started.
+std::string fitted_values_text(const place::Calibration& calibration);
+
+}  // namespace dovetail::report

@@ -1,0 +1,131 @@
+#include "place/rank.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "jobs.h"
+
+namespace dovetail::place {
+namespace {
+
+using testing::HasSubstr;
+
+plan::Job ppo_job(const std::string& cluster, const std::string& more = "") {
+  return plan::parse_job(
+             "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
+             "workload: {prompts: 64, mini_batches: 2, prompt_length: 128, response_length: {p50: 200, p90: 600, cap: 1024}}\n"
+             "cluster: {" +
+                 cluster + "}\n" + more,
+             "small.yaml")
+      .value();
+}
+
+RankOptions quick() {
+  RankOptions options;
+  options.search.chains = 2;
+  options.search.iterations = 4000;
+  return options;
+}
+
+TEST(RankPlans, ListsPlansThatFitTheFastestFirstWithEachPlacement) {
+  const plan::Job job = ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Ranking ranking = rank_plans(ground, quick()).value();
+  ASSERT_GE(ranking.plans.size(), 4U);
+  EXPECT_TRUE(std::is_sorted(ranking.plans.begin(), ranking.plans.end(), [](const RankedPlan& a, const RankedPlan& b) {
+    return a.estimate.iteration_seconds < b.estimate.iteration_seconds;
+  }));
+  for (const RankedPlan& ranked : ranking.plans) {
+    EXPECT_TRUE(ranked.estimate.fits());
+    EXPECT_FALSE(plan::find_fault(ranked.plan, job).has_value());
+    EXPECT_GE(ranking.gap(ranked.estimate), 0);
+    EXPECT_EQ(ranked.plan.placement, name_of(ranked.placement));
+    EXPECT_DOUBLE_EQ(ranked.estimate.iteration_seconds, place::estimate(ground, ranked.plan).iteration_seconds);
+  }
+  for (const Placement placement : {Placement::co_located, Placement::disaggregated, Placement::interleaving})
+    EXPECT_TRUE(std::any_of(ranking.plans.begin(), ranking.plans.end(), [&](const RankedPlan& ranked) {
+      return ranked.placement == placement;
+    })) << name_of(placement);
+  EXPECT_FALSE(ranking.nearest.has_value());
+}
+
+TEST(RankPlans, TiesAreThoseWithinTheModelsError) {
+  const plan::Job job = ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  Software software = software_of(job).value();
+  const auto ties_at = [&](double error) {
+    software.efficiency.error = error;
+    return rank_plans(ground_of(job, software), quick()).value().ties;
+  };
+  EXPECT_LT(ties_at(0), ties_at(10));
+  EXPECT_LE(ties_at(0), ties_at(0.1));
+  EXPECT_LE(ties_at(0.1), ties_at(10));
+  EXPECT_EQ(ties_at(10) + 1, rank_plans(ground_of(job, software), quick()).value().plans.size());
+}
+
+TEST(RankPlans, LooksAtTheNamedPlacementsOnly) {
+  const plan::Job job = ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  RankOptions options = quick();
+  options.placements = {Placement::co_located};
+  const Ranking ranking = rank_plans(ground, options).value();
+  ASSERT_EQ(ranking.plans.size(), 1U);
+  for (const plan::TaskPlan& planned : ranking.plans.front().plan.tasks) EXPECT_EQ(planned.mesh, (cluster::Mesh{0, 8}));
+}
+
+TEST(RankPlans, WithReaLsMeansHasOnlyWhatReaLHas) {
+  const plan::Job job = ppo_job("nodes: 2, gpus_per_node: 8, gpu: A100-80, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  RankOptions options = quick();
+  options.means = Means::real;
+  const Ranking ranking = rank_plans(ground, options).value();
+  ASSERT_FALSE(ranking.plans.empty());
+  for (const RankedPlan& ranked : ranking.plans)
+    for (std::size_t task = 0; task < ranked.plan.tasks.size(); ++task) {
+      const plan::TaskPlan& planned = ranked.plan.tasks[task];
+      EXPECT_EQ(planned.layout.virtual_stages, 1);
+      EXPECT_FALSE(planned.engine.own_weights && job.workflow.tasks[task].kind == workflow::TaskKind::generate);
+      if (job.workflow.tasks[task].kind == workflow::TaskKind::train) {
+        EXPECT_EQ(planned.layout.recomputation, llm::Recomputation::full);
+      }
+    }
+}
+
+TEST(RankPlans, SaysWhatIsMissingWhereATaskFitsNowhere) {
+  const plan::Job job = ppo_job("nodes: 1, gpus_per_node: 1, gpu: RTX-4090, host_memory: 16GB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const auto ranking = rank_plans(ground, quick());
+  ASSERT_FALSE(ranking.ok());
+  EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
+  EXPECT_THAT(ranking.error().message, HasSubstr("actor_train alone does not fit on this cluster: at the least, with dp1 tp1 pp1"));
+}
+
+TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
+  // Each training fits by itself; with what has to stay meanwhile, and no host memory to put it, none does.
+  const plan::Job job = ppo_job("nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 1GB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const auto ranking = rank_plans(ground, quick());
+  ASSERT_TRUE(ranking.ok()) << ranking.error().message;
+  ASSERT_TRUE(ranking.value().plans.empty());
+  ASSERT_TRUE(ranking.value().nearest.has_value());
+  const NearestPlan& nearest = *ranking.value().nearest;
+  const TaskMemory memory = task_memory(ground, nearest.plan)[nearest.task];
+  EXPECT_EQ(nearest.missing, -memory.margin());
+  EXPECT_GT(nearest.missing, 0);
+}
+
+TEST(FindFlips, NamesPlansThatAreFasterThen) {
+  const plan::Job job = ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Ranking ranking = rank_plans(ground, quick()).value();
+  for (const Flip& flip : find_flips(ground, ranking)) {
+    EXPECT_GT(flip.plan, 0U);
+    EXPECT_LT(flip.plan, ranking.plans.size());
+    EXPECT_GE(flip.gain, 0.01);
+    EXPECT_NE(flip.factor, 1);
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::place
