@@ -25,6 +25,7 @@ void add_problem(CLI::App& program, Action& action);
 void add_fuse_layouts(CLI::App& program, Action& action);
 void add_plan(CLI::App& program, Action& action);
 void add_fit(CLI::App& program, Action& action);
+void add_explain(CLI::App& program, Action& action);
 void add_calibrate(CLI::App& program, Action& action);
 void add_instances(CLI::App& program, Action& action);
 /// Add this one last: it completes the commands that `program` has.

@@ -96,6 +96,7 @@ void add_commands(CLI::App& program, Action& action) {
   add_fuse_layouts(program, action);
   add_plan(program, action);
   add_fit(program, action);
+  add_explain(program, action);
   add_calibrate(program, action);
   add_instances(program, action);
   add_completion(program, action);

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "cli/job.h"
-#include "cluster/mesh.h"
+#include "cli/plan_words.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -31,17 +30,6 @@ double seconds_of(const place::Ground& ground, const Estimate& estimate, TaskKin
   return begin < 0 ? 0 : static_cast<double>(end - begin) * 1e-9;
 }
 
-/// The task whose device has the least left.
-std::size_t fullest_task(const Estimate& estimate) {
-  std::size_t fullest = 0;
-  for (std::size_t task = 0; task < estimate.memory.size(); ++task) {
-    const place::TaskMemory& memory = estimate.memory[task];
-    if (memory.usable == 0) continue;
-    if (estimate.memory[fullest].usable == 0 || memory.margin() < estimate.memory[fullest].margin()) fullest = task;
-  }
-  return fullest;
-}
-
 std::int64_t most_host(const Estimate& estimate) {
   std::int64_t most = 0;
   for (const place::TaskMemory& memory : estimate.memory) most = std::max(most, memory.host);
@@ -61,7 +49,7 @@ std::string table_of(const RankedJob& ranked) {
   for (std::size_t index = 0; index < ranked.ranking.plans.size(); ++index) {
     const RankedPlan& plan = ranked.ranking.plans[index];
     const Estimate& estimate = plan.estimate;
-    const std::size_t task = fullest_task(estimate);
+    const std::size_t task = place::fullest_task(estimate.memory);
     const place::TaskMemory& memory = estimate.memory[task];
     const auto phase = [&](TaskKind kind) {
       const double seconds = seconds_of(ranked.ground, estimate, kind);
@@ -86,39 +74,6 @@ std::string table_of(const RankedJob& ranked) {
   return report::render_table(columns, rows);
 }
 
-std::string settings_of(const plan::TaskPlan& planned, TaskKind kind) {
-  std::string text;
-  if (kind == TaskKind::generate) {
-    text = planned.engine.own_weights
-               ? fmt::format("memory utilization {}, {} sequences at most", planned.engine.memory_utilization, planned.engine.max_num_seqs)
-               : fmt::format("with the trained weights, {} sequences at most", planned.engine.max_num_seqs);
-  } else if (planned.micro_batching.tokens > 0) {
-    text = fmt::format("micro-batches of {:.0f} tokens", planned.micro_batching.tokens);
-  } else if (planned.micro_batching.sequences > 0) {
-    text = fmt::format("micro-batches of {:g}", planned.micro_batching.sequences);
-  } else {
-    text = report::counted(planned.micro_batching.count, "micro-batch");
-  }
-  if (planned.offload.weights) text += ", weights offloaded";
-  if (planned.offload.optimizer) text += ", optimizer offloaded";
-  return text;
-}
-
-std::string tasks_of(const RankedJob& ranked, const plan::Plan& plan) {
-  const plan::Job& job = ranked.ground.job;
-  std::vector<std::vector<std::string>> rows;
-  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
-    const TaskKind kind = job.workflow.tasks[task].kind;
-    if (kind == TaskKind::rule) continue;
-    const plan::TaskPlan& planned = plan.tasks[task];
-    rows.push_back({job.workflow.tasks[task].name, cluster::name_of(job.cluster, planned.mesh), llm::to_text(planned.layout),
-                    settings_of(planned, kind)});
-  }
-  return report::render_table(
-      {{"task", report::Align::left}, {"devices", report::Align::left}, {"layout", report::Align::left}, {"settings", report::Align::left}},
-      rows);
-}
-
 std::string flips_of(const RankedJob& ranked) {
   if (ranked.ranking.plans.size() < 2) return "";
   if (ranked.flips.empty()) return "\nNo input by itself, halved or doubled, makes another of these plans the best.\n";
@@ -132,24 +87,13 @@ std::string flips_of(const RankedJob& ranked) {
 std::string nearest_text(const RankedJob& ranked) {
   const place::NearestPlan& nearest = *ranked.ranking.nearest;
   return fmt::format("no plan fits; the nearest that was found misses {} in {}:\n\n{}", gibibytes(nearest.missing),
-                     ranked.ground.job.workflow.tasks[nearest.task].name, tasks_of(ranked, nearest.plan));
-}
-
-Json tasks_json(const plan::Job& job, const plan::Plan& plan) {
-  Json tasks = Json::array();
-  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
-    if (job.workflow.tasks[task].kind == TaskKind::rule) continue;
-    tasks.push_back(Json{{"task", job.workflow.tasks[task].name},
-                         {"devices", cluster::name_of(job.cluster, plan.tasks[task].mesh)},
-                         {"layout", llm::to_text(plan.tasks[task].layout)}});
-  }
-  return tasks;
+                     ranked.ground.job.workflow.tasks[nearest.task].name, tasks_table(ranked.ground.job, nearest.plan));
 }
 
 Json plan_json(const RankedJob& ranked, std::size_t index) {
   const RankedPlan& plan = ranked.ranking.plans[index];
   const Estimate& estimate = plan.estimate;
-  const std::size_t task = fullest_task(estimate);
+  const std::size_t task = place::fullest_task(estimate.memory);
   Json object{{"placement", place::name_of(plan.placement)},
               {"tie", index > 0 && index <= ranked.ranking.ties},
               {"iteration_seconds", json_seconds(estimate.iteration_seconds)},
@@ -184,7 +128,7 @@ std::string to_text(const RankedJob& ranked) {
   text += fmt::format("\nNo plan of the meshes, layouts and settings looked at takes less than {} (proven).\n",
                       seconds_text(ranked.ranking.bound));
   if (ranked.ranking.ties > 0) text += "=: a tie with the first, within the mean error of the predictions\n";
-  text += "\nThe first plan:\n" + tasks_of(ranked, ranked.ranking.plans.front().plan);
+  text += "\nThe first plan:\n" + tasks_table(job, ranked.ranking.plans.front().plan);
   return text + flips_of(ranked);
 }
 

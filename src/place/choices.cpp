@@ -162,7 +162,7 @@ class Maker {
     std::vector<TaskPlan> interleaved;
     for (const TaskPlan& planned : plans_)
       for (int chunks = 2; chunks <= 4 && planned.layout.pipeline > 1; chunks *= 2)
-        if (model_.layers % (planned.layout.pipeline * chunks) == 0) {
+        if (model_.layers % (std::int64_t{planned.layout.pipeline} * chunks) == 0) {
           interleaved.push_back(planned);
           interleaved.back().layout.virtual_stages = chunks;
         }
@@ -232,6 +232,12 @@ bool dominates(const Choice& a, const Choice& b) {
 }
 
 }  // namespace
+
+Choice choice_of(const Ground& ground, std::size_t task, const TaskPlan& planned) {
+  Choice choice = weigh(ground, task, planned);
+  choice.duration = base::Ticks(std::llround(task_seconds(ground, task, planned).seconds * 1e9));
+  return choice;
+}
 
 std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
   std::vector<Choice> all;

@@ -14,7 +14,7 @@ namespace dovetail::place {
 
 /// Which means a plan may use.
 enum class Means {
-  all,   ///< whatever the cost model knows
+  all,   ///< what training frameworks and engines with weights of their own have, as far as the cost model knows it
   real,  ///< those of ReaL (reference/realhf.md 1.3): its layouts, micro-batches and engine, recomputation in all training
 };
 
@@ -26,6 +26,9 @@ struct Choice {
   StoredBytes stored;        ///< of its role's weights, as this task has them
   std::int64_t away = 0;     ///< bytes of these that go to host memory while the task does not run
 };
+
+/// What `planned` costs the task. REQUIRES: no rule, and no fault.
+Choice choice_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
 
 /// What a job asks of layouts and settings, and what else is known about a task's part of a plan.
 struct ChoiceRules {

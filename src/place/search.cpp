@@ -1,7 +1,6 @@
 #include "place/search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 
 #include "base/random.h"
@@ -49,6 +48,7 @@ class Chain {
       : space_(space), options_(options), random_(options.seed, static_cast<std::uint64_t>(number)), trial_(space), pool_(options.kept) {
     for (std::size_t task = 0; task < space.choices.size(); ++task)
       if (!space.is_rule(task)) tasks_.push_back(task);
+    for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh) numbers_.emplace(space.meshes[mesh], static_cast<std::int32_t>(mesh));
     usable_ = smallest_memory(space);
     now_ = starts.empty() ? anywhere() : starts[static_cast<std::size_t>(number) % starts.size()];
     score_ = trial_.score(now_);
@@ -116,16 +116,18 @@ class Chain {
   void propose() {
     const std::size_t task = any_task();
     const std::uint32_t kind = below(16);
-    if (kind < 7) {
+    if (kind < 6) {
       next_[task].choice = any_choice(task, now_[task].mesh);
-    } else if (kind < 10) {
+    } else if (kind < 9) {
       place(task, any_mesh(task));
-    } else if (kind < 12) {
+    } else if (kind < 11) {
       join(task, any_task());
-    } else if (kind < 14) {
+    } else if (kind < 12) {
       exchange(task, any_task());
-    } else {
+    } else if (kind < 14) {
       move_all(now_[task].mesh, any_mesh(task));
+    } else {
+      put_side_by_side(task, any_task());
     }
   }
 
@@ -154,6 +156,20 @@ class Chain {
     place(b, now_[a].mesh);
   }
 
+  /// The devices of both are shared out, to one the first, to the other the rest.
+  void put_side_by_side(std::size_t a, std::size_t b) {
+    const auto mesh_of = [this](std::int32_t mesh) { return space_.meshes[static_cast<std::size_t>(mesh)]; };
+    const cluster::Mesh both = cluster::hull_of(mesh_of(now_[a].mesh), mesh_of(now_[b].mesh));
+    const int count = mesh_of(any_mesh(a)).count;
+    if (a == b || count >= both.count) return;
+    const auto first = numbers_.find({both.first, count});
+    const auto rest = numbers_.find({both.first + count, both.count - count});
+    if (first == numbers_.end() || rest == numbers_.end()) return;
+    if (!space_.is_open(a, first->second) || !space_.is_open(b, rest->second)) return;
+    place(a, first->second);
+    place(b, rest->second);
+  }
+
   void move_all(std::int32_t from, std::int32_t to) {
     for (const std::size_t task : tasks_)
       if (now_[task].mesh == from) place(task, to);
@@ -164,7 +180,8 @@ class Chain {
   base::Random random_;
   Trial trial_;
   Pool pool_;
-  std::vector<std::size_t> tasks_;  // that are no rules
+  std::map<cluster::Mesh, std::int32_t> numbers_;  // of the space's meshes
+  std::vector<std::size_t> tasks_;                 // that are no rules
   std::int64_t usable_ = 0;
   Picks now_;
   Picks next_;

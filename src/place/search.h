@@ -16,7 +16,7 @@ namespace dovetail::place {
 
 struct SearchOptions {
   int chains = 8;
-  std::int64_t iterations = 120'000;  ///< of a chain
+  std::int64_t iterations = 400'000;  ///< of a chain
   std::uint64_t seed = 1;
   int threads = 1;
   std::size_t kept = 24;                                 ///< plans in the answer at most

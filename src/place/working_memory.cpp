@@ -110,7 +110,7 @@ std::vector<MemoryPart> scoring(const Ground& ground, std::size_t task, const pl
   const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
   const std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
   const std::int64_t rows = model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
-  const double logits = conventions.scored_logit_bytes * static_cast<double>(rows / planned.layout.tensor * tokens);
+  const double logits = conventions.scored_logit_bytes * static_cast<double>(rows) / planned.layout.tensor * static_cast<double>(tokens);
   llm::Layout forward = planned.layout;
   forward.recomputation = llm::Recomputation::none;
   const std::int64_t layer = cost::layer_memory(model, forward, shape, conventions, llm::has_experts(model, model.layers - 1)).kept;

@@ -18,7 +18,7 @@ constexpr int longest_warm_up = 24;
 class IterationPlayer {
  public:
   explicit IterationPlayer(const IterationGraph& graph) : into_(graph.steps.size()), out_of_(graph.steps.size()) {
-    for (const Step& step : graph.steps) is_reallocation_.push_back(step.kind == Step::Kind::reallocation);
+    for (const Step& step : graph.steps) is_reallocation_.push_back(step.kind == Step::Kind::reallocation ? 1 : 0);
     int lag = 1;
     for (const StepEdge& edge : graph.edges) {
       into_[edge.to].push_back(edge);
@@ -107,7 +107,7 @@ class IterationPlayer {
   Key key_of(std::size_t index) const {
     const std::size_t step = index % steps();
     const BlockRange& second = blocks_->of[step][1];
-    const bool apart = is_reallocation_[step] && second.begin != second.end;
+    const bool apart = is_reallocation_[step] != 0 && second.begin != second.end;
     return {begin_of(index), !apart, index};
   }
 

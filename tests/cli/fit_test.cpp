@@ -67,5 +67,51 @@ TEST(Fit, TellsOfHostMemory) {
   EXPECT_THAT(result.out, HasSubstr("a node's host memory of 0.93 GiB is too small"));
 }
 
+/// A job in which lengths vary.
+std::string varied_job(const std::string& cluster) {
+  std::string job = small_job;
+  job.replace(job.find("response_length: 512"), 20, "response_length: {p50: 200, p90: 500, cap: 1024}");
+  return job.replace(job.find("nodes: 1, gpus_per_node: 8, gpu: H100"), 37, cluster);
+}
+
+TEST(Fit, OfAJobItFindsThePlansTheLengthsAndTheSmallestCluster) {
+  const TemporaryFolder folder;
+  const std::string job = folder.write("job.yaml", varied_job("nodes: 2, gpus_per_node: 8, gpu: H100"));
+  const ProgramResult result = run_program({"fit", job, "--chains", "2", "--iterations", "1000"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("\nthe fastest +[a-z-]+ +[0-9.]+ s "));
+  EXPECT_THAT(result.out, ContainsRegex("\nthe one with the most margin +[a-z-]+ +[0-9.]+ s "));
+  EXPECT_THAT(result.out, ContainsRegex("\nas in the job +1.00 .* yes\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\n1024 tokens +[0-9.]+ .* yes\n"));
+  EXPECT_THAT(result.out, HasSubstr("fits: 1 node of 1 H100-80; "));
+}
+
+TEST(Fit, OfAJobThatFitsNowhereItNamesTheClusterThatWouldDo) {
+  const TemporaryFolder folder;
+  const std::string gpu = "gpu: {name: small, memory: 8GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}";
+  const std::string job = folder.write("job.yaml", varied_job("nodes: 1, gpus_per_node: 1, host_memory: 1GB, " + gpu));
+  const ProgramResult result = run_program({"fit", job, "--chains", "2", "--iterations", "1000"});
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\nno plan fits"));
+  EXPECT_THAT(result.out, ContainsRegex("GiB (more|in [a-z_]+:)"));
+  EXPECT_THAT(result.out, ContainsRegex("found that fits: [2-9] nodes of 1 small; "));
+  const json object = json::parse(run_program({"fit", job, "--json", "--chains", "2", "--iterations", "1000"}).out);
+  EXPECT_FALSE(object["fits"].get<bool>());
+  EXPECT_GT(object["smallest_cluster"]["nodes"].get<int>(), 1);
+  EXPECT_FALSE(object.contains("fastest"));
+}
+
+TEST(Fit, OfAPlanItShowsHowLengthsMayGrow) {
+  const TemporaryFolder folder;
+  const std::string job = folder.write("job.yaml", varied_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
+  const ProgramResult result = run_program({"fit", job, "--plan", folder.write("plan.json", small_plan), "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json lengths = json::parse(result.out)["lengths"];
+  ASSERT_GE(lengths.size(), 4U);
+  EXPECT_FALSE(lengths.front().contains("length"));
+  EXPECT_EQ(lengths.back()["length"], 1024);
+  EXPECT_LT(lengths.back()["margin_bytes"].get<std::int64_t>(), std::int64_t{80} << 30);
+}
+
 }  // namespace
 }  // namespace dovetail::cli

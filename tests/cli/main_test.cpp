@@ -35,8 +35,8 @@ TEST_P(EveryCommand, RefusesAnUnknownOption) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, EveryCommand,
-                         testing::Values("schedule", "compare", "check", "bounds", "convert", "show", "problem", "fuse-layouts",
-                                         "instances", "completion"));
+                         testing::Values("schedule", "compare", "check", "bounds", "convert", "show", "problem", "fuse-layouts", "plan",
+                                         "fit", "explain", "instances", "completion"));
 
 TEST(Program, SaysWhatItWasBuiltWith) {
   const ProgramResult result = run_program({"--version"});

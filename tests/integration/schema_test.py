@@ -58,7 +58,8 @@ def changed(document, *steps):
 REMOVED = object()
 # Keys of reports that are there only where they have something to say.
 OPTIONAL = {"robust", "varied", "stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published",
-            "price", "device_memory", "source", "doubtful", "measured", "left_out"}
+            "price", "device_memory", "source", "doubtful", "measured", "left_out",
+            "lengths", "fastest", "roomiest", "smallest_cluster", "nearest", "repair", "best_plan", "comparison", "part"}
 
 
 def damages_everywhere(value, *path):
@@ -488,6 +489,41 @@ class Reports(unittest.TestCase):
                        "cluster": {"nodes": 1, "gpus_per_node": 2, "gpu": "A100-40", "host_memory": "1GB"}}, file)
         nearest = self.answer("ranking", "plan", self.path("small.yaml"), "--iterations", "500", code=3)
         self.assert_refused("ranking", nearest, ("nearest", "missing_bytes", 0), ("nearest", "tasks", REMOVED))
+
+    def test_fit_of_a_job(self):
+        jobs = SOURCE / "examples" / "jobs"
+        quick = ("--chains", "2", "--iterations", "1000")
+        fit = self.answer("fit", "fit", str(jobs / "ppo-7b.yaml"), *quick)
+        self.assertTrue(fit["fits"])
+        self.assert_refused("fit", fit, ("tasks", REMOVED), ("fastest", "margin_bytes", -1), ("lengths", []), ("lengths", 1, "length", 0),
+                            ("smallest_cluster", "devices", 0), ("smallest_cluster", "plan", REMOVED), ("roomiest", "tasks", 0, "layout", 1))
+        text = (jobs / "ppo-7b.yaml").read_text(encoding="utf-8")
+        small = self.path("small.yaml")
+        Path(small).write_text(text.replace("gpus_per_node: 8", "gpus_per_node: 1"), encoding="utf-8")
+        unfit = self.answer("fit", "fit", small, *quick, code=3)
+        self.assertFalse(unfit["fits"])
+        self.assert_refused("fit", unfit, ("smallest_cluster", "nodes", 1.5), ("impossible" if "impossible" in unfit else "nearest", 1))
+
+    def test_explain(self):
+        jobs = SOURCE / "examples" / "jobs"
+        quick = ("--chains", "2", "--iterations", "1000")
+        explained = self.answer("explain", "explain", str(jobs / "ppo-7b.yaml"), "--plan", str(jobs / "ppo-7b.plan.yaml"), *quick)
+        self.assertTrue(explained["fits"])
+        self.assert_refused("explain", explained, ("limit", REMOVED), ("limit", "missing_bytes", -1), ("changes", 0, "kind", "luck"),
+                            ("changes", 0, "tasks", []), ("changes", 0, "plan", []), ("best_plan", "tie", 0), ("comparison", "uses", REMOVED),
+                            ("comparison", "steps", 0, "seconds", {}), ("comparison", "idle", 0, {}), ("unlike_pins", REMOVED))
+        text = (jobs / "ppo-7b.plan.yaml").read_text(encoding="utf-8")
+        plan = self.path("plan.yaml")
+        Path(plan).write_text(text.replace("memory_utilization: 0.5", "memory_utilization: 0.95"), encoding="utf-8")
+        unfit = self.answer("explain", "explain", str(jobs / "ppo-7b.yaml"), "--plan", plan, *quick)
+        self.assertFalse(unfit["fits"])
+        self.assertGreater(len(unfit["changes"]), 0)
+        text = text.replace("tokens: 8192", "tokens: 65536").replace("recompute: full", "recompute: none")
+        text = text.replace("    offload: [gradients, optimizer]\n", "").replace(", offload: [weights]", "")
+        Path(plan).write_text(text, encoding="utf-8")
+        unfit = self.answer("explain", "explain", str(jobs / "ppo-7b.yaml"), "--plan", plan, *quick)
+        self.assertIn("repair", unfit)
+        self.assert_refused("explain", unfit, ("changes", {}), ("fits", "no"), ("repair", "margin_bytes", -1))
 
     def test_instances(self):
         instances = self.answer("instances", "instances")

@@ -1,0 +1,58 @@
+// dovetail explain: why a plan is not the best, or why it does not fit, and what to change.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/explain_report.h"
+#include "cli/job.h"
+#include "cli/plan_search.h"
+#include "plan/plan_file.h"
+
+namespace dovetail::cli {
+namespace {
+
+struct Arguments {
+  PlanArguments plan;
+  PlanSearchArguments search;
+  int shown = 10;
+};
+
+base::Result<int> run(const Arguments& arguments) {
+  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan.job));
+  DOVETAIL_TRY(const std::string text, base::read_file(*arguments.plan.plan));
+  DOVETAIL_TRY(const plan::Plan plan, plan::parse_plan(text, base::display_path(*arguments.plan.plan), job));
+  DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
+  DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, job.placements));
+  const place::Ground ground = place::ground_of(job, software);
+  auto explanation = place::explain(ground, plan, options);
+  if (!explanation.ok()) {
+    base::Error error = std::move(explanation).error();
+    if (error.path.empty()) error.path = base::display_path(arguments.plan.job);
+    return error;
+  }
+  const ExplainedPlan explained{ground, plan, std::move(explanation).value(), static_cast<std::size_t>(arguments.shown)};
+  if (arguments.plan.json)
+    print_json(to_json(explained));
+  else
+    print(to_text(explained));
+  if (options.search.cancellation->requested()) return exit_interrupted;
+  return explained.explanation.best ? exit_done : exit_infeasible;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = add_command(program, "explain", "why a plan is not the best, or does not fit, and what to change",
+                                  "  dovetail explain examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
+  add_plan_arguments(*command, arguments->plan, "the plan, a dovetail/plan@1 file");
+  command->get_option("--plan")->required();
+  add_count_option(*command, "--top", arguments->shown, 1, 1000, "how many changes to show at most");
+  add_plan_search_arguments(*command, arguments->search);
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace dovetail::cli

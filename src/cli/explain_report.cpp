@@ -1,0 +1,272 @@
+#include "cli/explain_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/job.h"
+#include "cli/plan_words.h"
+#include "cluster/mesh.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace dovetail::cli {
+namespace {
+
+using place::Change;
+using place::Estimate;
+using place::SecondsPair;
+using place::TaskMemory;
+
+/// Seconds below which nobody changes a plan.
+constexpr double negligible = 0.0005;
+
+const std::string& name_of(const ExplainedPlan& explained, std::size_t task) { return explained.ground.job.workflow.tasks[task].name; }
+
+std::string step_name(const ExplainedPlan& explained, const place::StepComparison& step) {
+  return step.reallocation ? fmt::format("weights to {}", name_of(explained, step.task)) : name_of(explained, step.task);
+}
+
+/// "+1.2 s", "-3 ms", "0".
+std::string signed_seconds(double seconds) {
+  if (std::abs(seconds) < negligible) return "0";
+  return (seconds < 0 ? "-" : "+") + seconds_text(std::abs(seconds));
+}
+
+std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : seconds_text(seconds); }
+
+std::string state_text(const ExplainedPlan& explained) {
+  const place::Explanation& explanation = explained.explanation;
+  const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
+  const std::string& task = name_of(explained, explanation.limit);
+  const std::string iteration = seconds_text(explanation.estimate.iteration_seconds);
+  if (explanation.fits())
+    return fmt::format("this plan       {} an iteration; it fits, with {} left on device {} in {}\n", iteration, gibibytes(memory.margin()),
+                       memory.device, task);
+  const bool host = memory.host - memory.host_memory > -memory.margin();
+  return fmt::format("this plan       does NOT fit: {} misses {} of {} (it would take {} an iteration)\n", task,
+                     gibibytes(explanation.missing), host ? "its node's host memory" : fmt::format("device {}", memory.device), iteration);
+}
+
+std::string best_text(const ExplainedPlan& explained) {
+  const place::Explanation& explanation = explained.explanation;
+  const std::optional<place::RankedPlan>& best = explanation.best;
+  if (!best) {
+    if (!explanation.impossible.empty()) return fmt::format("the best plan   there is none: {}\n", explanation.impossible);
+    const auto& nearest = explanation.ranking.nearest;
+    if (!nearest) return "the best plan   none was found\n";
+    return fmt::format("the best plan   none fits; the nearest that was found misses {} in {}\n", gibibytes(nearest->missing),
+                       name_of(explained, nearest->task));
+  }
+  const double gain = explanation.estimate.iteration_seconds - best->estimate.iteration_seconds;
+  std::string text =
+      fmt::format("the best plan   {} an iteration ({})", seconds_text(best->estimate.iteration_seconds), place::name_of(best->placement));
+  if (!explanation.fits()) return text + "\n";
+  if (gain < negligible) return text + ": no plan that was found is faster than this one\n";
+  text += fmt::format(": {}, {} less", seconds_text(gain), percent(gain / explanation.estimate.iteration_seconds));
+  if (best->estimate.iteration_seconds * (1 + explained.ground.software.efficiency.error) >= explanation.estimate.iteration_seconds)
+    text += fmt::format("; within the predictions' mean error of {}", percent(explained.ground.software.efficiency.error));
+  return text + "\n";
+}
+
+/// What the fullest device of the task that sets the limit holds, and the node's host memory where that is too small.
+std::string limit_text(const ExplainedPlan& explained) {
+  const place::Explanation& explanation = explained.explanation;
+  const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
+  std::vector<std::vector<std::string>> rows;
+  for (const place::MemoryPart& part : memory.parts)
+    rows.push_back({part.name, gibibytes(part.bytes), percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
+  std::string text = fmt::format("\nIn {} device {} holds {} of {}:\n", name_of(explained, explanation.limit), memory.device,
+                                 gibibytes(memory.needed()), gibibytes(memory.usable));
+  text += report::render_table({{"what", report::Align::left}, {"holds"}, {"of the device"}}, rows);
+  if (memory.host > memory.host_memory)
+    text += fmt::format("Of its node's host memory of {}, {} are asked for by what is offloaded.\n", gibibytes(memory.host_memory),
+                        gibibytes(memory.host));
+  return text;
+}
+
+std::string changes_table(const ExplainedPlan& explained, const std::vector<Change>& changes) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t index = 0; index < std::min(changes.size(), explained.shown); ++index) {
+    const Change& change = changes[index];
+    rows.push_back({signed_seconds(change.iteration_seconds - explained.explanation.estimate.iteration_seconds),
+                    seconds_text(change.iteration_seconds), gibibytes(change.margin), name_of(explained, change.fullest),
+                    change_words(explained.ground.job, explained.plan, change)});
+  }
+  return report::render_table({{"costs"}, {"iteration"}, {"leaves"}, {"in", report::Align::left}, {"change", report::Align::left}}, rows);
+}
+
+std::string changes_text(const ExplainedPlan& explained) {
+  const place::Explanation& explanation = explained.explanation;
+  if (explanation.fits()) {
+    if (explanation.changes.empty()) return "\nNo change of one task, or of two side by side, makes it faster.\n";
+    return "\nChanges that make it faster, each by itself:\n" + changes_table(explained, explanation.changes);
+  }
+  if (!explanation.changes.empty())
+    return "\nChanges that make it fit, each by itself, the cheapest first:\n" + changes_table(explained, explanation.changes);
+  const std::string none = "\nNo change of one task, or of two side by side, makes it fit.";
+  if (!explanation.repair) return none + "\n";
+  const Change& repair = *explanation.repair;
+  std::string text = fmt::format("{} Together these do, for {} ({} an iteration), and leave {} in {}:\n", none,
+                                 signed_seconds(repair.iteration_seconds - explanation.estimate.iteration_seconds),
+                                 seconds_text(repair.iteration_seconds), gibibytes(repair.margin), name_of(explained, repair.fullest));
+  for (const std::size_t task : repair.tasks) {
+    Change one = repair;
+    one.tasks = {task};
+    text += "  " + change_words(explained.ground.job, explained.plan, one) + "\n";
+  }
+  return text;
+}
+
+std::string steps_text(const ExplainedPlan& explained, const place::Comparison& comparison) {
+  std::vector<std::vector<std::string>> rows;
+  for (const place::StepComparison& step : comparison.steps) {
+    if (step.seconds.here < negligible && step.seconds.there < negligible) continue;
+    const auto critical = [](double share, double seconds) { return seconds < negligible ? "-" : percent(std::clamp(share, 0.0, 1.0)); };
+    const std::string part = step.part.empty() || std::abs(step.of_part.lost()) < negligible
+                                 ? ""
+                                 : fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
+    rows.push_back({step_name(explained, step), plain_seconds(step.seconds.here), plain_seconds(step.seconds.there),
+                    signed_seconds(step.seconds.lost()), critical(step.critical.here, step.seconds.here),
+                    critical(step.critical.there, step.seconds.there), part});
+  }
+  return "\nStep by step; of a critical step each second counts, of another none:\n" +
+         report::render_table(
+             {{"step", report::Align::left}, {"here"}, {"best"}, {"lost"}, {"critical"}, {"best"}, {"most of it", report::Align::left}},
+             rows);
+}
+
+std::string uses_text(const place::Comparison& comparison) {
+  std::vector<std::vector<std::string>> rows;
+  for (const place::TimeUse& use : comparison.uses) {
+    if (use.seconds.here < negligible && use.seconds.there < negligible) continue;
+    rows.push_back({use.name, plain_seconds(use.seconds.here), plain_seconds(use.seconds.there), signed_seconds(use.seconds.lost())});
+  }
+  std::string text = "\nWhat the average device does in an iteration:\n" +
+                     report::render_table({{"what", report::Align::left}, {"here"}, {"best"}, {"lost"}}, rows);
+  for (std::size_t index = 0; index < std::min<std::size_t>(comparison.idle.size(), 3); ++index) {
+    const place::IdleDevices& idle = comparison.idle[index];
+    if (idle.seconds < negligible) break;
+    text += fmt::format("{} idle for {} of each iteration.\n",
+                        idle.devices.count == 1
+                            ? fmt::format("Device {} is", idle.devices.first)
+                            : fmt::format("Devices {}-{} are", idle.devices.first, idle.devices.first + idle.devices.count - 1),
+                        seconds_text(idle.seconds));
+  }
+  return text;
+}
+
+std::string pins_text(const ExplainedPlan& explained) {
+  std::string text;
+  for (const std::size_t task : explained.explanation.unlike_pins)
+    text += fmt::format("{} is not as the job fixes it; the changes and the best plan keep to what is fixed.\n", name_of(explained, task));
+  return text;
+}
+
+Json pair_json(const SecondsPair& seconds) { return Json{{"here", json_seconds(seconds.here)}, {"best", json_seconds(seconds.there)}}; }
+
+Json change_json(const ExplainedPlan& explained, const Change& change) {
+  Json names = Json::array();
+  for (const std::size_t task : change.tasks) names.push_back(name_of(explained, task));
+  Json object{{"kind", place::name_of(change.kind)},
+              {"change", change_words(explained.ground.job, explained.plan, change)},
+              {"tasks", names},
+              {"iteration_seconds", json_seconds(change.iteration_seconds)},
+              {"gain_seconds", json_seconds(explained.explanation.estimate.iteration_seconds - change.iteration_seconds)},
+              {"margin_bytes", change.margin},
+              {"fullest", name_of(explained, change.fullest)}};
+  object["plan"] = tasks_json(explained.ground.job, change.plan);
+  return object;
+}
+
+Json limit_json(const ExplainedPlan& explained) {
+  const place::Explanation& explanation = explained.explanation;
+  const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
+  Json object{{"task", name_of(explained, explanation.limit)},
+              {"device", memory.device},
+              {"bytes", memory.needed()},
+              {"usable", memory.usable},
+              {"host_bytes", memory.host},
+              {"host_memory", memory.host_memory},
+              {"missing_bytes", explanation.missing},
+              {"parts", Json::array()}};
+  for (const place::MemoryPart& part : memory.parts) object["parts"].push_back(Json{{"name", part.name}, {"bytes", part.bytes}});
+  return object;
+}
+
+Json best_json(const ExplainedPlan& explained, const place::RankedPlan& best) {
+  const Estimate& estimate = explained.explanation.estimate;
+  Json object{{"placement", place::name_of(best.placement)},
+              {"iteration_seconds", json_seconds(best.estimate.iteration_seconds)},
+              {"gain_seconds", json_seconds(estimate.iteration_seconds - best.estimate.iteration_seconds)},
+              {"tie", best.estimate.iteration_seconds * (1 + explained.ground.software.efficiency.error) >= estimate.iteration_seconds}};
+  object["tasks"] = tasks_json(explained.ground.job, best.plan);
+  return object;
+}
+
+Json comparison_json(const ExplainedPlan& explained, const place::Comparison& comparison) {
+  Json object{{"steps", Json::array()}, {"uses", Json::array()}, {"idle", Json::array()}};
+  for (const place::StepComparison& step : comparison.steps) {
+    Json entry{{"step", step_name(explained, step)},
+               {"seconds", pair_json(step.seconds)},
+               {"critical", Json{{"here", json_ratio(step.critical.here)}, {"best", json_ratio(step.critical.there)}}}};
+    if (!step.part.empty()) entry["part"] = Json{{"name", step.part}, {"seconds", pair_json(step.of_part)}};
+    object["steps"].push_back(std::move(entry));
+  }
+  for (const place::TimeUse& use : comparison.uses) object["uses"].push_back(Json{{"name", use.name}, {"seconds", pair_json(use.seconds)}});
+  for (const place::IdleDevices& idle : comparison.idle)
+    object["idle"].push_back(Json{{"first", idle.devices.first}, {"count", idle.devices.count}, {"seconds", json_seconds(idle.seconds)}});
+  return object;
+}
+
+}  // namespace
+
+std::string to_text(const ExplainedPlan& explained) {
+  const plan::Job& job = explained.ground.job;
+  const place::Explanation& explanation = explained.explanation;
+  std::string text = fmt::format("{}: {} on {}, {} samples an iteration\n", job.name, job.workflow.name,
+                                 report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+  text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n\n", explained.ground.software.efficiency.name,
+                      percent(explained.ground.software.efficiency.error), explained.ground.software.conventions.name);
+  text += state_text(explained) + best_text(explained) + pins_text(explained);
+  if (!explanation.fits()) text += limit_text(explained);
+  text += changes_text(explained);
+  if (explanation.comparison) text += uses_text(*explanation.comparison) + steps_text(explained, *explanation.comparison);
+  if (explanation.comparison) text += "\nThe best plan:\n" + tasks_table(job, explanation.best->plan);
+  if (!explanation.best && explanation.ranking.nearest)
+    text += "\nThe nearest plan:\n" + tasks_table(job, explanation.ranking.nearest->plan);
+  return text;
+}
+
+Json to_json(const ExplainedPlan& explained) {
+  const place::Explanation& explanation = explained.explanation;
+  Json object{{"format", "dovetail/explain@1"},
+              {"job", explained.ground.job.name},
+              {"efficiency", explained.ground.software.efficiency.name},
+              {"error", json_ratio(explained.ground.software.efficiency.error)},
+              {"conventions", explained.ground.software.conventions.name},
+              {"fits", explanation.fits()},
+              {"iteration_seconds", json_seconds(explanation.estimate.iteration_seconds)},
+              {"limit", limit_json(explained)},
+              {"changes", Json::array()}};
+  for (std::size_t index = 0; index < std::min(explanation.changes.size(), explained.shown); ++index)
+    object["changes"].push_back(change_json(explained, explanation.changes[index]));
+  if (explanation.repair) object["repair"] = change_json(explained, *explanation.repair);
+  if (explanation.best) object["best_plan"] = best_json(explained, *explanation.best);
+  if (explanation.comparison) object["comparison"] = comparison_json(explained, *explanation.comparison);
+  if (!explanation.impossible.empty()) object["impossible"] = explanation.impossible;
+  if (const auto& nearest = explanation.ranking.nearest)
+    object["nearest"] = Json{{"missing_bytes", nearest->missing},
+                             {"task", name_of(explained, nearest->task)},
+                             {"tasks", tasks_json(explained.ground.job, nearest->plan)}};
+  object["unlike_pins"] = Json::array();
+  for (const std::size_t task : explanation.unlike_pins) object["unlike_pins"].push_back(name_of(explained, task));
+  return object;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,97 @@
+// dovetail explain: why a plan is not the best, or does not fit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/job_files.h"
+#include "cli/run_program.h"
+
+namespace dovetail::cli {
+namespace {
+
+using nlohmann::json;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+/// What the command says of a plan of a job, after a short search.
+ProgramResult explain(const std::string& job, const std::string& plan, const std::string& more = "--json") {
+  const TemporaryFolder folder;
+  return run_program(
+      {"explain", folder.write("job.yaml", job), "--plan", folder.write("plan.json", plan), "--chains", "2", "--iterations", "1000", more});
+}
+
+TEST(Explain, SaysWhatGains) {
+  const ProgramResult result = explain(small_job, small_plan, "--threads=1");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out,
+              ContainsRegex("\nthis plan +[0-9.]+ s an iteration; it fits, with [0-9.]+ GiB left on device 0 in actor_[a-z]+\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\nthe best plan +[0-9.]+ s an iteration"));
+  EXPECT_THAT(result.out, ContainsRegex("\nChanges that make it faster, each by itself:\n"));
+  EXPECT_THAT(result.out, ContainsRegex("actor_infer on node 0: [0-9]-[0-9] while reference_infer is on node 0: [0-9]-[0-9]: "));
+  EXPECT_THAT(result.out, ContainsRegex("\nhand-over +[0-9.]+ s +[0-9.]+ s"));
+  EXPECT_THAT(result.out, HasSubstr("\nThe best plan:\ntask"));
+}
+
+TEST(Explain, JsonAddsUp) {
+  const ProgramResult result = explain(small_job, small_plan);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json object = json::parse(result.out);
+  EXPECT_EQ(object["format"], "dovetail/explain@1");
+  EXPECT_TRUE(object["fits"].get<bool>());
+  const double iteration = object["iteration_seconds"].get<double>();
+  ASSERT_FALSE(object["changes"].empty());
+  for (const json& change : object["changes"])
+    EXPECT_NEAR(change["iteration_seconds"].get<double>() + change["gain_seconds"].get<double>(), iteration, 0.002);
+  double here = 0;
+  for (const json& use : object["comparison"]["uses"]) here += use["seconds"]["here"].get<double>();
+  EXPECT_NEAR(here, iteration, 0.02);
+}
+
+TEST(Explain, TheSameOnAnyNumberOfThreads) {
+  EXPECT_EQ(explain(small_job, small_plan, "--threads=1").out, explain(small_job, small_plan, "--threads=3").out);
+}
+
+TEST(Explain, SaysWhatMakesAPlanFit) {
+  const std::string job = replaced(small_job, "gpu: H100", "gpu: {name: small, memory: 16GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
+  const std::string plan = replaced(small_plan, "\"memory_utilization\": 0.5", "\"memory_utilization\": 0.9");
+  const ProgramResult text = explain(job, plan, "--threads=1");
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, ContainsRegex("\nthis plan +does NOT fit: actor_[a-z]+ misses [0-9.]+ GiB of device 0"));
+  EXPECT_THAT(text.out, ContainsRegex("\nIn actor_[a-z]+ device 0 holds [0-9.]+ GiB of "));
+  EXPECT_THAT(text.out, Not(HasSubstr("make it faster")));
+  const json object = json::parse(explain(job, plan).out);
+  EXPECT_FALSE(object["fits"].get<bool>());
+  EXPECT_GT(object["limit"]["missing_bytes"].get<std::int64_t>(), 0);
+  EXPECT_TRUE(!object["changes"].empty() || object.contains("repair"));
+}
+
+TEST(Explain, WhereNothingFitsItIsInfeasible) {
+  const std::string job = replaced(small_job, "gpu: H100", "gpu: {name: small, memory: 1GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
+  const ProgramResult result = explain(job, small_plan, "--threads=1");
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("the best plan   there is none: "));
+}
+
+TEST(Explain, NeedsAPlan) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_program({"explain", folder.write("job.yaml", small_job)});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--plan is required"));
+}
+
+TEST(Explain, MistakesHaveTheirPlace) {
+  const ProgramResult result = explain(small_job, replaced(small_plan, "\"dp\": 8", "\"dp\": 4"));
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, ContainsRegex("plan.json:2:3: actor_generate: its layout dp4 tp1 pp1 is for 4 devices"));
+}
+
+}  // namespace
+}  // namespace dovetail::cli
