@@ -28,21 +28,21 @@ Efficiency a100_realhf() {
 Efficiency h100_megatron_vllm() {
   Efficiency efficiency;
   efficiency.name = "h100/megatron-vllm";
-  efficiency.error = 0.135;
-  efficiency.matrix_products = 0.472;
-  efficiency.expert_products = 0.0673;
-  efficiency.expert_launch = 0.00165;
-  efficiency.slot = 0.00146;
+  efficiency.error = 0.095;
+  efficiency.matrix_products = 0.432;
+  efficiency.expert_products = 0.0565;
+  efficiency.expert_launch = 0.00172;
+  efficiency.slot = 0.00106;
   efficiency.memory_bandwidth = 0.482;
-  efficiency.decode_layer = 2.17e-05;
-  efficiency.decode_step = 0.000824;
+  efficiency.decode_layer = 2.03e-05;
+  efficiency.decode_step = 0.000871;
   efficiency.decode_sequence = 1.39e-05;
-  efficiency.links.between.latency = 2.78e-05;
-  efficiency.refit = 4.55;
-  efficiency.refit_links = 0.476;
-  efficiency.refit_tensor = 0.000159;
-  efficiency.task = 1.03;
-  efficiency.iteration = 1.57;
+  efficiency.links.between.latency = 2.55e-05;
+  efficiency.refit = 4.48;
+  efficiency.refit_links = 0.486;
+  efficiency.refit_tensor = 0.000187;
+  efficiency.task = 0.884;
+  efficiency.iteration = 1.56;
   return efficiency;
 }
 
