@@ -94,9 +94,9 @@ std::pair<int, int> print_searched(const place::Measurements& measurements, cons
     const double measured_ratio = measured[index] / row.seconds;
     sum += std::abs(predicted_ratio - measured_ratio);
     above += predicted_ratio > measured_ratio + may_be_above ? 1 : 0;
-    rows.push_back({row.name, fmt::format("{:.1f}", row.seconds), fmt::format("{:.1f}", heuristic),
-                    fmt::format("{:.1f}", measured[index]), fmt::format("{:.1f}", best), fmt::format("{:.2f}", measured_ratio),
-                    fmt::format("{:.2f}", predicted_ratio), fmt::format("{:+.2f}", predicted_ratio - measured_ratio)});
+    rows.push_back({row.name, fmt::format("{:.1f}", row.seconds), fmt::format("{:.1f}", heuristic), fmt::format("{:.1f}", measured[index]),
+                    fmt::format("{:.1f}", best), fmt::format("{:.2f}", measured_ratio), fmt::format("{:.2f}", predicted_ratio),
+                    fmt::format("{:+.2f}", predicted_ratio - measured_ratio)});
   }
   const double mean = sum / static_cast<double>(measured.size());
   fmt::print(

@@ -78,44 +78,63 @@ std::vector<std::vector<Cost>> costs_of(const SearchSpace& space) {
   return costs;
 }
 
-}  // namespace
+/// Weights of the circles, and of the work behind them: the terms that a period is at least as long as.
+class Terms {
+ public:
+  explicit Terms(const SearchSpace& space)
+      : circles_(Circles(space.ground->job).all()),
+        costs_(costs_of(space)),
+        weights_(circles_.size() + 1, 1.0 / static_cast<double>(circles_.size() + 1)) {}
 
-double period_bound(const SearchSpace& space) {
-  const Circles circles(space.ground->job);
-  const std::vector<std::vector<Cost>> costs = costs_of(space);
-  const std::size_t terms = circles.all().size() + 1;  // the last one is the work
-  std::vector<double> weights(terms, 1.0 / static_cast<double>(terms));
-  double bound = 0;
-  for (int round = 0; round < rounds; ++round) {
-    std::vector<double> factors(costs.size(), 0.0);  // [task] of its seconds
-    for (std::size_t circle = 0; circle + 1 < terms; ++circle)
-      for (const std::size_t task : circles.all()[circle].tasks) factors[task] += weights[circle] / circles.all()[circle].lag;
-    std::vector<double> seconds(costs.size());
-    double value = 0;
-    double work = 0;
-    for (std::size_t task = 0; task < costs.size(); ++task) {
-      const auto weighed = [&](const Cost& cost) { return factors[task] * cost.seconds + weights.back() * cost.work; };
-      const Cost& least =
-          *std::min_element(costs[task].begin(), costs[task].end(), [&](const Cost& a, const Cost& b) { return weighed(a) < weighed(b); });
-      value += weighed(least);
-      seconds[task] = least.seconds;
-      work += least.work;
-    }
-    bound = std::max(bound, value);
-    // The term that is largest at these choices gets more weight.
-    std::size_t largest = terms - 1;
-    double most = work;
-    for (std::size_t circle = 0; circle + 1 < terms; ++circle) {
+  /// The bound at the weights as they are; then the term that is largest at its choices gets a part of all weight.
+  double step(double share) {
+    choose();
+    double bound = weights_.back() * work_;
+    std::size_t largest = circles_.size();
+    double most = work_;
+    for (std::size_t circle = 0; circle < circles_.size(); ++circle) {
       double sum = 0;
-      for (const std::size_t task : circles.all()[circle].tasks) sum += seconds[task] / circles.all()[circle].lag;
+      for (const std::size_t task : circles_[circle].tasks) sum += seconds_[task] / circles_[circle].lag;
+      bound += weights_[circle] * sum;
       if (sum <= most) continue;
       largest = circle;
       most = sum;
     }
-    const double share = 2.0 / (round + 3);
-    for (double& weight : weights) weight *= 1 - share;
-    weights[largest] += share;
+    for (double& weight : weights_) weight *= 1 - share;
+    weights_[largest] += share;
+    return bound;
   }
+
+ private:
+  /// The choice of each task that costs least at the weights.
+  void choose() {
+    std::vector<double> factors(costs_.size(), 0.0);  // [task] of its seconds
+    for (std::size_t circle = 0; circle < circles_.size(); ++circle)
+      for (const std::size_t task : circles_[circle].tasks) factors[task] += weights_[circle] / circles_[circle].lag;
+    seconds_.assign(costs_.size(), 0.0);
+    work_ = 0;
+    for (std::size_t task = 0; task < costs_.size(); ++task) {
+      const auto weighed = [&](const Cost& cost) { return factors[task] * cost.seconds + weights_.back() * cost.work; };
+      const Cost& least = *std::min_element(costs_[task].begin(), costs_[task].end(),
+                                            [&](const Cost& a, const Cost& b) { return weighed(a) < weighed(b); });
+      seconds_[task] = least.seconds;
+      work_ += least.work;
+    }
+  }
+
+  std::vector<Circle> circles_;
+  std::vector<std::vector<Cost>> costs_;  // [task]
+  std::vector<double> weights_;           // [circle], and of the work
+  std::vector<double> seconds_;           // [task] of the choice
+  double work_ = 0;
+};
+
+}  // namespace
+
+double period_bound(const SearchSpace& space) {
+  Terms terms(space);
+  double bound = 0;
+  for (int round = 0; round < rounds; ++round) bound = std::max(bound, terms.step(2.0 / (round + 3)));
   return bound;
 }
 

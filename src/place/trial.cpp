@@ -83,23 +83,18 @@ std::vector<Copy> copies_of(const SearchSpace& space, const Picks& picks) {
 
 Trial::Sharing& Trial::sharing_of(const Picks& picks) {
   const workflow::Workflow& workflow = space_.ground->job.workflow;
-  std::array<char, 64> alike{};
-  std::size_t pairs = 0;
+  alike_.clear();
   for (std::size_t a = 0; a < picks.size(); ++a)
     for (std::size_t b = a + 1; b < picks.size(); ++b)
-      if (!space_.is_rule(a) && !space_.is_rule(b) && workflow.role_of[a] == workflow.role_of[b] && pairs < alike.size())
-        alike[pairs++] = are_alike(space_, picks, a, b) ? 1 : 0;
-  const auto is_it = [&](const Sharing& sharing) { return std::equal(sharing.alike.begin(), sharing.alike.end(), alike.begin()); };
-  if (last_ != nullptr && is_it(*last_)) return *last_;
+      if (!space_.is_rule(a) && !space_.is_rule(b) && workflow.role_of[a] == workflow.role_of[b])
+        alike_.push_back(are_alike(space_, picks, a, b) ? 1 : 0);
+  if (last_ != nullptr && last_->alike == alike_) return *last_;
   for (const auto& sharing : sharings_)
-    if (is_it(*sharing)) return *(last_ = sharing.get());
+    if (sharing->alike == alike_) return *(last_ = sharing.get());
   plan::IterationGraph graph = plan::iteration_graph(space_.ground->job, plan_of(space_, picks, ""));
   plan::IterationTimer timer(graph);
-  sharings_.push_back(std::make_unique<Sharing>(Sharing{{alike.begin(), alike.begin() + static_cast<std::ptrdiff_t>(pairs)},
-                                                        std::move(graph),
-                                                        std::move(timer),
-                                                        copies_of(space_, picks),
-                                                        std::vector<std::size_t>(picks.size())}));
+  sharings_.push_back(std::make_unique<Sharing>(
+      Sharing{alike_, std::move(graph), std::move(timer), copies_of(space_, picks), std::vector<std::size_t>(picks.size())}));
   Sharing& made = *sharings_.back();
   for (std::size_t copy = 0; copy < made.copies.size(); ++copy)
     for (const std::size_t task : made.copies[copy].tasks) made.copy_of[task] = copy;

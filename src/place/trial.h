@@ -46,6 +46,7 @@ class Trial {
   const SearchSpace& space_;
   std::vector<std::unique_ptr<Sharing>> sharings_;
   Sharing* last_ = nullptr;
+  std::vector<char> alike_;  // as Sharing::alike, of the picks at hand
   plan::Blocks blocks_;
   std::vector<std::array<cluster::Mesh, 2>> meshes_;  // [step]
   std::vector<base::Ticks> durations_;                // [step]
