@@ -219,11 +219,7 @@ bool fits_alone(const Ground& ground, std::size_t task, const Choice& choice) {
   return own_need(ground, task, choice) <= cluster::gpu_of(cluster, first).usable_memory && choice.away * on_node <= host;
 }
 
-std::int64_t kept(const Choice& choice) {
-  const plan::Offload& offload = choice.planned.offload;
-  return (offload.weights ? 0 : choice.stored.weights) + (offload.gradients ? 0 : choice.stored.gradients) +
-         (offload.optimizer || offload.optimizer_on_host ? 0 : choice.stored.optimizer);
-}
+std::int64_t kept(const Choice& choice) { return kept_bytes(choice, choice.planned.offload.weights); }
 
 /// Whether nobody who may take `a` would take `b`.
 bool dominates(const Choice& a, const Choice& b) {
@@ -232,6 +228,12 @@ bool dominates(const Choice& a, const Choice& b) {
 }
 
 }  // namespace
+
+std::int64_t kept_bytes(const Choice& choice, bool weights_away) {
+  const plan::Offload& offload = choice.planned.offload;
+  return (weights_away ? 0 : choice.stored.weights) + (offload.gradients ? 0 : choice.stored.gradients) +
+         (offload.optimizer || offload.optimizer_on_host ? 0 : choice.stored.optimizer);
+}
 
 Choice choice_of(const Ground& ground, std::size_t task, const TaskPlan& planned) {
   Choice choice = weigh(ground, task, planned);

@@ -27,6 +27,9 @@ struct Choice {
   std::int64_t away = 0;     ///< bytes of these that go to host memory while the task does not run
 };
 
+/// Bytes of what the choice stores that stay on the device while its tasks are idle; its weights with `weights_away` are elsewhere then.
+std::int64_t kept_bytes(const Choice& choice, bool weights_away);
+
 /// What `planned` costs the task. REQUIRES: no rule, and no fault.
 Choice choice_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
 

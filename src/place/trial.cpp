@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cluster/collective.h"
 
@@ -18,15 +19,16 @@ struct Copy {
   bool engine = false;
 };
 
-/// What every device has, of those of a block: the least of them.
-std::int64_t usable_memory(const cluster::Cluster& cluster, int first) {
-  return cluster::gpu_of(cluster, base::DeviceId(first)).usable_memory;
-}
-
-std::int64_t kept(const Choice& choice, bool weights_away) {
-  const plan::Offload& offload = choice.planned.offload;
-  return (weights_away ? 0 : choice.stored.weights) + (offload.gradients ? 0 : choice.stored.gradients) +
-         (offload.optimizer || offload.optimizer_on_host ? 0 : choice.stored.optimizer);
+/// What each of the devices first ... end - 1 has at least.
+std::int64_t usable_memory(const cluster::Cluster& cluster, int first, int end) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  int device = 0;
+  for (const cluster::NodeGroup& group : cluster.groups) {
+    const int after = device + group.nodes * group.devices_per_node;
+    if (device < end && first < after) least = std::min(least, group.gpu.usable_memory);
+    device = after;
+  }
+  return least;
 }
 
 }  // namespace
@@ -157,7 +159,7 @@ std::int64_t Trial::excess_of_block(const Picks& picks, const Sharing& sharing, 
     const bool away = std::all_of(copy.tasks.begin(), copy.tasks.end(),
                                   [&](std::size_t task) { return space_.choice(task, picks[task]).planned.offload.weights; });
     const Choice& owner = space_.choice(copy.owner, picks[copy.owner]);
-    return kept(owner, copy.trained ? owner.planned.offload.weights : away);
+    return kept_bytes(owner, copy.trained ? owner.planned.offload.weights : away);
   };
   const int first = blocks_.borders[block];
   const auto node = cluster::node_of(cluster, base::DeviceId(first));
@@ -178,12 +180,12 @@ std::int64_t Trial::excess_of_block(const Picks& picks, const Sharing& sharing, 
     if (tasks[task].kind == TaskKind::train)
       needed += reserved_beyond(*space_.ground, others - idle_in_engines);
     else
-      needed += kept(owner, true);
+      needed += kept_bytes(owner, true);
     if (tasks[task].kind == TaskKind::infer) needed += owner.stored.weights;
     most = std::max(most, needed);
   }
   const std::int64_t host_memory = cluster.groups[cluster::group_of(cluster, node)].host_memory;
-  return std::max({std::int64_t{0}, most - usable_memory(cluster, first), host - host_memory});
+  return std::max({std::int64_t{0}, most - usable_memory(cluster, first, blocks_.borders[block + 1]), host - host_memory});
 }
 
 Score Trial::score(const Picks& picks) {

@@ -12,13 +12,7 @@
 namespace dovetail::place {
 namespace {
 
-RankOptions quick_options() {
-  RankOptions options;
-  options.search.chains = 2;
-  options.search.iterations = 2000;
-  return options;
-}
-const RankOptions quick = quick_options();
+const RankOptions quick = test::quick_options();
 
 /// The small job on GPUs of so much memory.
 plan::Job scarce_job(double gibibytes) {

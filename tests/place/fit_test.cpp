@@ -10,23 +10,7 @@
 namespace dovetail::place {
 namespace {
 
-RankOptions quick_options() {
-  RankOptions options;
-  options.search.chains = 2;
-  options.search.iterations = 2000;
-  return options;
-}
-const RankOptions quick = quick_options();
-
-plan::Job job_on(const std::string& cluster, const std::string& more = "") {
-  return plan::parse_job(
-             "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
-             "workload: {prompts: 64, mini_batches: 2, prompt_length: 128, response_length: {p50: 200, p90: 600, cap: 1024}}\n"
-             "cluster: {" +
-                 cluster + "}\n" + more,
-             "small.yaml")
-      .value();
-}
+const RankOptions quick = test::quick_options();
 
 std::int64_t least_margin(const Estimate& estimate) { return estimate.memory[fullest_task(estimate.memory)].margin(); }
 
@@ -38,7 +22,7 @@ bool search_fits(plan::Job job, const cluster::Cluster& cluster) {
 }
 
 TEST(Fit, LengthsGrowToTheLongest) {
-  const plan::Job job = job_on("nodes: 1, gpus_per_node: 8, gpu: H100");
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100");
   const Ground ground = ground_of(job, software_of(job).value());
   const Ranking ranking = rank_plans(ground, quick).value();
   const plan::Plan& plan = ranking.plans.front().plan;
@@ -86,7 +70,7 @@ TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
 
 TEST(Fit, NoPlanOfTheRankingHasMoreMarginThanTheRoomiest) {
   for (const char* cluster : {"nodes: 1, gpus_per_node: 8, gpu: H100", "nodes: 2, gpus_per_node: 4, gpu: A100-40, host_memory: 200GB"}) {
-    const plan::Job job = job_on(cluster);
+    const plan::Job job = test::ppo_job(cluster);
     const Ground ground = ground_of(job, software_of(job).value());
     const JobFit fit = fit_job(ground, quick).value();
     ASSERT_TRUE(fit.roomiest.has_value());
@@ -98,7 +82,7 @@ TEST(Fit, NoPlanOfTheRankingHasMoreMarginThanTheRoomiest) {
 }
 
 TEST(Fit, OnOneNodeLessNothingIsFound) {
-  const plan::Job job = job_on("nodes: 4, gpus_per_node: 2, gpu: A100-40, host_memory: 60GB");
+  const plan::Job job = test::ppo_job("nodes: 4, gpus_per_node: 2, gpu: A100-40, host_memory: 60GB");
   const Ground ground = ground_of(job, software_of(job).value());
   const auto smallest = smallest_cluster(ground, quick);
   ASSERT_TRUE(smallest.has_value());
@@ -111,7 +95,7 @@ TEST(Fit, OnOneNodeLessNothingIsFound) {
 }
 
 TEST(Fit, FewerDevicesOfANodeAreTried) {
-  const plan::Job job = job_on("nodes: 2, gpus_per_node: 8, gpu: H100");
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
   const auto smallest = smallest_cluster(ground_of(job, software_of(job).value()), quick);
   ASSERT_TRUE(smallest.has_value());
   EXPECT_EQ(cluster::node_count(smallest->cluster), 1);
@@ -125,7 +109,7 @@ TEST(Fit, FewerDevicesOfANodeAreTried) {
 }
 
 TEST(Fit, AJobThatFitsNowhereIsGivenMoreNodes) {
-  const plan::Job job = job_on("nodes: 1, gpus_per_node: 1, gpu: A100-40, host_memory: 60GB");
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 1, gpu: A100-40, host_memory: 60GB");
   const Ground ground = ground_of(job, software_of(job).value());
   const JobFit fit = fit_job(ground, quick).value();
   EXPECT_EQ(fit.fastest(), nullptr);
@@ -137,7 +121,7 @@ TEST(Fit, AJobThatFitsNowhereIsGivenMoreNodes) {
 }
 
 TEST(Fit, PinnedDevicesStay) {
-  const plan::Job job = job_on("nodes: 4, gpus_per_node: 8, gpu: H100", "fixed: {actor_train: {devices: 8-15}}\n");
+  const plan::Job job = test::ppo_job("nodes: 4, gpus_per_node: 8, gpu: H100", "fixed: {actor_train: {devices: 8-15}}\n");
   const auto smallest = smallest_cluster(ground_of(job, software_of(job).value()), quick);
   ASSERT_TRUE(smallest.has_value());
   EXPECT_EQ(cluster::node_count(smallest->cluster), 2);
@@ -147,7 +131,7 @@ TEST(Fit, PinnedDevicesStay) {
 }
 
 TEST(Fit, KeepsToThePlacementsThatMayBeLookedAt) {
-  const plan::Job job = job_on("nodes: 1, gpus_per_node: 8, gpu: H100");
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100");
   const Ground ground = ground_of(job, software_of(job).value());
   RankOptions options = quick;
   options.placements = {Placement::disaggregated};
@@ -159,7 +143,7 @@ TEST(Fit, KeepsToThePlacementsThatMayBeLookedAt) {
 }
 
 TEST(Fit, NodesAreTakenFromTheEnd) {
-  const plan::Job job = job_on("groups: [{nodes: 2, gpus_per_node: 8, gpu: H100}, {nodes: 2, gpus_per_node: 4, gpu: A100-40}]");
+  const plan::Job job = test::ppo_job("groups: [{nodes: 2, gpus_per_node: 8, gpu: H100}, {nodes: 2, gpus_per_node: 4, gpu: A100-40}]");
   EXPECT_EQ(with_nodes(job.cluster, 4), job.cluster);
   EXPECT_EQ(cluster::device_count(with_nodes(job.cluster, 3)), 20);
   EXPECT_EQ(with_nodes(job.cluster, 2).groups.size(), 1U);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "place/rank.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
 
@@ -16,6 +17,24 @@ inline plan::Job grpo_job(int steps = 0) {
       "workload: {prompts: 32, samples_per_prompt: 8, mini_batches: 2, prompt_length: 128, response_length: 512, steps_off_policy: " +
       std::to_string(steps) + "}\ncluster: {nodes: 1, gpus_per_node: 8, gpu: H100, price: 2}\n";
   return plan::parse_job(text, "small.yaml").value();
+}
+
+/// PPO of Qwen3-4B and 1.7B on a cluster, `more` behind it.
+inline plan::Job ppo_job(const std::string& cluster, const std::string& more = "") {
+  const std::string text =
+      "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
+      "workload: {prompts: 64, mini_batches: 2, prompt_length: 128, response_length: {p50: 200, p90: 600, cap: 1024}}\n"
+      "cluster: {" +
+      cluster + "}\n" + more;
+  return plan::parse_job(text, "small.yaml").value();
+}
+
+/// A search that takes no time.
+inline RankOptions quick_options() {
+  RankOptions options;
+  options.search.chains = 2;
+  options.search.iterations = 4000;
+  return options;
 }
 
 inline std::string task_text(const std::string& name, const std::string& devices, const std::string& more) {

@@ -12,27 +12,10 @@ namespace {
 
 using testing::HasSubstr;
 
-plan::Job ppo_job(const std::string& cluster, const std::string& more = "") {
-  return plan::parse_job(
-             "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
-             "workload: {prompts: 64, mini_batches: 2, prompt_length: 128, response_length: {p50: 200, p90: 600, cap: 1024}}\n"
-             "cluster: {" +
-                 cluster + "}\n" + more,
-             "small.yaml")
-      .value();
-}
-
-RankOptions quick() {
-  RankOptions options;
-  options.search.chains = 2;
-  options.search.iterations = 4000;
-  return options;
-}
-
 TEST(RankPlans, ListsPlansThatFitTheFastestFirstWithEachPlacement) {
-  const plan::Job job = ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
   const Ground ground = ground_of(job, software_of(job).value());
-  const Ranking ranking = rank_plans(ground, quick()).value();
+  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
   ASSERT_GE(ranking.plans.size(), 4U);
   EXPECT_TRUE(std::is_sorted(ranking.plans.begin(), ranking.plans.end(), [](const RankedPlan& a, const RankedPlan& b) {
     return a.estimate.iteration_seconds < b.estimate.iteration_seconds;
@@ -52,22 +35,22 @@ TEST(RankPlans, ListsPlansThatFitTheFastestFirstWithEachPlacement) {
 }
 
 TEST(RankPlans, TiesAreThoseWithinTheModelsError) {
-  const plan::Job job = ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   Software software = software_of(job).value();
   const auto ties_at = [&](double error) {
     software.efficiency.error = error;
-    return rank_plans(ground_of(job, software), quick()).value().ties;
+    return rank_plans(ground_of(job, software), test::quick_options()).value().ties;
   };
   EXPECT_LT(ties_at(0), ties_at(10));
   EXPECT_LE(ties_at(0), ties_at(0.1));
   EXPECT_LE(ties_at(0.1), ties_at(10));
-  EXPECT_EQ(ties_at(10) + 1, rank_plans(ground_of(job, software), quick()).value().plans.size());
+  EXPECT_EQ(ties_at(10) + 1, rank_plans(ground_of(job, software), test::quick_options()).value().plans.size());
 }
 
 TEST(RankPlans, LooksAtTheNamedPlacementsOnly) {
-  const plan::Job job = ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   const Ground ground = ground_of(job, software_of(job).value());
-  RankOptions options = quick();
+  RankOptions options = test::quick_options();
   options.placements = {Placement::co_located};
   const Ranking ranking = rank_plans(ground, options).value();
   ASSERT_EQ(ranking.plans.size(), 1U);
@@ -75,9 +58,9 @@ TEST(RankPlans, LooksAtTheNamedPlacementsOnly) {
 }
 
 TEST(RankPlans, WithReaLsMeansHasOnlyWhatReaLHas) {
-  const plan::Job job = ppo_job("nodes: 2, gpus_per_node: 8, gpu: A100-80, host_memory: 1TB");
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: A100-80, host_memory: 1TB");
   const Ground ground = ground_of(job, software_of(job).value());
-  RankOptions options = quick();
+  RankOptions options = test::quick_options();
   options.means = Means::real;
   const Ranking ranking = rank_plans(ground, options).value();
   ASSERT_FALSE(ranking.plans.empty());
@@ -93,9 +76,9 @@ TEST(RankPlans, WithReaLsMeansHasOnlyWhatReaLHas) {
 }
 
 TEST(RankPlans, SaysWhatIsMissingWhereATaskFitsNowhere) {
-  const plan::Job job = ppo_job("nodes: 1, gpus_per_node: 1, gpu: RTX-4090, host_memory: 16GB");
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 1, gpu: RTX-4090, host_memory: 16GB");
   const Ground ground = ground_of(job, software_of(job).value());
-  const auto ranking = rank_plans(ground, quick());
+  const auto ranking = rank_plans(ground, test::quick_options());
   ASSERT_FALSE(ranking.ok());
   EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
   EXPECT_THAT(ranking.error().message, HasSubstr("actor_train alone does not fit on this cluster: at the least, with dp1 tp1 pp1"));
@@ -103,9 +86,9 @@ TEST(RankPlans, SaysWhatIsMissingWhereATaskFitsNowhere) {
 
 TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
   // Each training fits by itself; with what has to stay meanwhile, and no host memory to put it, none does.
-  const plan::Job job = ppo_job("nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 1GB");
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 1GB");
   const Ground ground = ground_of(job, software_of(job).value());
-  const auto ranking = rank_plans(ground, quick());
+  const auto ranking = rank_plans(ground, test::quick_options());
   ASSERT_TRUE(ranking.ok()) << ranking.error().message;
   ASSERT_TRUE(ranking.value().plans.empty());
   ASSERT_TRUE(ranking.value().nearest.has_value());
@@ -116,9 +99,9 @@ TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
 }
 
 TEST(FindFlips, NamesPlansThatAreFasterThen) {
-  const plan::Job job = ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   const Ground ground = ground_of(job, software_of(job).value());
-  const Ranking ranking = rank_plans(ground, quick()).value();
+  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
   for (const Flip& flip : find_flips(ground, ranking)) {
     EXPECT_GT(flip.plan, 0U);
     EXPECT_LT(flip.plan, ranking.plans.size());
