@@ -14,6 +14,7 @@
 #include "parallel/for_each_index.h"
 #include "place/bound.h"
 #include "place/rank.h"
+#include "place/real_search.h"
 #include "plan/job_file.h"
 #include "report/table.h"
 #include "tables.h"
@@ -81,7 +82,7 @@ struct Row {
 struct Options {
   int threads = 2;
   int long_factor = 10;
-  std::int64_t iterations = place::SearchOptions{}.iterations;
+  std::int64_t iterations = place::SearchOptions::default_iterations;
   std::size_t count = std::size(cases);
 };
 
@@ -99,15 +100,15 @@ Row measure(const Case& one, const Options& given) {
   std::vector<place::Picks> starts;
   for (const place::Placement placement : place::named_placements)
     for (const place::Picks& picks : place::picks_of(space, placement)) starts.push_back(picks);
-  const double ours = seconds_of(place::search(space, starts, options.search));
+  const double ours = seconds_of(place::search(space, starts, options.search).found);
   place::SearchOptions longer = options.search;
-  longer.iterations *= given.long_factor;
+  longer.iterations = given.iterations * given.long_factor;
   longer.seed = 2;
-  const std::int64_t evaluations = options.search.chains * options.search.iterations;
+  const std::int64_t evaluations = options.search.chains * given.iterations;
   const double real = seconds_of(place::real_search(space, {.evaluations = evaluations}));
   const double real_longer = seconds_of(place::real_search(space, {.evaluations = 10 * evaluations}));
-  const double best =
-      std::min({ours, seconds_of(place::search(space, starts, longer)), real > 0 ? real : ours, real_longer > 0 ? real_longer : ours});
+  const double best = std::min(
+      {ours, seconds_of(place::search(space, starts, longer).found), real > 0 ? real : ours, real_longer > 0 ? real_longer : ours});
   const double rate = evaluation_rate(space, static_cast<int>(std::min<std::int64_t>(200'000, evaluations)));
   double choices = 1;
   for (std::size_t task = 0; task < space.choices.size(); ++task) {

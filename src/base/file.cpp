@@ -128,7 +128,32 @@ int fill_and_rename(Descriptor& file, const std::string& temporary, const std::s
   return ::rename(temporary.c_str(), target.c_str()) == 0 ? 0 : errno;
 }
 
-Status write_regular(const std::string& path, const std::filesystem::path& target, const struct stat* replaced, std::string_view content) {
+/// What is where a file is to be written.
+struct Destination {
+  bool is_there = false;
+  struct stat facts{};           ///< where it is there
+  std::filesystem::path target;  ///< of its links, where it is a regular file or nothing yet
+
+  bool is_regular() const { return !is_there || S_ISREG(facts.st_mode); }
+};
+
+/// An Error for a folder, and for what cannot be looked at.
+Result<Destination> destination_of(const std::string& path) {
+  Destination destination;
+  destination.is_there = ::stat(path.c_str(), &destination.facts) == 0;
+  if (!destination.is_there && errno != ENOENT) return io_error(path, "cannot be written", errno);
+  if (destination.is_there && S_ISDIR(destination.facts.st_mode)) return io_error(path, "cannot be written", EISDIR);
+  // Before any link is read: that of /dev/stdout to a pipe names no path.
+  if (!destination.is_regular()) return destination;
+  std::optional<std::filesystem::path> target = follow_links(path);
+  if (!target) return io_error(path, "cannot be written", ELOOP);
+  destination.target = *std::move(target);
+  return destination;
+}
+
+Status write_regular(const std::string& path, const Destination& destination, std::string_view content) {
+  const std::filesystem::path& target = destination.target;
+  const struct stat* replaced = destination.is_there ? &destination.facts : nullptr;
   // A rename would replace a file that the user has protected from writing.
   if (replaced != nullptr && ::access(target.c_str(), W_OK) != 0) return io_error(path, "cannot be written", errno);
   const TemporaryFile temporary = create_beside(target);
@@ -188,15 +213,21 @@ Status write_file(const std::string& path, std::string_view content) {
     if (const int code = write_all(STDOUT_FILENO, content)) return io_error("<stdout>", "cannot be written", code);
     return {};
   }
-  struct stat facts{};
-  const bool is_there = ::stat(path.c_str(), &facts) == 0;
-  if (!is_there && errno != ENOENT) return io_error(path, "cannot be written", errno);
-  if (is_there && S_ISDIR(facts.st_mode)) return io_error(path, "cannot be written", EISDIR);
-  // Before any link is read: that of /dev/stdout to a pipe names no path.
-  if (is_there && !S_ISREG(facts.st_mode)) return write_directly(path, content);
-  const std::optional<std::filesystem::path> target = follow_links(path);
-  if (!target) return io_error(path, "cannot be written", ELOOP);
-  return write_regular(path, *target, is_there ? &facts : nullptr, content);
+  DOVETAIL_TRY(const Destination destination, destination_of(path));
+  if (!destination.is_regular()) return write_directly(path, content);
+  return write_regular(path, destination, content);
+}
+
+Status check_writable(const std::string& path) {
+  if (path == "-") return {};
+  DOVETAIL_TRY(const Destination destination, destination_of(path));
+  if (destination.is_there && ::access(path.c_str(), W_OK) != 0) return io_error(path, "cannot be written", errno);
+  if (!destination.is_regular()) return {};
+  const TemporaryFile temporary = create_beside(destination.target);
+  const Descriptor file(temporary.descriptor);
+  if (!file.is_open()) return io_error(path, "cannot be written", errno);
+  ::unlink(temporary.path.c_str());
+  return {};
 }
 
 }  // namespace dovetail::base

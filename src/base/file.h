@@ -18,4 +18,8 @@ Result<std::string> read_file(const std::string& path);
 /// old content or the new, never half. "-" writes to standard output; what is no regular file (a pipe, /dev/null) is written directly.
 Status write_file(const std::string& path, std::string_view content);
 
+/// Whether write_file could begin to write to `path` now, before long work for what is to be written: its Error where it could not. Nothing
+/// is left behind, and what is there stays as it is.
+Status check_writable(const std::string& path);
+
 }  // namespace dovetail::base

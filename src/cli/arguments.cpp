@@ -66,18 +66,22 @@ void add_choice(CLI::App& command, const std::string& name, const std::string& c
 
 }  // namespace
 
-void add_search_options(CLI::App& command, SearchArguments& arguments) {
+void add_budget_options(CLI::App& command, SearchBudget& budget, const std::string& default_iterations) {
   add_whole_number<int>(command, "--chains",
-                        fmt::format("independent chains of a search (default {}; not the machine's size)", arguments.chains), 1,
-                        most_chains, arguments.chains);
-  add_whole_number<std::int64_t>(command, "--iterations", "iterations of each chain (default: chosen from the problem's size)", 1,
-                                 most_iterations, arguments.iterations);
+                        fmt::format("independent chains of a search (default {}; not the machine's size)", budget.chains), 1, most_chains,
+                        budget.chains);
+  add_whole_number<std::int64_t>(command, "--iterations", fmt::format("iterations of each chain (default: {})", default_iterations), 1,
+                                 most_iterations, budget.iterations);
   add_seconds_option(command, "--time-limit", "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations",
-                     arguments.time_limit_seconds);
+                     budget.time_limit_seconds);
   add_whole_number<int>(command, "--threads", "threads (default: all processors); never changes the answer", 1, most_threads,
-                        arguments.threads);
-  add_whole_number<std::uint64_t>(command, "--seed", fmt::format("seed of the random numbers (default {})", arguments.seed), 0,
-                                  std::numeric_limits<std::uint64_t>::max(), arguments.seed);
+                        budget.threads);
+  add_whole_number<std::uint64_t>(command, "--seed", fmt::format("seed of the random numbers (default {})", budget.seed), 0,
+                                  std::numeric_limits<std::uint64_t>::max(), budget.seed);
+}
+
+void add_search_options(CLI::App& command, SearchArguments& arguments) {
+  add_budget_options(command, arguments.budget, "chosen from the problem's size");
   add_memory_cap_option(command, arguments.memory_cap);
 }
 
@@ -99,11 +103,12 @@ void add_objective_options(CLI::App& command, SearchArguments& arguments, bool o
 
 fuse::SolveOptions to_solve_options(const SearchArguments& arguments) {
   fuse::SolveOptions options;
-  options.seed = arguments.seed;
-  options.chains = arguments.chains;
-  options.iterations = arguments.iterations;
-  options.time_limit_seconds = arguments.time_limit_seconds;
-  options.threads = arguments.threads > 0 ? arguments.threads : parallel::default_thread_count();
+  const SearchBudget& budget = arguments.budget;
+  options.seed = budget.seed;
+  options.chains = budget.chains;
+  options.iterations = budget.iterations;
+  options.time_limit_seconds = budget.time_limit_seconds;
+  options.threads = budget.threads > 0 ? budget.threads : parallel::default_thread_count();
   options.memory_cap = arguments.memory_cap;
   options.objective = arguments.objective;
   options.robustness_percent = arguments.robustness_percent;

@@ -17,13 +17,21 @@
 
 namespace dovetail::cli {
 
-/// What the options of a search say.
-struct SearchArguments {
-  int chains = fuse::SolveOptions{}.chains;
-  std::optional<std::int64_t> iterations;
-  std::optional<double> time_limit_seconds;
+/// How long chains search, and on what.
+struct SearchBudget {
+  int chains = 1;
+  std::optional<std::int64_t> iterations = std::nullopt;  ///< of each chain
+  std::optional<double> time_limit_seconds = std::nullopt;
   int threads = 0;  ///< 0: as many as the machine has
-  std::uint64_t seed = fuse::SolveOptions{}.seed;
+  std::uint64_t seed = 1;
+};
+
+/// Adds --chains, --iterations, whose default `default_iterations` describes, --time-limit, --threads and --seed.
+void add_budget_options(CLI::App& command, SearchBudget& budget, const std::string& default_iterations);
+
+/// What the options of a search for schedules say.
+struct SearchArguments {
+  SearchBudget budget{.chains = fuse::SolveOptions{}.chains, .seed = fuse::SolveOptions{}.seed};
   std::optional<base::Memory> memory_cap;
   fuse::Objective objective = fuse::SolveOptions{}.objective;
   bool pareto = false;  ///< the whole front between the two objectives

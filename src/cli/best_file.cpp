@@ -1,29 +1,31 @@
 #include "cli/best_file.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
-#include "pipeline/validate.h"
+#include "cli/schedule_format.h"
 
 namespace dovetail::cli {
 
-BestFile::BestFile(std::string path, ScheduleFormat format, std::string title, const fuse::Bounds& bounds)
-    : path_(std::move(path)), format_(format), title_(std::move(title)), bounds_(bounds) {}
+bool can_be_rewritten(const std::string& path) {
+  if (is_standard_output(path)) return false;
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+}
 
-void BestFile::take(const fuse::Solution& solution) {
-  waiting_ = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
-  waiting_->claims.bound_makespan = bounds_.makespan;
-  waiting_->claims.optimal_makespan = solution.evaluation.makespan == bounds_.makespan;
-  waiting_->claims.solver = solution.solver;
+void BestFile::take(std::function<void()> write) {
+  waiting_ = std::move(write);
   catch_up();
 }
 
 void BestFile::catch_up() {
   const Clock::time_point begin = Clock::now();
   if (!waiting_ || begin < next_) return;
-  DOVETAIL_ASSERT(!pipeline::validate(*waiting_).has_value());
-  (void)write_schedule(*waiting_, title_, format_, path_);
-  waiting_.reset();
+  waiting_();
+  waiting_ = nullptr;
   const Clock::time_point end = Clock::now();
   next_ = end + std::max<Clock::duration>(std::chrono::milliseconds(500), 10 * (end - begin));
 }

@@ -2,36 +2,27 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
+#include <functional>
 #include <string>
-
-#include "cli/schedule_format.h"
-#include "fuse/bounds/bounds.h"
-#include "fuse/solution/solution.h"
 
 namespace dovetail::cli {
 
-/// Writes the best schedule so far, the more rarely the longer it takes. It has the bound on the makespan only, and does not say what
-/// stopped the search.
+/// Whether a file at `path` can be written again and again: what is no file, such as a pipe or standard output, can be written to only
+/// once.
+bool can_be_rewritten(const std::string& path);
+
+/// Writes the best answer so far, the more rarely the longer that takes.
 class BestFile {
  public:
-  /// `title` is the schedule's in pictures.
-  BestFile(std::string path, ScheduleFormat format, std::string title, const fuse::Bounds& bounds);
-
-  /// Takes a schedule that is better than those before. REQUIRES: it breaks no rule.
-  void take(const fuse::Solution& solution);
-  /// Writes what was taken and not yet written, where the last time is long enough ago. Where that fails, so will the last one, which
-  /// says why.
+  /// Takes how an answer that is better than those before is written. Where that fails, so will the last one, which says why.
+  void take(std::function<void()> write);
+  /// Writes what was taken and not yet written, where the last time is long enough ago.
   void catch_up();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::string path_;
-  ScheduleFormat format_;
-  std::string title_;
-  fuse::Bounds bounds_;
-  std::optional<pipeline::Schedule> waiting_;
+  std::function<void()> waiting_;
   Clock::time_point next_ = Clock::now();
 };
 

@@ -21,12 +21,15 @@ void add_diff(CLI::App& program, Action& action);
 void add_bounds(CLI::App& program, Action& action);
 void add_convert(CLI::App& program, Action& action);
 void add_show(CLI::App& program, Action& action);
+void add_report(CLI::App& program, Action& action);
 void add_problem(CLI::App& program, Action& action);
 void add_fuse_layouts(CLI::App& program, Action& action);
 void add_plan(CLI::App& program, Action& action);
 void add_fit(CLI::App& program, Action& action);
 void add_explain(CLI::App& program, Action& action);
+void add_simulate(CLI::App& program, Action& action);
 void add_calibrate(CLI::App& program, Action& action);
+void add_measured(CLI::App& program, Action& action);
 void add_instances(CLI::App& program, Action& action);
 /// Add this one last: it completes the commands that `program` has.
 void add_completion(CLI::App& program, Action& action);

@@ -1,5 +1,6 @@
 // dovetail explain: why a plan is not the best, or why it does not fit, and what to change.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -25,9 +26,11 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const std::string text, base::read_file(*arguments.plan.plan));
   DOVETAIL_TRY(const plan::Plan plan, plan::parse_plan(text, base::display_path(*arguments.plan.plan), job));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
-  DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, job.placements));
+  std::optional<ProgressLine> line(job.name);
+  DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, job.placements, *line));
   const place::Ground ground = place::ground_of(job, software);
   auto explanation = place::explain(ground, plan, options);
+  line.reset();
   if (!explanation.ok()) {
     base::Error error = std::move(explanation).error();
     if (error.path.empty()) error.path = base::display_path(arguments.plan.job);

@@ -1,5 +1,6 @@
 // dovetail fit: whether a job fits on its cluster, or a plan into the memory of its devices, with what margin, and what sets the limit.
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,8 +37,10 @@ base::Result<int> run_plan(const Arguments& arguments, const place::Ground& grou
 }
 
 base::Result<int> run_job(const Arguments& arguments, const place::Ground& ground) {
-  DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, ground.job.placements));
+  std::optional<ProgressLine> line(ground.job.name);
+  DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, ground.job.placements, *line));
   auto fit = place::fit_job(ground, options);
+  line.reset();
   if (!fit.ok()) {
     base::Error error = std::move(fit).error();
     if (error.path.empty()) error.path = base::display_path(arguments.plan.job);

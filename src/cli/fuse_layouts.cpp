@@ -12,6 +12,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/schedule_format.h"
 #include "pipeline/problem_file.h"
 
 namespace dovetail::cli {
@@ -121,7 +122,7 @@ std::string to_yaml(const pipeline::FusedLayouts& fused) {
   return text + pipeline::problem_to_yaml(fused.problem);
 }
 
-std::string to_json(const pipeline::FusedLayouts& fused) {
+Json to_json(const pipeline::FusedLayouts& fused) {
   Json object{{"format", "dovetail/fused-layouts@1"},
               {"merged_stages", fused.merged_stages},
               {"copies", Json::array({fused.copies[0], fused.copies[1]})},
@@ -132,7 +133,16 @@ std::string to_json(const pipeline::FusedLayouts& fused) {
     object["merged_model"] = fused.problem.models[static_cast<std::size_t>(fused.merged_model)].name;
   }
   object["problem"] = Json::parse(pipeline::problem_to_json(fused.problem));
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return object;
+}
+
+/// Writes the problem to `path`; how it came about is told here, too, since JSON has no comments.
+base::Status write_problem(const pipeline::FusedLayouts& fused, const std::string& path) {
+  const bool as_json = path.ends_with(".json");
+  DOVETAIL_CHECK(base::write_file(path, as_json ? pipeline::problem_to_json(fused.problem) + "\n" : to_yaml(fused)));
+  for (const std::string& note : fused.notes) print_note(note);
+  print_error(fmt::format("written: {}\n", path));
+  return {};
 }
 
 base::Result<int> run(const Arguments& arguments) {
@@ -146,7 +156,13 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const pipeline::ModelLayout second, read_layout(arguments.models[1], *unit));
   DOVETAIL_TRY(const pipeline::FusedLayouts fused, pipeline::fuse_layouts(first, second, *unit));
   for (const std::string& warning : fused.warnings) print_warning(warning);
-  DOVETAIL_CHECK(base::write_file(arguments.output, arguments.json ? to_json(fused) : to_yaml(fused)));
+  const bool to_standard_output = is_standard_output(arguments.output);
+  if (!to_standard_output) DOVETAIL_CHECK(write_problem(fused, arguments.output));
+  if (arguments.json) {
+    print_json(to_json(fused));
+  } else if (to_standard_output) {
+    print(to_yaml(fused));
+  }
   return exit_done;
 }
 
@@ -162,8 +178,9 @@ void add_fuse_layouts(CLI::App& program, Action& action) {
                 "a model: dp, pp, tp, microbatches (of a pipeline), forward, backward, activation (of one of its stages; one\n"
                 "number, or one for each stage separated by '/'); give it twice");
   command->add_option("--time-unit", arguments->time_unit, "unit of forward and backward (default tick)")->option_text("tick|s|ms|us|ns");
-  command->add_option("-o,--output", arguments->output, "write it to FILE; default: standard output")->option_text("FILE");
-  command->add_flag("--json", arguments->json, "write JSON in place of YAML: the problem, and how it came about");
+  command->add_option("-o,--output", arguments->output, "write it to FILE (.json: JSON, else YAML); default: standard output")
+      ->option_text("FILE");
+  command->add_flag("--json", arguments->json, "print one JSON object on standard output: the problem, and how it came about");
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }
 

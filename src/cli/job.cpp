@@ -40,7 +40,9 @@ base::Result<Prediction> predict(const PlanArguments& arguments) {
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.job));
   const place::Ground ground = place::ground_of(job, software);
   place::Estimate estimate = place::estimate(ground, plan);
-  return Prediction{std::move(job), std::move(plan), software.efficiency.name, software.conventions.name, std::move(estimate)};
+  std::vector<place::ProfileUse> uses = place::profile_uses(ground, plan);
+  return Prediction{std::move(job),      std::move(plan),       software.efficiency.name, software.conventions.name,
+                    std::move(estimate), software.profile.name, std::move(uses)};
 }
 
 std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30)); }

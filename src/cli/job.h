@@ -4,10 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/output.h"
 #include "place/estimate.h"
+#include "place/profile_use.h"
 #include "plan/job.h"
 #include "plan/plan.h"
 
@@ -30,6 +32,8 @@ struct Prediction {
   std::string efficiency;  ///< the names of what it was predicted with
   std::string conventions;
   place::Estimate estimate;
+  std::string profile = {};                          ///< the name of the measured layers, where the job has some
+  std::vector<place::ProfileUse> profile_uses = {};  ///< which seconds are from them
 };
 
 /// Reads the job.

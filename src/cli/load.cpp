@@ -161,18 +161,23 @@ base::Status check_valid(const LoadedSchedule& loaded) {
   return error;
 }
 
-base::Result<LoadedSchedule> load_valid_schedule(const std::string& path, std::optional<ScheduleFormat> forced,
-                                                 const std::optional<std::string>& problem_name) {
-  if (path == "-" && problem_name == "-") return base::bad_input("the schedule and the problem cannot both be read from standard input");
+base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<std::string>& problem_name) {
+  if (text.argument == "-" && problem_name == "-")
+    return base::bad_input("the schedule and the problem cannot both be read from standard input");
   std::optional<pipeline::Problem> problem;
   if (problem_name) {
     DOVETAIL_TRY(NamedProblem named, load_problem(*problem_name));
     problem = std::move(named.problem);
   }
-  DOVETAIL_TRY(const ScheduleText text, read_schedule_text(path, forced));
   DOVETAIL_TRY(LoadedSchedule loaded, load_schedule(text, problem ? &*problem : nullptr));
   DOVETAIL_CHECK(check_valid(loaded));
   return loaded;
+}
+
+base::Result<LoadedSchedule> load_valid_schedule(const std::string& path, std::optional<ScheduleFormat> forced,
+                                                 const std::optional<std::string>& problem_name) {
+  DOVETAIL_TRY(const ScheduleText text, read_schedule_text(path, forced));
+  return load_valid_schedule(text, problem_name);
 }
 
 }  // namespace dovetail::cli

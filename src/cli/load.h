@@ -52,8 +52,10 @@ base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const S
 /// The first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
 base::Status check_valid(const LoadedSchedule& loaded);
 
-/// Reads and validates the schedule in the file at `path`, as one of the problem of that name where one is given: what every command that
-/// takes a finished schedule does with its arguments.
+/// Reads and validates the schedule that `text` holds, as one of the problem of that name where one is given.
+base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<std::string>& problem_name);
+
+/// The same of the file at `path`: what every command that takes a finished schedule does with its arguments.
 base::Result<LoadedSchedule> load_valid_schedule(const std::string& path, std::optional<ScheduleFormat> forced,
                                                  const std::optional<std::string>& problem_name);
 

@@ -92,12 +92,15 @@ void add_commands(CLI::App& program, Action& action) {
   add_bounds(program, action);
   add_convert(program, action);
   add_show(program, action);
+  add_report(program, action);
   add_problem(program, action);
   add_fuse_layouts(program, action);
   add_plan(program, action);
   add_fit(program, action);
   add_explain(program, action);
+  add_simulate(program, action);
   add_calibrate(program, action);
+  add_measured(program, action);
   add_instances(program, action);
   add_completion(program, action);
 }

@@ -2,17 +2,23 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "cli/arguments.h"
+#include "cli/best_file.h"
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/plan_search.h"
 #include "cli/prediction_report.h"
+#include "cli/processes.h"
+#include "cli/progress_line.h"
 #include "cli/ranking_report.h"
+#include "cli/schedule_format.h"
+#include "plan/job_canonical.h"
 #include "plan/plan_file.h"
 
 namespace dovetail::cli {
@@ -24,6 +30,7 @@ struct Arguments {
   std::vector<std::string> placements;
   int shown = static_cast<int>(place::RankOptions{}.shown);
   PlanSearchArguments search;
+  MpiArguments mpi;
 };
 
 base::Result<int> run_prediction(const PlanArguments& arguments) {
@@ -35,34 +42,98 @@ base::Result<int> run_prediction(const PlanArguments& arguments) {
   return exit_done;
 }
 
-base::Result<int> run_ranking(const Arguments& arguments) {
-  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan.job));
-  DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
-  const place::Ground ground = place::ground_of(job, software);
+/// A job with what is known of its software, all that a search needs.
+struct Request {
+  plan::Job job;
+  place::Software software;
+  place::RankOptions options;
+};
+
+/// Options that do not go together.
+base::Status check_combination(const Arguments& arguments) {
+  if (arguments.plan.plan && arguments.output)
+    return base::bad_input("-o is for the best plan that is found; with --plan none is searched");
+  if (arguments.plan.plan && arguments.mpi.asked) return base::bad_input("--mpi shares out a search; with --plan none is searched");
+  if (arguments.mpi.asked && arguments.plan.job == "-")
+    return base::bad_input("with --mpi every process reads the job, and only one has standard input; name a file");
+  return check_output_options(arguments.output, std::nullopt, arguments.plan.json);
+}
+
+base::Result<Request> prepare(const Arguments& arguments, ProgressLine& line) {
+  if (arguments.output) DOVETAIL_CHECK(check_output_path(*arguments.output));
+  DOVETAIL_TRY(plan::Job job, load_job(arguments.plan.job));
+  line.set_label(job.name);
+  DOVETAIL_TRY(place::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_TRY(place::RankOptions options,
-               rank_options(arguments.search, arguments.placements.empty() ? job.placements : arguments.placements));
+               rank_options(arguments.search, arguments.placements.empty() ? job.placements : arguments.placements, line));
   options.shown = static_cast<std::size_t>(arguments.shown);
-  auto ranking = place::rank_plans(ground, options);
-  if (!ranking.ok()) {
-    base::Error error = std::move(ranking).error();
-    if (error.path.empty()) error.path = base::display_path(arguments.plan.job);
-    return error;
+  return Request{std::move(job), std::move(software), std::move(options)};
+}
+
+/// Prepares one of several processes, of which only the first writes; all end alike.
+base::Result<Request> prepare_as_one_of(const parallel::Exchange& exchange, Arguments& arguments, ProgressLine& line) {
+  if (exchange.rank > 0) arguments.output.reset();
+  base::Result<Request> request = prepare(arguments, line);
+  DOVETAIL_CHECK(agree_on_input(exchange, request.ok() ? base::Result<std::string>(plan::canonical_job(request->job)) : request.error(),
+                                "another job"));
+  request->options.search.exchange = &exchange;
+  if (arguments.search.budget.threads == 0) request->options.search.threads = 1;
+  note_idle_processes(exchange, request->options.search.chains);
+  return request;
+}
+
+base::Result<place::Ranking> rank(const Arguments& arguments, const Request& request, const place::Ground& ground) {
+  place::RankOptions options = request.options;
+  BestFile file;
+  if (options.search.exchange != nullptr && arguments.output && can_be_rewritten(*arguments.output)) {
+    options.on_better = [&](const plan::Plan& plan) {
+      file.take([&, plan] { (void)base::write_file(*arguments.output, plan::plan_to_json(plan, request.job)); });
+    };
+    options.search.on_progress = [&](const place::SearchProgress& progress) {
+      request.options.search.on_progress(progress);
+      file.catch_up();
+    };
   }
-  RankedJob ranked{ground, std::move(ranking).value(), {}};
-  if (!options.search.cancellation->requested()) ranked.flips = place::find_flips(ground, ranked.ranking);
+  auto ranking = place::rank_plans(ground, options);
+  if (ranking.ok()) return ranking;
+  base::Error error = std::move(ranking).error();
+  if (error.path.empty()) error.path = base::display_path(arguments.plan.job);
+  return error;
+}
+
+base::Result<int> rank_and_report(const Arguments& arguments, const Request& request, std::optional<ProgressLine>& line) {
+  const place::Ground ground = place::ground_of(request.job, request.software);
+  DOVETAIL_TRY(place::Ranking ranking, rank(arguments, request, ground));
+  line.reset();
+  RankedJob ranked{ground, std::move(ranking), {}};
+  const std::optional<place::SearchRun>& search = ranked.ranking.search;
+  const bool interrupted = search && search->stopped_by == pipeline::StoppedBy::interrupt;
+  if (!interrupted) ranked.flips = place::find_flips(ground, ranked.ranking);
+  if (arguments.output && !ranked.ranking.plans.empty()) {
+    const std::string text = plan::plan_to_json(ranked.ranking.plans.front().plan, request.job);
+    DOVETAIL_CHECK(write_output(*arguments.output, text));
+  }
   if (arguments.plan.json)
     print_json(to_json(ranked));
   else
-    print(to_text(ranked));
+    print_beside(arguments.output, to_text(ranked));
+  // With all processes there might have been a better answer.
+  if (search && search->lost_process) return *search->lost_process;
   if (ranked.ranking.plans.empty()) return exit_infeasible;
-  if (arguments.output) {
-    const std::string text = plan::plan_to_json(ranked.ranking.plans.front().plan, job);
-    if (auto written = base::write_file(*arguments.output, text); !written.ok()) return written.error();
-  }
-  return options.search.cancellation->requested() ? exit_interrupted : exit_done;
+  return interrupted ? exit_interrupted : exit_done;
 }
 
-base::Result<int> run(const Arguments& arguments) { return arguments.plan.plan ? run_prediction(arguments.plan) : run_ranking(arguments); }
+base::Result<int> run(const Arguments& given) {
+  DOVETAIL_TRY(const std::optional<parallel::Exchange> exchange, connect_processes(given.mpi));
+  DOVETAIL_CHECK(check_combination(given));
+  if (given.plan.plan) return run_prediction(given.plan);
+  Arguments arguments = given;
+  std::optional<ProgressLine> line(std::in_place, "plan");
+  DOVETAIL_TRY(const Request request, exchange ? prepare_as_one_of(*exchange, arguments, *line) : prepare(arguments, *line));
+  auto code = rank_and_report(arguments, request, line);
+  if (exchange && !code.ok() && code.error().failure == base::Failure::io) wait_for_the_first(*exchange);
+  return code;
+}
 
 }  // namespace
 
@@ -70,14 +141,19 @@ void add_plan(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = add_command(program, "plan", "find and rank plans of an RLHF job, or predict what a given plan costs",
                                   "  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n"
+                                  "  dovetail plan examples/jobs/ppo-7b.yaml --time-limit 30s -o plan.json\n"
+                                  "  mpirun -n 4 dovetail plan examples/jobs/real-70b.yaml --mpi -o plan.json\n"
                                   "  dovetail plan examples/jobs/ppo-7b.yaml --placement co-located --placement disaggregated\n"
                                   "  dovetail plan examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
   add_plan_arguments(*command, arguments->plan, "predict this plan, a dovetail/plan@1 file, in place of searching");
-  add_text_option(*command, "-o,--output", arguments->output, "FILE", "write the best plan there, as dovetail/plan@1");
-  add_name_list(*command, "--placement", arguments->placements, "PLACEMENT",
-                "only this family of plans (may be given several times): co-located, interleaving, disaggregated, megatron, searched");
+  add_text_option(*command, "-o,--output", arguments->output, "FILE",
+                  "write the best plan there, as dovetail/plan@1 ('-': standard output)");
+  add_name_list(
+      *command, "--placement", arguments->placements, "PLACEMENT",
+      "only this family of plans (may be given several times): co-located, interleaving, disaggregated, megatron, rlhfuse, searched");
   add_count_option(*command, "--top", arguments->shown, 1, 1000, "how many plans to show at most");
   add_plan_search_arguments(*command, arguments->search);
+  add_mpi_options(*command, arguments->mpi);
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }
 

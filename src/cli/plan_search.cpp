@@ -9,6 +9,7 @@
 
 #include "cli/arguments.h"
 #include "cli/interrupt.h"
+#include "cli/job.h"
 #include "cli/output.h"
 #include "parallel/for_each_index.h"
 
@@ -16,8 +17,7 @@ namespace dovetail::cli {
 namespace {
 
 base::Result<std::vector<place::Placement>> placements_of(const std::vector<std::string>& names) {
-  std::vector<place::Placement> known(std::begin(place::named_placements), std::end(place::named_placements));
-  known.push_back(place::Placement::searched);
+  const std::vector<place::Placement> known(std::begin(place::all_placements), std::end(place::all_placements));
   std::vector<std::string_view> accepted;
   for (const place::Placement placement : known) accepted.push_back(place::name_of(placement));
   std::vector<place::Placement> placements;
@@ -30,25 +30,41 @@ base::Result<std::vector<place::Placement>> placements_of(const std::vector<std:
   return placements;
 }
 
+/// The figures of a line, each with what stands before it.
+std::vector<ProgressField> figures(const place::SearchProgress& progress) {
+  const auto seconds = [](base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; };
+  std::vector<ProgressField> fields{{progress.best == nullptr ? std::string("no plan that fits yet")
+                                                              : seconds_text(seconds(progress.best->score.period)) + " an iteration"}};
+  if (progress.best != nullptr && progress.bound > base::Ticks(0))
+    fields.push_back({fmt::format(" (bound {}, {})", seconds_text(seconds(progress.bound)),
+                                  gap_text(seconds(progress.best->score.period) / seconds(progress.bound) - 1))});
+  const double share = static_cast<double>(progress.iterations) / static_cast<double>(progress.planned);
+  fields.push_back({fmt::format(", {} done", percent(share)), 1});
+  fields.push_back({fmt::format(", {} evaluations/s", short_number(progress.evaluations_per_second))});
+  fields.push_back({", " + time_left(progress.seconds_left)});
+  return fields;
+}
+
 }  // namespace
 
 void add_plan_search_arguments(CLI::App& command, PlanSearchArguments& arguments) {
   add_choice_option(command, "--means", arguments.means, "all|real", "which layouts and settings: all, or only those that ReaL has");
-  add_count_option(command, "--chains", arguments.chains, 1, 1024, "chains of the search for the best plan");
-  add_count_option(command, "--iterations", arguments.iterations, 1, 1'000'000'000, "of each chain");
-  add_count_option(command, "--seed", arguments.seed, 0, 1'000'000'000, "of the search's random numbers");
-  add_count_option(command, "--threads", arguments.threads, 0, 1024, "0: as many as the machine has; the answer does not depend on it");
+  add_budget_options(command, arguments.budget, std::to_string(place::SearchOptions::default_iterations));
 }
 
-base::Result<place::RankOptions> rank_options(const PlanSearchArguments& arguments, const std::vector<std::string>& placements) {
+base::Result<place::RankOptions> rank_options(const PlanSearchArguments& arguments, const std::vector<std::string>& placements,
+                                              ProgressLine& line) {
   place::RankOptions options;
   DOVETAIL_TRY(options.placements, placements_of(placements));
   options.means = arguments.means == "real" ? place::Means::real : place::Means::all;
-  options.search.chains = arguments.chains;
-  options.search.iterations = arguments.iterations;
-  options.search.seed = static_cast<std::uint64_t>(arguments.seed);
-  options.search.threads = arguments.threads > 0 ? arguments.threads : parallel::default_thread_count();
+  const SearchBudget& budget = arguments.budget;
+  options.search.chains = budget.chains;
+  options.search.iterations = budget.iterations;
+  options.search.time_limit_seconds = budget.time_limit_seconds;
+  options.search.seed = budget.seed;
+  options.search.threads = budget.threads > 0 ? budget.threads : parallel::default_thread_count();
   options.search.cancellation = &stop_on_interrupt();
+  options.search.on_progress = [&line](const place::SearchProgress& progress) { line.update(figures(progress)); };
   return options;
 }
 

@@ -1,4 +1,4 @@
-// The options of commands that search plans.
+// The options of commands that search plans, and what such a search shows of itself.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,22 +6,23 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/arguments.h"
+#include "cli/progress_line.h"
 #include "place/rank.h"
 
 namespace dovetail::cli {
 
 struct PlanSearchArguments {
   std::string means = "all";
-  int chains = place::SearchOptions{}.chains;
-  int iterations = static_cast<int>(place::SearchOptions{}.iterations);
-  int seed = static_cast<int>(place::SearchOptions{}.seed);
-  int threads = 0;
+  SearchBudget budget{.chains = place::SearchOptions{}.chains, .seed = place::SearchOptions{}.seed};
 };
 
-/// Adds --means, --chains, --iterations, --seed and --threads.
+/// Adds --means, --chains, --iterations, --time-limit, --threads and --seed.
 void add_plan_search_arguments(CLI::App& command, PlanSearchArguments& arguments);
 
-/// What they say, with `placements`, by their names (none: all); interrupts stop the search. An Error for a placement that there is not.
-base::Result<place::RankOptions> rank_options(const PlanSearchArguments& arguments, const std::vector<std::string>& placements);
+/// What they say, with `placements`, by their names (none: all); interrupts stop the search, and on a terminal `line` shows how far it is.
+/// An Error for a placement that there is not.
+base::Result<place::RankOptions> rank_options(const PlanSearchArguments& arguments, const std::vector<std::string>& placements,
+                                              ProgressLine& line);
 
 }  // namespace dovetail::cli

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/fusion_words.h"
 #include "cluster/mesh.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -44,8 +45,8 @@ std::string table_of(const Prediction& prediction) {
     rows.push_back({name_of(prediction, step), rule ? "" : cluster::name_of(prediction.job.cluster, planned.mesh),
                     rule ? "" : llm::to_text(planned.layout),
                     seconds_text(static_cast<double>(estimate.timing.steps[index].begin.count()) * 1e-9),
-                    seconds_text(estimate.steps[index].seconds), task ? memory_text(estimate.memory[step.task]) : "",
-                    parts_text(estimate.steps[index])});
+                    step.within ? "fused" : seconds_text(estimate.steps[index].seconds),
+                    task ? memory_text(estimate.memory[step.task]) : "", parts_text(estimate.steps[index])});
   }
   const std::vector<report::Column> columns{{"step", report::Align::left},
                                             {"devices", report::Align::left},
@@ -55,6 +56,32 @@ std::string table_of(const Prediction& prediction) {
                                             {"memory"},
                                             {"of which", report::Align::left}};
   return report::render_table(columns, rows);
+}
+
+std::string use_name(const Prediction& prediction, const place::ProfileUse& use) {
+  return prediction.job.workflow.tasks[use.task].name + (use.decode ? " (decode)" : "");
+}
+
+/// Which seconds are of measured layers, for each way in which they are.
+std::string profile_text(const Prediction& prediction) {
+  std::string text;
+  for (const auto from : {place::SecondsFrom::profile, place::SecondsFrom::beyond, place::SecondsFrom::roofline}) {
+    std::vector<std::string> names;
+    for (const place::ProfileUse& use : prediction.profile_uses)
+      if (use.from == from) names.push_back(use_name(prediction, use));
+    if (names.empty()) continue;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", place::name_of(from), fmt::join(names, ", "));
+  }
+  return text.empty() ? "" : fmt::format("measured layers {}: {}\n", report::clean_text(prediction.profile), text);
+}
+
+Json profile_json(const Prediction& prediction) {
+  Json object{{"name", report::clean_text(prediction.profile)}, {"tasks", Json::array()}};
+  for (const place::ProfileUse& use : prediction.profile_uses)
+    object["tasks"].push_back(Json{{"task", prediction.job.workflow.tasks[use.task].name},
+                                   {"part", use.decode ? "decode" : "passes"},
+                                   {"seconds_from", place::name_of(use.from)}});
+  return object;
 }
 
 }  // namespace
@@ -67,10 +94,12 @@ std::string to_text(const Prediction& prediction) {
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n\n", prediction.plan.placement, prediction.efficiency,
                       prediction.conventions);
   text += table_of(prediction);
+  text += fusion_text(prediction.job, estimate);
   text += fmt::format("\niteration       {}\n", seconds_text(estimate.iteration_seconds));
   text += fmt::format("throughput      {:.2f} samples/s, {:.0f} tokens/s/GPU\n", estimate.samples_per_second, estimate.tokens_per_second);
   text += fmt::format("cost            {:.2f} GPU-hours{}\n", estimate.gpu_hours,
                       estimate.price ? fmt::format(", {:.2f} at the cluster's price", *estimate.price) : "");
+  text += profile_text(prediction);
   if (!estimate.fits()) text += "*: does not fit; see dovetail fit\n";
   return text;
 }
@@ -88,12 +117,15 @@ Json to_json(const Prediction& prediction) {
               {"tokens_per_second_and_device", json_ratio(estimate.tokens_per_second)},
               {"gpu_hours", json_ratio(estimate.gpu_hours)},
               {"steps", Json::array()}};
+  if (prediction.plan.fusion.any()) object["fusion"] = fusion_json(prediction.job, estimate);
   if (estimate.price) object["price"] = json_ratio(*estimate.price);
+  if (!prediction.profile_uses.empty()) object["profile"] = profile_json(prediction);
   for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
     const Step& step = estimate.graph.steps[index];
     Json entry{{"step", name_of(prediction, step)},
                {"begin", json_seconds(static_cast<double>(estimate.timing.steps[index].begin.count()) * 1e-9)},
                {"seconds", json_seconds(estimate.steps[index].seconds)}};
+    if (step.within) entry["within"] = prediction.job.workflow.tasks[*step.within].name;
     entry["parts"] = Json::array();
     for (const place::SecondsPart& part : estimate.steps[index].parts)
       entry["parts"].push_back(Json{{"name", part.name}, {"seconds", json_seconds(part.seconds)}});

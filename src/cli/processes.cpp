@@ -12,6 +12,7 @@
 
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "report/text.h"
 
 namespace dovetail::cli {
 namespace {
@@ -56,7 +57,7 @@ base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArgum
   return std::optional(std::move(exchange));
 }
 
-base::Status agree_on_input(const parallel::Exchange& exchange, const base::Result<std::string>& input) {
+base::Status agree_on_input(const parallel::Exchange& exchange, const base::Result<std::string>& input, std::string_view another) {
   DOVETAIL_TRY(const std::vector<std::string> messages, exchange.all_gather(message_of(input)));
   // What the first process has to say it says as if it were alone.
   if (exchange.rank == 0 && !input.ok()) return input.error();
@@ -68,9 +69,14 @@ base::Status agree_on_input(const parallel::Exchange& exchange, const base::Resu
   }
   for (std::size_t rank = 1; rank < messages.size(); ++rank)
     if (messages[rank] != messages[0])
-      return base::bad_input(
-          fmt::format("rank {} reads another problem or another schedule to start from than rank 0; all have to read the same", rank));
+      return base::bad_input(fmt::format("rank {} reads {} than rank 0; all have to read the same", rank, another));
   return {};
+}
+
+void note_idle_processes(const parallel::Exchange& exchange, int chains) {
+  if (chains < exchange.ranks)
+    print_note(fmt::format("{} processes share out {}: some have nothing to do; more processes are for more chains (--chains)",
+                           exchange.ranks, report::counted(chains, "chain")));
 }
 
 void wait_for_the_first(const parallel::Exchange& exchange) {

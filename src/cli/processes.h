@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "parallel/exchange.h"
@@ -27,8 +28,11 @@ bool another_process_speaks(int argument_count, const char* const* arguments);
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments);
 
 /// Whether all processes have read the same `input`. Where not it is the same Error in all: that of the first process that has one, with
-/// its rank, or that its input is another.
-base::Status agree_on_input(const parallel::Exchange& exchange, const base::Result<std::string>& input);
+/// its rank, or that it reads another one than the first; `another` says of what: "another problem".
+base::Status agree_on_input(const parallel::Exchange& exchange, const base::Result<std::string>& input, std::string_view another);
+
+/// Notes on stderr where there are more processes than chains to share out.
+void note_idle_processes(const parallel::Exchange& exchange, int chains);
 
 /// To be called before this process ends because another one is lost: leaves the first one time to write what was found, before the end
 /// of this process ends the job.

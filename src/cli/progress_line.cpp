@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -16,7 +18,15 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds terminal_interval{100};
 constexpr std::chrono::milliseconds plain_interval{5000};
 
-/// "950", "12.3k", "4.6M": a speed, to three digits.
+/// Columns that the fields of the first rank take.
+std::size_t least_width(const std::vector<ProgressField>& fields) {
+  std::size_t width = 0;
+  for (const ProgressField& field : fields) width += field.rank == 0 ? report::count_code_points(field.text) : 0;
+  return width;
+}
+
+}  // namespace
+
 std::string short_number(double value) {
   if (value < 1e3) return fmt::format("{:.0f}", value);
   if (value < 1e6) return fmt::format("{:.3g}k", value / 1e3);
@@ -28,35 +38,37 @@ std::string time_left(double seconds) {
   return whole < 60 ? fmt::format("{} s left", whole) : fmt::format("{}:{:02} min left", whole / 60, whole % 60);
 }
 
-/// The figures, each with what stands before it.
-std::vector<std::string> figures(const fuse::Progress& progress, base::Ticks bound, std::optional<base::Memory> peak_bound,
-                                 base::TimeUnit unit) {
-  std::vector<std::string> fields{
-      fmt::format("{}: makespan {}", progress.phase, base::format_time(progress.makespan, unit)),
-      fmt::format(" (bound {}, gap {})", base::format_time(bound, unit), percent(gap(progress.makespan, bound))),
-      ", peak " + base::format_memory(progress.peak_activation)};
-  if (peak_bound) fields.push_back(fmt::format(" (bound {})", base::format_memory(*peak_bound)));
+std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound, std::optional<base::Memory> peak_bound,
+                                           base::TimeUnit unit) {
+  std::vector<ProgressField> fields{
+      {fmt::format("{}: ", progress.phase), 2},
+      {"makespan " + base::format_time(progress.makespan, unit), 0},
+      {fmt::format(" (bound {}, gap {})", base::format_time(bound, unit), percent(gap(progress.makespan, bound))), 0},
+      {", peak " + base::format_memory(progress.peak_activation), 1}};
+  if (peak_bound) fields.push_back({fmt::format(" (bound {})", base::format_memory(*peak_bound)), 3});
   if (progress.iterations_planned > 0) {
     const double share = static_cast<double>(progress.iterations) / static_cast<double>(progress.iterations_planned);
-    fields.push_back(fmt::format(", {} done", percent(share)));
+    fields.push_back({fmt::format(", {} done", percent(share)), 4});
   }
-  if (progress.iterations_per_second > 0) {
-    fields.push_back(fmt::format(", {} iterations/s", short_number(progress.iterations_per_second)));
-  }
-  if (progress.seconds_left > 0 && std::isfinite(progress.seconds_left)) fields.push_back(", " + time_left(progress.seconds_left));
+  if (progress.iterations_per_second > 0) fields.push_back({fmt::format(", {} it/s", short_number(progress.iterations_per_second)), 0});
+  if (progress.seconds_left > 0 && std::isfinite(progress.seconds_left)) fields.push_back({", " + time_left(progress.seconds_left), 0});
   return fields;
 }
 
-}  // namespace
-
-std::string fit_fields(const std::vector<std::string>& fields, std::size_t room) {
-  std::string line;
+std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t room) {
+  std::vector<std::size_t> order(fields.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&fields](std::size_t a, std::size_t b) { return fields[a].rank < fields[b].rank; });
   std::size_t width = 0;
-  for (const std::string& field : fields) {
-    width += report::count_code_points(field);
+  std::size_t shown = 0;
+  for (; shown < order.size(); ++shown) {
+    width += report::count_code_points(fields[order[shown]].text);
     if (width > room) break;
-    line += field;
   }
+  order.resize(shown);
+  std::sort(order.begin(), order.end());
+  std::string line;
+  for (const std::size_t field : order) line += fields[field].text;
   return line;
 }
 
@@ -65,15 +77,27 @@ ProgressLine::ProgressLine(std::string label, base::Ticks bound, base::TimeUnit 
   next_ = on_terminal_ ? Clock::now() : Clock::now() + plain_interval;
 }
 
+ProgressLine::ProgressLine(std::string label) : ProgressLine(std::move(label), base::Ticks(0), base::TimeUnit::ns) {}
+
 ProgressLine::~ProgressLine() {
   if (visible_) print_error("\r\033[K");
 }
 
 void ProgressLine::update(const fuse::Progress& progress) {
   iterations_per_second_ = progress.iterations_per_second;
-  if (Clock::now() < next_) return;
+  if (!is_due()) return;
+  show(progress_fields(progress, bound_, peak_bound(progress.makespan), unit_));
+}
+
+void ProgressLine::update(std::vector<ProgressField> fields) {
+  if (on_terminal_ && is_due()) show(std::move(fields));
+}
+
+/// Whether the last line is long enough ago; then this is the last one.
+bool ProgressLine::is_due() {
+  if (Clock::now() < next_) return false;
   next_ = Clock::now() + (on_terminal_ ? terminal_interval : plain_interval);
-  show(figures(progress, bound_, peak_bound(progress.makespan), unit_));
+  return true;
 }
 
 void ProgressLine::show_peak_bound(const pipeline::Problem& problem) {
@@ -90,18 +114,18 @@ std::optional<base::Memory> ProgressLine::peak_bound(base::Ticks makespan) {
 }
 
 void ProgressLine::update(std::string_view text) {
-  if (on_terminal_) show({std::string(text)});
+  if (on_terminal_) show({{std::string(text)}});
 }
 
-void ProgressLine::show(std::vector<std::string> fields) {
+void ProgressLine::show(std::vector<ProgressField> fields) {
+  fields.insert(fields.begin(), {label_ + ": "});
   if (!on_terminal_) {
-    print_error(fmt::format("{}: {}\n", label_, fmt::join(fields, "")));
+    print_error(fit_fields(fields, std::string::npos) + "\n");
     return;
   }
   const auto room = static_cast<std::size_t>(stderr_columns() - 1);
-  const std::string label = label_ + ": ";
   // A long name of a file must not take the room of the figures.
-  if (report::count_code_points(label + fields.front()) <= room) fields.front().insert(0, label);
+  if (least_width(fields) > room) fields.erase(fields.begin());
   print_error(fmt::format("\r{}\033[K", fit_fields(fields, room)));
   std::fflush(stderr);
   visible_ = true;

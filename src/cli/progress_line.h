@@ -13,13 +13,33 @@
 
 namespace dovetail::cli {
 
-/// As many of the fields, from the left, as have room together: a line is never cut within a number.
-std::string fit_fields(const std::vector<std::string>& fields, std::size_t room);
+/// A part of the line, and its place in the order in which parts are given room: 0 comes first.
+struct ProgressField {
+  std::string text;
+  int rank = 0;
+};
+
+/// How far a search is: the best so far, its bound and gap, the speed and the time left, for which eighty columns have room; then the peak,
+/// with `peak_bound` where there is one, what the search is at, and how much is done. Each field has what stands before it.
+std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound, std::optional<base::Memory> peak_bound,
+                                           base::TimeUnit unit);
+
+/// The fields that have room together, as they follow each other. Room is given by rank, and from the left where that is equal, up to the
+/// first that has none: a line is never cut within a number.
+std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t room);
+
+/// "950", "12.3k", "4.6M": a speed, to three digits.
+std::string short_number(double value);
+
+/// "12 s left", "1:05 min left".
+std::string time_left(double seconds);
 
 class ProgressLine {
  public:
   /// `label` names the work ("exp5", "annealing"); `bound` is the proven bound on the makespan.
   ProgressLine(std::string label, base::Ticks bound, base::TimeUnit unit);
+  /// Of work that tells its figures itself.
+  explicit ProgressLine(std::string label);
   /// Takes the line off a terminal.
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
@@ -27,6 +47,8 @@ class ProgressLine {
 
   /// Shows the line, where the last one is long enough ago (a tenth of a second on a terminal, five seconds elsewhere).
   void update(const fuse::Progress& progress);
+  /// Shows these figures, each with what stands before it, on a terminal only, and where the last line is long enough ago.
+  void update(std::vector<ProgressField> fields);
   /// Shows a plain text in place of a search's figures, on a terminal only.
   void update(std::string_view text);
   /// Shows beside the peak what no schedule of `problem` that is as long can go below. `problem` must outlive the line; where it is so
@@ -38,7 +60,8 @@ class ProgressLine {
   double iterations_per_second() const { return iterations_per_second_; }
 
  private:
-  void show(std::vector<std::string> fields);
+  bool is_due();
+  void show(std::vector<ProgressField> fields);
   std::optional<base::Memory> peak_bound(base::Ticks makespan);
 
   std::string label_;

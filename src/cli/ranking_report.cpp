@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/fusion_words.h"
 #include "cli/job.h"
 #include "cli/plan_words.h"
 #include "report/table.h"
@@ -51,6 +52,7 @@ std::string table_of(const RankedJob& ranked) {
     const Estimate& estimate = plan.estimate;
     const std::size_t task = place::fullest_task(estimate.memory);
     const place::TaskMemory& memory = estimate.memory[task];
+    const auto gap = ranked.ranking.gap(plan);
     const auto phase = [&](TaskKind kind) {
       const double seconds = seconds_of(ranked.ground, estimate, kind);
       return seconds > 0 ? seconds_text(seconds) : "-";
@@ -65,8 +67,8 @@ std::string table_of(const RankedJob& ranked) {
                                  fmt::format("{:.0f}", estimate.tokens_per_second),
                                  fmt::format("{:.3f}", estimate.gpu_hours)};
     if (priced) row.push_back(fmt::format("{:.2f}", *estimate.price));
-    for (std::string& text : std::vector<std::string>{percent(ranked.ranking.gap(estimate)), gibibytes(memory.needed()),
-                                                      gibibytes(memory.usable), ranked.ground.job.workflow.tasks[task].name,
+    for (std::string& text : std::vector<std::string>{gap ? percent(*gap) : "-", gibibytes(memory.needed()), gibibytes(memory.usable),
+                                                      ranked.ground.job.workflow.tasks[task].name,
                                                       most_host(estimate) > 0 ? gibibytes(most_host(estimate)) : "-"})
       row.push_back(std::move(text));
     rows.push_back(std::move(row));
@@ -84,6 +86,19 @@ std::string flips_of(const RankedJob& ranked) {
   return text;
 }
 
+/// How the search went, with the iterations that repeat it.
+std::string search_text(const place::SearchRun& search) {
+  return fmt::format("search: {} x {} iterations, seed {}, stopped by {}\ntook: {:.1f} s\n", report::counted(search.chains, "chain"),
+                     search.iterations, search.seed, pipeline::name_of(search.stopped_by), search.seconds);
+}
+
+Json search_json(const place::SearchRun& search) {
+  return Json{{"seed", search.seed},
+              {"chains", search.chains},
+              {"iterations", search.iterations},
+              {"stopped_by", pipeline::name_of(search.stopped_by)}};
+}
+
 std::string nearest_text(const RankedJob& ranked) {
   const place::NearestPlan& nearest = *ranked.ranking.nearest;
   return fmt::format("no plan fits; the nearest that was found misses {} in {}:\n\n{}", gibibytes(nearest.missing),
@@ -97,11 +112,12 @@ Json plan_json(const RankedJob& ranked, std::size_t index) {
   Json object{{"placement", place::name_of(plan.placement)},
               {"tie", index > 0 && index <= ranked.ranking.ties},
               {"iteration_seconds", json_seconds(estimate.iteration_seconds)},
-              {"over_bound", json_ratio(ranked.ranking.gap(estimate))},
               {"samples_per_second", json_ratio(estimate.samples_per_second)},
               {"tokens_per_second_and_device", json_ratio(estimate.tokens_per_second)},
               {"gpu_hours", json_ratio(estimate.gpu_hours)}};
+  if (const auto gap = ranked.ranking.gap(plan)) object["over_bound"] = json_ratio(*gap);
   if (estimate.price) object["price"] = json_ratio(*estimate.price);
+  if (plan.plan.fusion.any()) object["fusion"] = fusion_json(ranked.ground.job, estimate);
   object["phases"] = Json{{"generate", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::generate))},
                           {"infer", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::infer))},
                           {"train", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::train))}};
@@ -125,10 +141,13 @@ std::string to_text(const RankedJob& ranked) {
   if (ranked.ranking.plans.empty())
     return text + (ranked.ranking.nearest ? nearest_text(ranked) : "no plan fits, and none was looked at\n");
   text += table_of(ranked);
-  text += fmt::format("\nNo plan of the meshes, layouts and settings looked at takes less than {} (proven).\n",
+  text += fmt::format("\nNo plan of the meshes, layouts and settings looked at that fuses nothing takes less than {} (proven).\n",
                       seconds_text(ranked.ranking.bound));
+  if (ranked.ranking.search) text += search_text(*ranked.ranking.search);
   if (ranked.ranking.ties > 0) text += "=: a tie with the first, within the mean error of the predictions\n";
   text += "\nThe first plan:\n" + tasks_table(job, ranked.ranking.plans.front().plan);
+  text += fusion_text(job, ranked.ranking.plans.front().estimate);
+  for (const std::string& reason : ranked.ranking.not_fused) text += reason + "\n";
   return text + flips_of(ranked);
 }
 
@@ -142,8 +161,14 @@ Json to_json(const RankedJob& ranked) {
               {"plans", Json::array()},
               {"flips", Json::array()}};
   for (std::size_t index = 0; index < ranked.ranking.plans.size(); ++index) object["plans"].push_back(plan_json(ranked, index));
+  if (!ranked.ranking.not_fused.empty()) object["not_fused"] = ranked.ranking.not_fused;
   for (const place::Flip& flip : ranked.flips)
     object["flips"].push_back(Json{{"input", flip.input}, {"factor", flip.factor}, {"plan", flip.plan}, {"gain", json_ratio(flip.gain)}});
+  if (const auto& search = ranked.ranking.search) {
+    object["search"] = search_json(*search);
+    object["timing"] =
+        Json{{"seconds", json_seconds(search->seconds)}, {"evaluations_per_second", json_ratio(search->evaluations_per_second)}};
+  }
   if (const auto& nearest = ranked.ranking.nearest)
     object["nearest"] = Json{{"missing_bytes", nearest->missing},
                              {"task", ranked.ground.job.workflow.tasks[nearest->task].name},

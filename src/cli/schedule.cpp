@@ -1,7 +1,6 @@
 // dovetail schedule: one schedule of a problem.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "cli/arguments.h"
@@ -14,6 +13,7 @@
 #include "cli/schedule_report.h"
 #include "pipeline/problem_file.h"
 #include "pipeline/schedule_file.h"
+#include "pipeline/validate.h"
 #include "report/text.h"
 
 namespace dovetail::cli {
@@ -35,13 +35,19 @@ struct Arguments {
   bool json = false;
 };
 
-/// Where the best so far is written to while several processes work on it: what is no file can be written to only once.
+/// Where the best so far is written to while several processes work on it.
 std::optional<BestFile> best_file(const Arguments& arguments, const Request& request) {
-  if (!request.options.exchange || !request.format || is_standard_output(*arguments.output)) return std::nullopt;
-  std::error_code ignored;
-  const auto status = std::filesystem::status(*arguments.output, ignored);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return std::nullopt;
-  return BestFile(*arguments.output, *request.format, request.named.name, request.bounds);
+  if (!request.options.exchange || !request.format || !can_be_rewritten(*arguments.output)) return std::nullopt;
+  return BestFile();
+}
+
+/// With the bound on the makespan only, and without what stopped the search. REQUIRES: it breaks no rule.
+pipeline::Schedule schedule_so_far(const fuse::Solution& solution, const fuse::Bounds& bounds) {
+  pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
+  schedule.claims.bound_makespan = bounds.makespan;
+  schedule.claims.optimal_makespan = solution.evaluation.makespan == bounds.makespan;
+  schedule.claims.solver = solution.solver;
+  return schedule;
 }
 
 base::Result<Run> solve_with_progress(const Arguments& arguments, const Request& request) {
@@ -58,7 +64,11 @@ base::Result<Run> solve_with_progress(const Arguments& arguments, const Request&
   };
   const auto take_better = [&](const fuse::Solution& solution) {
     const bool fits = pipeline::find_excess(problem, solution.evaluation, options.memory_cap).empty();
-    if (fits && meets_deadline(request, solution)) file->take(solution);
+    if (!fits || !meets_deadline(request, solution)) return;
+    file->take([&, schedule = schedule_so_far(solution, request.bounds)] {
+      DOVETAIL_ASSERT(!pipeline::validate(schedule).has_value());
+      (void)write_schedule(schedule, request.named.name, *request.format, *arguments.output);
+    });
   };
   if (file) options.on_better = take_better;
   DOVETAIL_TRY(Solved solved, fuse::run_solver(*request.solver, problem, request.bounds, options));
@@ -138,12 +148,11 @@ std::string input_of(const Request& request) {
 /// Prepares one of several processes; all end alike.
 base::Result<Request> prepare_as_one_of(const parallel::Exchange& exchange, Arguments& arguments) {
   base::Result<Request> request = prepare(arguments, exchange.rank == 0);
-  DOVETAIL_CHECK(agree_on_input(exchange, request.ok() ? base::Result<std::string>(input_of(*request)) : request.error()));
+  DOVETAIL_CHECK(agree_on_input(exchange, request.ok() ? base::Result<std::string>(input_of(*request)) : request.error(),
+                                "another problem or another schedule to start from"));
   request->options.exchange = &exchange;
-  if (arguments.search.threads == 0) request->options.threads = 1;
-  if (const int chains = request->options.chains; chains < exchange.ranks)
-    print_note(fmt::format("{} processes share out {}: some have nothing to do; more processes are for more chains (--chains)",
-                           exchange.ranks, report::counted(chains, "chain")));
+  if (arguments.search.budget.threads == 0) request->options.threads = 1;
+  note_idle_processes(exchange, request->options.chains);
   return request;
 }
 

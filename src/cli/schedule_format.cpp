@@ -16,6 +16,7 @@
 #include "pipeline/schedule_file.h"
 #include "report/chrome_trace.h"
 #include "report/svg.h"
+#include "timeline/chrome_trace_file.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::cli {
@@ -50,13 +51,6 @@ std::optional<ScheduleFormat> format_named(std::string_view name) {
 /// `among` are the names that would be accepted.
 base::Error unknown_format(std::string_view name, const std::vector<std::string_view>& among) {
   return base::bad_input(fmt::format("'{}' is no format of schedules{}", name, hint_and_list(name, "accepted:", among)));
-}
-
-base::Status check_folder(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code ignored;
-  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return {};
-  return base::Error{base::Failure::io, path, 0, 0, fmt::format("the folder '{}' does not exist", folder.string())};
 }
 
 timeline::Timeline timeline_of(const pipeline::Schedule& schedule, const std::string& title) {
@@ -123,7 +117,7 @@ base::Result<ScheduleFormat> format_to_read(std::string_view name) {
 
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name) {
   const bool to_standard_output = is_standard_output(path);
-  if (!to_standard_output) DOVETAIL_CHECK(check_folder(path));
+  DOVETAIL_CHECK(check_output_path(path));
   if (name) {
     const auto format = format_named(*name);
     if (format) return *format;
@@ -141,6 +135,14 @@ base::Result<ScheduleFormat> format_to_write(const std::string& path, const std:
 }
 
 bool is_standard_output(const std::string& path) { return path == "-" || path == "/dev/stdout"; }
+
+base::Status check_output_path(const std::string& path) {
+  if (is_standard_output(path)) return {};
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return base::check_writable(path);
+  return base::Error{base::Failure::io, path, 0, 0, fmt::format("the folder '{}' does not exist", folder.string())};
+}
 
 base::Status check_output_options(const std::optional<std::string>& path, const std::optional<std::string>& format, bool json) {
   if (json && path && is_standard_output(*path))
@@ -173,10 +175,8 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
   if (start.find(pipeline::problem_format) < start.find(pipeline::schedule_format)) {
     return fmt::format("this is a problem, not a schedule; make one with: dovetail schedule {}", path);
   }
-  const std::size_t second = start.find_first_not_of(white_space, first + 1);
-  const bool is_list_of_objects = start[first] == '[' && second != std::string_view::npos && start[second] == '{';
-  if (is_list_of_objects || (start[first] == '{' && start.find("\"traceEvents\"") != std::string_view::npos)) {
-    return "this is a Chrome trace, which can only be written; accepted for reading: json, trace, csv";
+  if (timeline::is_chrome_trace(content)) {
+    return fmt::format("this is a Chrome trace, not a schedule; accepted for reading: json, trace, csv; dovetail report {} shows it", path);
   }
   if (start[first] == '<' && start.find("<svg") != std::string_view::npos) {
     return "this is an SVG picture, which can only be written; accepted for reading: json, trace, csv";

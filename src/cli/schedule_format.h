@@ -31,6 +31,9 @@ base::Result<ScheduleFormat> format_to_read(std::string_view name);
 /// is not lost to a slip of the fingers.
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);
 
+/// An Error where `path`, which is to be written, cannot be: its folder does not exist, or nothing can be written there.
+base::Status check_output_path(const std::string& path);
+
 /// What every command checks of its options -o, --format and --json: a format without a file, or two answers on standard output, is an
 /// Error.
 base::Status check_output_options(const std::optional<std::string>& path, const std::optional<std::string>& format, bool json);

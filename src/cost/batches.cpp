@@ -37,14 +37,24 @@ workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& p
   return workflow::LengthDistribution::of(std::move(sums)).value();
 }
 
-double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences, const MicroBatching& micro_batching) {
+double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences, const MicroBatching& micro_batching,
+                           int together) {
   if (micro_batching.count > 0) return micro_batching.count;
-  if (micro_batching.tokens <= 0) return std::max(1.0, std::ceil(sequences / std::max(1.0, micro_batching.sequences)));
+  const double groups = sequences / together;
+  if (micro_batching.tokens <= 0) return std::max(1.0, std::ceil(groups / std::max(1.0, std::ceil(micro_batching.sequences / together))));
   constexpr double largest_sample = 256;
-  const double sampled = std::clamp(std::round(sequences), 1.0, largest_sample);
+  const double sampled = std::clamp(std::round(groups), 1.0, largest_sample);
   std::vector<std::int64_t> sample;
-  for (int index = 0; index < static_cast<int>(sampled); ++index) sample.push_back(lengths.quantile((index + 0.5) / sampled));
-  return std::max(1.0, static_cast<double>(count_bins(std::move(sample), micro_batching.tokens)) * std::max(1.0, sequences / sampled));
+  for (int index = 0; index < static_cast<int>(sampled); ++index) sample.push_back(together * lengths.quantile((index + 0.5) / sampled));
+  return std::max(1.0, static_cast<double>(count_bins(std::move(sample), micro_batching.tokens)) * std::max(1.0, groups / sampled));
+}
+
+int whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,
+                        const MicroBatching& micro_batching, int together) {
+  const double multiple = layout.virtual_stages > 1 ? layout.pipeline : 1;
+  const double most = std::floor(1e9 / multiple);
+  const double micro_batches = count_micro_batches(lengths, sequences, micro_batching, together);
+  return static_cast<int>(multiple * std::min(most, std::ceil(micro_batches / multiple)));
 }
 
 }  // namespace dovetail::cost

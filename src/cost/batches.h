@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "llm/counts.h"
+#include "llm/layout.h"
 #include "plan/plan.h"
 #include "workflow/lengths.h"
 
@@ -14,6 +15,8 @@ struct Batch {
   double sequences = 0;
   llm::Tokens tokens;                                ///< of all of them
   const workflow::LengthDistribution* lengths = {};  ///< of whole sequences, in tokens
+  bool balanced = true;                              ///< data-parallel ranks get shares of equal tokens (Conventions::balances_ranks)
+  int together = 1;                                  ///< so many sequences stay in one micro-batch: both of a preference pair
 };
 
 /// Sequences of which each has a prompt and a response, as if the two were independent: the sum of their means, and of it all, prompt and
@@ -27,7 +30,14 @@ workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& p
 using plan::MicroBatching;
 
 /// How many micro-batches `sequences` sequences of these lengths make (at least 1): with tokens, the bins that first-fit decreasing fills
-/// with a sample of them at equal quantiles; a sequence that is longer than the limit has one of its own.
-double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences, const MicroBatching& micro_batching);
+/// with a sample of them at equal quantiles; a sequence that is longer than the limit has one of its own. So many sequences as must stay
+/// `together`, of like length, count as one that is as long as all of them.
+double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences, const MicroBatching& micro_batching,
+                           int together = 1);
+
+/// Those that a data-parallel rank trains on: whole ones. Where the layout has virtual stages their number is rounded up to a multiple of
+/// the stages, as interleaved 1F1B needs it (Megatron-LM refuses others, verl rounds up as well), and each is that much smaller.
+int whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,
+                        const MicroBatching& micro_batching, int together = 1);
 
 }  // namespace dovetail::cost

@@ -14,13 +14,14 @@ namespace {
 Efficiency a100_realhf() {
   Efficiency efficiency;
   efficiency.name = "a100/realhf";
-  efficiency.error = 0.079;
+  efficiency.error = 0.077;
   efficiency.task = 0;  // in the iteration's
   efficiency.matrix_products = 0.526;
-  efficiency.decode_launch = 0.00124;
-  efficiency.decode_step = 0.00194;
-  efficiency.slot = 0.00546;
-  efficiency.iteration = 2.23;
+  efficiency.decode_launch = 0.00069;
+  efficiency.decode_reduce = 0.000101;
+  efficiency.decode_step = 0.00195;
+  efficiency.slot = 0.00549;
+  efficiency.iteration = 2.22;
   return efficiency;
 }
 
@@ -28,21 +29,21 @@ Efficiency a100_realhf() {
 Efficiency h100_megatron_vllm() {
   Efficiency efficiency;
   efficiency.name = "h100/megatron-vllm";
-  efficiency.error = 0.095;
-  efficiency.matrix_products = 0.432;
-  efficiency.expert_products = 0.0565;
-  efficiency.expert_launch = 0.00172;
-  efficiency.slot = 0.00106;
+  efficiency.error = 0.096;
+  efficiency.matrix_products = 0.431;
+  efficiency.expert_products = 0.0559;
+  efficiency.expert_launch = 0.00168;
+  efficiency.slot = 0.00107;
   efficiency.memory_bandwidth = 0.482;
-  efficiency.decode_layer = 2.03e-05;
-  efficiency.decode_step = 0.000871;
+  efficiency.decode_layer = 2.02e-05;
+  efficiency.decode_step = 0.000869;
   efficiency.decode_sequence = 1.39e-05;
-  efficiency.links.between.latency = 2.55e-05;
+  efficiency.links.between.latency = 2.56e-05;
   efficiency.refit = 4.48;
-  efficiency.refit_links = 0.486;
-  efficiency.refit_tensor = 0.000187;
-  efficiency.task = 0.884;
-  efficiency.iteration = 1.56;
+  efficiency.refit_links = 0.488;
+  efficiency.refit_tensor = 0.000188;
+  efficiency.task = 0.878;
+  efficiency.iteration = 1.53;
   return efficiency;
 }
 

@@ -85,6 +85,7 @@ Conventions fsdp1() {
   made.logit_bytes = 2 + 4 * 4;
   made.scored_logit_bytes = 2 + 2 * 4;
   made.checkpoint_bytes = 5;
+  made.balances_ranks = false;
   made.overhead = 96 * mebibyte;
   return made;
 }
@@ -115,6 +116,7 @@ Conventions deepspeed_zero() {
   made.keeps_gradient_shards = true;
   made.gathers_ends_apart = true;
   made.gradients_follow = true;
+  made.balances_ranks = false;
   made.norm_copy_bytes = 4;
   made.keeps_gate = true;
   // Eager PyTorch as of fsdp1, and without gradients the logits in 16 bits, in fp32, and their log-softmax.
@@ -137,6 +139,7 @@ Conventions deepspeed() {
   made.norm_copy_bytes = 4;
   made.keeps_gate = true;
   made.keeps_stage_outputs = true;
+  made.balances_ranks = false;
   made.logit_bytes = 2 + 4 + 4;
   made.scored_logit_bytes = 2 + 2 * 4;
   // ZeRO's reduction bucket: 5e8 elements of fp16 unless configured.

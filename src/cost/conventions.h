@@ -1,4 +1,5 @@
-// How a training framework spends memory: what it keeps of weights, gradients, optimizer and activations, and in which types.
+// How a training framework spends memory: what it keeps of weights, gradients, optimizer and activations, and in which types; and whether
+// it deals sequences out evenly.
 #pragma once
 
 #include <cstdint>
@@ -64,6 +65,10 @@ struct Conventions {
   double logit_bytes = 6;           ///< a token and vocabulary entry
   double parallel_logit_bytes = 0;  ///< the same where the vocabulary is cut by tensor parallelism; 0: no different
   double scored_logit_bytes = 6;    ///< the same of a forward pass alone, for log-probabilities
+
+  /// Sequences are dealt out to data-parallel ranks by their lengths, so that all have about the same tokens: verl's balance_batch
+  /// (Karmarkar and Karp's differencing), NeMo-RL's packs and sorted batches, ReaL's and RLHFuse's partitions. Else as they come.
+  bool balances_ranks = true;
 
   // The allocator.
   std::int64_t bucket = 0;     ///< bytes at most that ZeRO, from stage 1 on, reduces gradients in

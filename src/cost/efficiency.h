@@ -24,7 +24,8 @@ struct Efficiency {
   double memory_bandwidth = 0.7;  ///< fraction of the published, in decoding and in the optimizer
   double decode_products = 0.5;   ///< fraction of the peak FLOP/s, in decoding
   double decode_layer = 2e-5;     ///< seconds of a layer and decode step beside its traffic and products: many small kernels
-  double decode_launch = 0;       ///< seconds that a layer's decode step takes at least: about 1e-3 without CUDA graphs
+  double decode_launch = 0;       ///< seconds of launching a layer's own kernels in a decode step: about 7e-4 without CUDA graphs
+  double decode_reduce = 0;       ///< seconds of launching one of its all-reduces, each rank for itself: about 1e-4 without CUDA graphs
   double decode_step = 1e-3;      ///< seconds of a decode step, once on each stage of a pipeline
   double decode_sequence = 1e-5;  ///< seconds of a decode step for each sequence of the batch: sampling, detokenizing
 

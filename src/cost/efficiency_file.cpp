@@ -38,6 +38,7 @@ const std::vector<EfficiencyConstant>& efficiency_constants() {
       {"decode_products", 0.1, 0.85, false, [](Efficiency& e) -> double& { return e.decode_products; }},
       {"decode_layer", 1e-6, 5e-4, true, [](Efficiency& e) -> double& { return e.decode_layer; }},
       {"decode_launch", 1e-6, 5e-3, true, [](Efficiency& e) -> double& { return e.decode_launch; }},
+      {"decode_reduce", 1e-6, 2e-3, true, [](Efficiency& e) -> double& { return e.decode_reduce; }},
       {"decode_step", 1e-5, 2e-2, true, [](Efficiency& e) -> double& { return e.decode_step; }},
       {"decode_sequence", 1e-7, 2e-4, true, [](Efficiency& e) -> double& { return e.decode_sequence; }},
       {"links.inside.bandwidth", 0.05, 1, false, [](Efficiency& e) -> double& { return e.links.inside.bandwidth; }},

@@ -1,6 +1,9 @@
 // What the cost of a model is counted from, worked out once for each model.
 #pragma once
 
+#include <vector>
+
+#include "cost/profile.h"
 #include "llm/counts.h"
 #include "llm/layout.h"
 #include "llm/transformer.h"
@@ -18,6 +21,8 @@ struct ModelFacts {
   double scores = 0;         ///< FLOPs of a layer's causal attention for each squared token of a sequence
   double decode_scores = 0;  ///< FLOPs of a layer's attention for a token that is decoded and one before it
   double tensors = 0;        ///< weights with a name of their own, as in a checkpoint
+
+  std::vector<LayerProfile> profiles = {};  ///< what was measured of it (profiles_of), in place of the roofline
 };
 
 ModelFacts facts_of(const llm::Transformer& model);

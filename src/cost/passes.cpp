@@ -63,6 +63,59 @@ PassSeconds with_launch(PassSeconds pass, double times, const StageLayers& stage
   return pass;
 }
 
+/// How often a pass has a forward's products and scores.
+struct PassKind {
+  double products = 1;
+  double scores = 1;
+};
+constexpr PassKind forward_kind{};
+
+PassKind backward_kind(const ModelFacts& facts) {
+  constexpr double backward_scores = 2.5;
+  return {facts.model.adapter_rank > 0 ? 1.0 : 2.0, backward_scores};
+}
+
+/// What the seconds of layers are calculated from, of one micro-batch.
+struct LayerGround {
+  const ModelFacts& facts;
+  const llm::Layout& layout;
+  const llm::Tokens& tokens;
+  const Machine& machine;
+  const Efficiency& efficiency;
+};
+
+/// The seconds of one layer by its measured table; beyond its range as the roofline goes on, without collectives and never less than
+/// launching takes.
+double measured_layer(const LayerGround& of, const ProfileTable& table, bool with_experts, const PassKind& kind) {
+  StageLayers layer;
+  (with_experts ? layer.with_experts : layer.dense) = 1;
+  const auto modelled = [&](double count, double length) {
+    const StageFlops flops = forward_flops(of.facts, of.layout, layer, {count, count * length});
+    return std::max(compute_seconds(flops, kind.products, kind.scores, of.machine, of.efficiency),
+                    kind.products * of.efficiency.layer_launch) +
+           kind.products * layer.with_experts * of.efficiency.expert_launch;
+  };
+  return profiled_seconds(table, of.tokens.count, of.tokens.squares / of.tokens.count, modelled);
+}
+
+/// Takes the layers that were measured out of `stage`, and gives their seconds: of a forward, or of a backward with or without a forward
+/// again, of which both must be there.
+double take_measured(const LayerGround& of, StageLayers& stage, bool backward, bool again) {
+  if (of.facts.profiles.empty() || of.tokens.count <= 0) return 0;
+  double seconds = 0;
+  for (const bool with_experts : {false, true}) {
+    double& layers = with_experts ? stage.with_experts : stage.dense;
+    const LayerProfile* profile = find_layer_profile(of.facts.profiles, of.machine.gpu.name, of.layout, with_experts);
+    if (layers == 0 || profile == nullptr) continue;
+    const bool forward = !backward || again;
+    if ((forward && profile->forward.empty()) || (backward && profile->backward.empty())) continue;
+    if (forward) seconds += layers * measured_layer(of, profile->forward, with_experts, forward_kind);
+    if (backward) seconds += layers * measured_layer(of, profile->backward, with_experts, backward_kind(of.facts));
+    layers = 0;
+  }
+  return seconds;
+}
+
 }  // namespace
 
 PassSeconds& PassSeconds::operator+=(const PassSeconds& other) {
@@ -78,24 +131,31 @@ PassSeconds operator*(double factor, PassSeconds seconds) {
 
 PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, const llm::Tokens& micro_batch,
                          const Machine& machine, const Efficiency& efficiency) {
+  StageLayers modelled = stage;
+  const double measured = take_measured({facts, layout, micro_batch, machine, efficiency}, modelled, false, false);
   PassSeconds pass;
-  pass.compute = compute_seconds(forward_flops(facts, layout, stage, micro_batch), 1, 1, machine, efficiency);
+  pass.compute = compute_seconds(forward_flops(facts, layout, modelled, micro_batch), 1, 1, machine, efficiency);
   pass.communication = communication_seconds(facts, layout, stage, micro_batch.count, machine);
-  return with_launch(pass, 1, stage, efficiency);
+  pass = with_launch(pass, 1, modelled, efficiency);
+  pass.compute += measured;
+  return pass;
 }
 
 PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, const llm::Tokens& micro_batch,
                           const Machine& machine, const Efficiency& efficiency) {
   const bool again = layout.recomputation == llm::Recomputation::full;
-  const double products = (facts.model.adapter_rank > 0 ? 1 : 2) + (again ? 1 : 0);
-  constexpr double backward_scores = 2.5;
-  const double scores = backward_scores + (again ? 1 : 0);
-  const StageFlops flops = forward_flops(facts, layout, stage, micro_batch);
+  const PassKind kind = backward_kind(facts);
+  const double products = kind.products + (again ? 1 : 0);
+  const double scores = kind.scores + (again ? 1 : 0);
+  StageLayers modelled = stage;
+  const double measured = take_measured({facts, layout, micro_batch, machine, efficiency}, modelled, true, again);
   PassSeconds pass;
-  pass.compute = compute_seconds(flops, products, scores, machine, efficiency);
+  pass.compute = compute_seconds(forward_flops(facts, layout, modelled, micro_batch), products, scores, machine, efficiency);
   pass.communication = (again ? 2 : 1) * communication_seconds(facts, layout, stage, micro_batch.count, machine);
   if (layout.sequence_parallel) pass.communication += gathering_again_seconds(facts, layout, stage, micro_batch.count, machine);
-  return with_launch(pass, products, stage, efficiency);
+  pass = with_launch(pass, products, modelled, efficiency);
+  pass.compute += measured;
+  return pass;
 }
 
 PipelineSeconds pipeline_seconds(const std::vector<PassSeconds>& stages, double micro_batches, int virtual_stages, double hop_seconds,

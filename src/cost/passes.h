@@ -27,13 +27,15 @@ struct PassSeconds {
 /// hidden states (or all-gathers and reduce-scatters of the same volume, with sequence parallelism); context parallelism an all-gather of
 /// keys and values; expert parallelism a dispatch and a combine (reference/physics.md). Never less than launching takes; a layer with
 /// experts has a launch of its own on top, because the host waits for the counts of routed tokens before it can launch their products.
+/// Where layers were measured (ModelFacts::profiles) what was stands for their computation and launching, at the micro-batch's tokens and
+/// their mean length by tokens (squares / count).
 PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, const llm::Tokens& micro_batch,
                          const Machine& machine, const Efficiency& efficiency);
 
 /// The backward: twice the products, two and a half times the scores (flash attention computes one of its five products again, arXiv
 /// 2205.14135), the same collectives, with sequence parallelism each gathering once more (arXiv 2205.05198, section 4.2.2); with full
 /// recomputation a forward more. Of a model with adapters the frozen
-/// weights have no gradients: once the products.
+/// weights have no gradients: once the products. Measured layers as in a forward; with recomputation both passes must have been.
 PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, const llm::Tokens& micro_batch,
                           const Machine& machine, const Efficiency& efficiency);
 

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/shares.h"
+
 namespace dovetail::cost {
 namespace {
 
 constexpr double bytes_a_weight = 2;
 constexpr double bytes_a_gradient = 4;
 constexpr double bytes_an_optimizer_step = 30;
+constexpr double host_memory_bandwidth = 120e9;  // of a node, that Adam reaches
 
-/// A micro-batch of a data-parallel rank, the average one.
-llm::Tokens share_of(const Batch& batch, double parts) { return {batch.tokens.count / parts, batch.tokens.squares / parts}; }
+/// One of so many equal parts.
+llm::Tokens part_of(const llm::Tokens& tokens, double parts) { return {tokens.count / parts, tokens.squares / parts}; }
 
 /// What one message to the next stage takes: hidden states, cut over tensor-parallel ranks where sequences are.
 double hop_seconds(const ModelFacts& facts, const llm::Layout& layout, double tokens, const Machine& machine) {
@@ -38,14 +41,21 @@ double gradient_seconds(const ModelFacts& facts, const RankParameters& parameter
   return efficiency.exposed_gradients * seconds;
 }
 
-double optimizer_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout, const Machine& machine,
-                         const Efficiency& efficiency) {
+/// Parameters that a rank steps.
+double own_parameters(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout) {
   const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
   const double shards = layout.zero > 0 ? static_cast<double>(layout.data) * layout.context : 1;
   const double copies =
       layout.zero > 0 ? static_cast<double>(layout.data) * layout.context * layout.tensor / (layout.expert * layout.expert_tensor) : 1;
-  const double own = std::min(1.0, trained) * (parameters.shared / shards + parameters.routed / std::max(1.0, copies));
-  return own * bytes_an_optimizer_step / (efficiency.memory_bandwidth * machine.gpu.memory_bandwidth);
+  return std::min(1.0, trained) * (parameters.shared / shards + parameters.routed / std::max(1.0, copies));
+}
+
+double optimizer_seconds(double own, const llm::Layout& layout, const Stepping& stepping, const Machine& machine,
+                         const Efficiency& efficiency) {
+  if (!stepping.optimizer_on_host) return own * bytes_an_optimizer_step / (efficiency.memory_bandwidth * machine.gpu.memory_bandwidth);
+  const double of_node = own * std::min(machine.devices_per_node, layout.devices());
+  const double moved = own * (stepping.gradients_follow ? 1 : 2) * bytes_a_weight;
+  return of_node * bytes_an_optimizer_step / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
 }
 
 /// What gathering weights takes beyond the computation that hides it.
@@ -77,22 +87,14 @@ ChunkPasses chunk_passes(const ModelFacts& facts, const llm::Layout& layout, con
   return passes;
 }
 
-/// Micro-batches of a data-parallel rank and mini-batch: whole ones.
-int whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Stepping& stepping) {
-  const double sequences = batch.sequences / stepping.mini_batches / layout.data;
-  const double multiple = layout.virtual_stages > 1 ? layout.pipeline : 1;
-  const double most = std::floor(1e9 / multiple);
-  const double micro_batches = count_micro_batches(*batch.lengths, sequences, stepping.micro_batching);
-  return static_cast<int>(multiple * std::min(most, std::ceil(micro_batches / multiple)));
-}
-
 }  // namespace
 
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const Stepping& stepping,
                                const Machine& machine, const Efficiency& efficiency) {
   TrainingPasses training;
-  training.micro_batches = whole_micro_batches(layout, batch, stepping);
-  training.micro_batch = share_of(batch, static_cast<double>(stepping.mini_batches) * layout.data * training.micro_batches);
+  const Share share = slowest_share(batch, stepping.mini_batches, layout.data);
+  training.micro_batches = whole_micro_batches(layout, batch, share, stepping.micro_batching);
+  training.micro_batch = part_of(share.tokens, training.micro_batches);
   training.hop = hop_seconds(facts, layout, training.micro_batch.count, machine);
   const int rounds = layout.virtual_stages;
   training.chunks.resize(static_cast<std::size_t>(layout.pipeline * rounds));
@@ -124,7 +126,8 @@ TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& lay
     const RankParameters parameters = parameters_of_rank(facts, layout, layers_of_stage(facts, layout, stage));
     const double gradients = gradient_seconds(facts, parameters, layout, machine, efficiency);
     training.gradients = std::max(training.gradients, steps * gradients);
-    training.optimizer = std::max(training.optimizer, steps * optimizer_seconds(facts, parameters, layout, machine, efficiency));
+    const double own = own_parameters(facts, parameters, layout);
+    training.optimizer = std::max(training.optimizer, steps * optimizer_seconds(own, layout, stepping, machine, efficiency));
   }
   training.pipeline = training_pipeline_seconds(passes.chunks, layout.pipeline, passes.micro_batches, passes.hop);
   training.pipeline.seconds *= steps;
@@ -134,18 +137,30 @@ TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& lay
   return training;
 }
 
-PipelineSeconds scoring_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const MicroBatching& micro_batching,
-                                const Machine& machine, const Efficiency& efficiency) {
-  const double micro_batches = count_micro_batches(*batch.lengths, batch.sequences / layout.data, micro_batching);
-  const llm::Tokens micro_batch = share_of(batch, layout.data * micro_batches);
-  std::vector<PassSeconds> stages;
+ScoringPasses scoring_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch, const Machine& machine,
+                             const Efficiency& efficiency) {
+  ScoringPasses passes;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     const StageLayers layers = layers_of_stage(facts, layout, stage);
     PassSeconds pass = forward_pass(facts, layout, layers, micro_batch, machine, efficiency);
     if (layout.zero == 3) pass.communication += exposed(gather_seconds(parameters_of_rank(facts, layout, layers), layout, machine), pass);
-    stages.push_back(pass);
+    passes.stages.push_back(pass);
   }
-  return pipeline_seconds(stages, micro_batches, 1, hop_seconds(facts, layout, micro_batch.count, machine), layout.pipeline - 1);
+  passes.hop = hop_seconds(facts, layout, micro_batch.count, machine);
+  return passes;
+}
+
+ScoringBatches scoring_batches(const llm::Layout& layout, const Batch& batch, const MicroBatching& micro_batching) {
+  const Share share = slowest_share(batch, 1, layout.data);
+  const double count = count_micro_batches(batch, share, micro_batching);
+  return {count, part_of(share.tokens, count)};
+}
+
+PipelineSeconds scoring_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const MicroBatching& micro_batching,
+                                const Machine& machine, const Efficiency& efficiency) {
+  const ScoringBatches batches = scoring_batches(layout, batch, micro_batching);
+  const ScoringPasses passes = scoring_passes(facts, layout, batches.micro_batch, machine, efficiency);
+  return pipeline_seconds(passes.stages, batches.count, 1, passes.hop, layout.pipeline - 1);
 }
 
 }  // namespace dovetail::cost

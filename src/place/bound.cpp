@@ -1,141 +1,213 @@
 #include "place/bound.h"
 
 #include <algorithm>
+#include <optional>
+#include <queue>
+#include <utility>
 #include <vector>
+
+#include "place/bound_terms.h"
 
 namespace dovetail::place {
 namespace {
 
-/// A circle of edges: the tasks on it, and over how many iterations it goes.
-struct Circle {
-  std::vector<std::size_t> tasks;
-  int lag = 0;
-};
+constexpr int first_rounds = 2000;
+constexpr int later_rounds = 200;
+constexpr int most_cuts = 1000;
 
-constexpr std::size_t most_circles = 256;
-constexpr int rounds = 600;
-
-/// Simple circles of the workflow, each once: from their least task on. Some of them, where there are very many: fewer only weaken the
-/// bound.
-class Circles {
- public:
-  explicit Circles(const plan::Job& job) : out_(job.workflow.tasks.size()), on_path_(job.workflow.tasks.size()) {
-    for (const workflow::DataEdge& edge : job.workflow.data_edges) out_[edge.from.index()].push_back({edge.to.index(), 0});
-    for (const workflow::VersionEdge& edge : workflow::version_edges(job.workflow, job.workload.steps_off_policy))
-      out_[edge.train.index()].push_back({edge.use.index(), edge.iterations});
-    for (first_ = 0; first_ < out_.size(); ++first_) follow(first_, 0);
-  }
-
-  const std::vector<Circle>& all() const { return circles_; }
-
- private:
-  struct Edge {
-    std::size_t to;
-    int lag;
-  };
-
-  void follow(std::size_t task, int lag) {
-    path_.push_back(task);
-    on_path_[task] = true;
-    for (const Edge& edge : out_[task]) {
-      if (edge.to == first_ && lag + edge.lag > 0 && circles_.size() < most_circles) circles_.push_back({path_, lag + edge.lag});
-      if (edge.to > first_ && !on_path_[edge.to] && circles_.size() < most_circles) follow(edge.to, lag + edge.lag);
-    }
-    on_path_[task] = false;
-    path_.pop_back();
-  }
-
-  std::vector<std::vector<Edge>> out_;  // [task]
-  std::vector<bool> on_path_;           // [task]
-  std::vector<std::size_t> path_;
-  std::size_t first_ = 0;
-  std::vector<Circle> circles_;
-};
-
-/// What a choice costs: seconds, and its part of all devices' seconds.
+/// What a choice costs: seconds, those that bring new weights to it, and its part of all devices.
 struct Cost {
   double seconds;
-  double work;
-};
+  double refit;              ///< wherever the weights are trained
+  double refit_overlapping;  ///< where some of the devices train them, too
+  double devices;
 
-/// [task] those that no other equals or beats in both.
-std::vector<std::vector<Cost>> costs_of(const SearchSpace& space) {
+  /// `trained_on`: the least part of all devices that trains its weights.
+  double weighed(const TermPart& part, double trained_on) const {
+    // A hair's breadth more than all devices, whatever the rounding.
+    const double arrival = trained_on + devices > 1 + 1e-9 ? refit_overlapping : refit;
+    return (part.seconds + part.work * devices) * seconds + (part.refit + part.refit_work * devices) * arrival;
+  }
+};
+/// [task] by their devices, the fewest first.
+using Costs = std::vector<std::vector<Cost>>;
+
+double seconds_of(base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
+
+/// The fastest on meshes of each shape, with weights of its own and without.
+Costs costs_of(const SearchSpace& space) {
   const double devices = cluster::device_count(space.ground->job.cluster);
-  std::vector<std::vector<Cost>> costs(space.choices.size());
+  Costs costs(space.choices.size());
   for (std::size_t task = 0; task < costs.size(); ++task) {
-    if (space.is_rule(task)) costs[task] = {{static_cast<double>(space.rules[task].count()) * 1e-9, 0}};
-    std::vector<Cost> all;
-    for (const auto& of_shape : space.choices[task])
-      for (const Choice& choice : of_shape) {
-        const double seconds = static_cast<double>(choice.duration.count()) * 1e-9;
-        all.push_back({seconds, seconds * choice.planned.mesh.count / devices});
+    if (space.is_rule(task)) costs[task] = {{seconds_of(space.rules[task]), 0, 0, 0}};
+    const bool generates = space.ground->job.workflow.tasks[task].kind == workflow::TaskKind::generate;
+    for (std::size_t shape = 0; shape < space.choices[task].size(); ++shape) {
+      std::optional<base::Ticks> fastest[2];
+      for (const Choice& choice : space.choices[task][shape]) {
+        auto& known = fastest[generates && choice.planned.engine.own_weights ? 1 : 0];
+        if (!known || choice.duration < *known) known = choice.duration;
       }
-    std::sort(all.begin(), all.end(),
-              [](const Cost& a, const Cost& b) { return a.seconds != b.seconds ? a.seconds < b.seconds : a.work < b.work; });
-    for (const Cost& cost : all)
-      if (costs[task].empty() || cost.work < costs[task].back().work) costs[task].push_back(cost);
+      const double part = space.examples[shape].count / devices;
+      const RefitTicks& refit = space.refits[task][shape];
+      if (fastest[0]) costs[task].push_back({seconds_of(*fastest[0]), 0, 0, part});
+      if (fastest[1])
+        costs[task].push_back({seconds_of(*fastest[1]), seconds_of(std::min(refit.same, refit.apart)), seconds_of(refit.same), part});
+    }
+    std::stable_sort(costs[task].begin(), costs[task].end(), [](const Cost& a, const Cost& b) { return a.devices < b.devices; });
   }
   return costs;
 }
 
-/// Weights of the circles, and of the work behind them: the terms that a period is at least as long as.
-class Terms {
- public:
-  explicit Terms(const SearchSpace& space)
-      : circles_(Circles(space.ground->job).all()),
-        costs_(costs_of(space)),
-        weights_(circles_.size() + 1, 1.0 / static_cast<double>(circles_.size() + 1)) {}
+/// Plans whose tasks are on so many devices at least and at most: [task] a range of its costs.
+struct Part {
+  std::vector<std::pair<std::size_t, std::size_t>> ranges;
+  std::vector<double> weights;  ///< [term], and of what has to share a device
+  double bound = 0;             ///< seconds
+  std::size_t branch = 0;       ///< the task by whose costs it is to be cut
+  std::size_t middle = 0;       ///< of its costs: where; 0: nowhere
+};
 
-  /// The bound at the weights as they are; then the term that is largest at its choices gets a part of all weight.
-  double step(double share) {
-    choose();
-    double bound = weights_.back() * work_;
-    std::size_t largest = circles_.size();
-    double most = work_;
-    for (std::size_t circle = 0; circle < circles_.size(); ++circle) {
-      double sum = 0;
-      for (const std::size_t task : circles_[circle].tasks) sum += seconds_[task] / circles_[circle].lag;
-      bound += weights_[circle] * sum;
-      if (sum <= most) continue;
-      largest = circle;
-      most = sum;
-    }
-    for (double& weight : weights_) weight *= 1 - share;
-    weights_[largest] += share;
-    return bound;
+class Relaxation {
+ public:
+  explicit Relaxation(const SearchSpace& space)
+      : workflow_(space.ground->job.workflow), terms_(bound_terms(space.ground->job)), costs_(costs_of(space)) {}
+
+  Part whole() const {
+    Part part;
+    for (const std::vector<Cost>& of_task : costs_) part.ranges.emplace_back(0, of_task.size());
+    part.weights.assign(terms_.size() + 1, 1.0 / static_cast<double>(terms_.size() + 1));
+    improve(part, first_rounds);
+    return part;
+  }
+
+  /// The plans with the costs before the middle of its branch, and the others.
+  std::pair<Part, Part> cut(const Part& part) const {
+    std::pair<Part, Part> halves{part, part};
+    halves.first.ranges[part.branch].second = part.middle;
+    halves.second.ranges[part.branch].first = part.middle;
+    improve(halves.first, later_rounds);
+    improve(halves.second, later_rounds);
+    return halves;
   }
 
  private:
-  /// The choice of each task that costs least at the weights.
-  void choose() {
-    std::vector<double> factors(costs_.size(), 0.0);  // [task] of its seconds
-    for (std::size_t circle = 0; circle < circles_.size(); ++circle)
-      for (const std::size_t task : circles_[circle].tasks) factors[task] += weights_[circle] / circles_[circle].lag;
-    seconds_.assign(costs_.size(), 0.0);
-    work_ = 0;
+  /// Raises the bound by conditional gradients: of the terms the one that is largest at the least costs gets a part of all weight.
+  void improve(Part& part, int rounds) const {
+    const Term shared = shared_device(part);
+    std::vector<std::vector<std::size_t>> chosen;  // [round][task]
+    for (int round = 0; round < rounds; ++round) {
+      chosen.push_back(choose(part, shared));
+      double bound = 0;
+      double most = -1;
+      std::size_t largest = 0;
+      for (std::size_t index = 0; index <= terms_.size(); ++index) {
+        const Term& term = index < terms_.size() ? terms_[index] : shared;
+        double sum = 0;
+        for (std::size_t task = 0; task < costs_.size(); ++task)
+          sum += costs_[task][chosen.back()[task]].weighed(term[task], trained_on(part, task));
+        bound += part.weights[index] * sum;
+        if (sum <= most) continue;
+        largest = index;
+        most = sum;
+      }
+      part.bound = std::max(part.bound, bound);
+      const double share = 2.0 / (round + (rounds == first_rounds ? 3 : 12));
+      for (double& weight : part.weights) weight *= 1 - share;
+      part.weights[largest] += share;
+    }
+    find_branch(part, chosen);
+  }
+
+  /// Tasks of which any two have more devices than there are: meshes are runs of devices, so that all of them share one, which does one
+  /// after the other.
+  Term shared_device(const Part& part) const {
+    std::vector<std::pair<double, std::size_t>> widest;  // least devices, task
+    for (std::size_t task = 0; task < costs_.size(); ++task) widest.emplace_back(costs_[task][part.ranges[task].first].devices, task);
+    std::stable_sort(widest.begin(), widest.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    Term term(costs_.size());
+    for (std::size_t index = 0; index < widest.size(); ++index) {
+      if (index > 0 && widest[index - 1].first + widest[index].first < 1 + 1e-9) break;
+      if (widest[index].first == 0) break;
+      const std::size_t task = widest[index].second;
+      term[task].seconds = 1;
+      term[task].refit = terms_.front()[task].refit_work;
+    }
+    return term;
+  }
+
+  /// The least part of all devices that trains the weights of the task's role; 0 where nothing does.
+  double trained_on(const Part& part, std::size_t task) const {
+    const auto role = workflow_.role_of[task];
+    if (!role || !workflow_.trained_by[role->index()]) return 0;
+    const std::size_t train = workflow_.trained_by[role->index()]->index();
+    return costs_[train][part.ranges[train].first].devices;
+  }
+
+  /// [task] the number of the cost that is least at the weights.
+  std::vector<std::size_t> choose(const Part& part, const Term& shared) const {
+    std::vector<std::size_t> least;
     for (std::size_t task = 0; task < costs_.size(); ++task) {
-      const auto weighed = [&](const Cost& cost) { return factors[task] * cost.seconds + weights_.back() * cost.work; };
-      const Cost& least = *std::min_element(costs_[task].begin(), costs_[task].end(),
-                                            [&](const Cost& a, const Cost& b) { return weighed(a) < weighed(b); });
-      seconds_[task] = least.seconds;
-      work_ += least.work;
+      TermPart mean;
+      for (std::size_t index = 0; index <= terms_.size(); ++index) {
+        const TermPart& of_term = index < terms_.size() ? terms_[index][task] : shared[task];
+        mean.seconds += part.weights[index] * of_term.seconds;
+        mean.work += part.weights[index] * of_term.work;
+        mean.refit += part.weights[index] * of_term.refit;
+        mean.refit_work += part.weights[index] * of_term.refit_work;
+      }
+      const double trained = trained_on(part, task);
+      std::size_t best = part.ranges[task].first;
+      for (std::size_t index = best; index < part.ranges[task].second; ++index)
+        if (costs_[task][index].weighed(mean, trained) < costs_[task][best].weighed(mean, trained)) best = index;
+      least.push_back(best);
+    }
+    return least;
+  }
+
+  /// The task whose seconds differ the most among the later half of the rounds, and the middle of the costs that were its. Where none
+  /// differs, that on the most devices of those which may have fewer: what has to share devices in the part with fewer is not what has to
+  /// here.
+  void find_branch(Part& part, const std::vector<std::vector<std::size_t>>& chosen) const {
+    part.middle = 0;
+    double spread = 0;
+    double widest = 0;
+    for (std::size_t task = 0; task < costs_.size(); ++task) {
+      std::size_t first = part.ranges[task].second;
+      std::size_t last = part.ranges[task].first;
+      for (std::size_t round = chosen.size() / 2; round < chosen.size(); ++round) {
+        first = std::min(first, chosen[round][task]);
+        last = std::max(last, chosen[round][task]);
+      }
+      const auto [least, most] = std::minmax(costs_[task][first].seconds, costs_[task][last].seconds);
+      const double devices = costs_[task][first].devices;
+      const bool differs = first != last && most - least > spread;
+      if (!differs && (spread > 0 || first == part.ranges[task].first || devices <= widest)) continue;
+      spread = differs ? most - least : 0;
+      widest = devices;
+      part.branch = task;
+      part.middle = first + (last - first + 1) / 2;
     }
   }
 
-  std::vector<Circle> circles_;
-  std::vector<std::vector<Cost>> costs_;  // [task]
-  std::vector<double> weights_;           // [circle], and of the work
-  std::vector<double> seconds_;           // [task] of the choice
-  double work_ = 0;
+  const workflow::Workflow& workflow_;
+  std::vector<Term> terms_;
+  Costs costs_;
 };
 
 }  // namespace
 
 double period_bound(const SearchSpace& space) {
-  Terms terms(space);
-  double bound = 0;
-  for (int round = 0; round < rounds; ++round) bound = std::max(bound, terms.step(2.0 / (round + 3)));
-  return bound;
+  const Relaxation relaxation(space);
+  const auto is_above = [](const Part& a, const Part& b) { return a.bound > b.bound; };
+  std::priority_queue<Part, std::vector<Part>, decltype(is_above)> parts(is_above);
+  parts.push(relaxation.whole());
+  for (int cut = 0; cut < most_cuts && parts.top().middle > 0; ++cut) {
+    auto [fewer, more] = relaxation.cut(parts.top());
+    parts.pop();
+    parts.push(std::move(fewer));
+    parts.push(std::move(more));
+  }
+  return parts.top().bound;
 }
 
 }  // namespace dovetail::place

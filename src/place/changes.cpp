@@ -36,24 +36,30 @@ class Shortlist {
   std::vector<Candidate> best_;
 };
 
+/// The plan that changes, and how far its fused training is above the bound.
+struct Origin {
+  const plan::Plan& plan;
+  std::optional<double> over_bound;
+};
+
 /// The fastest of a few that place::estimate lets fit.
-std::optional<Change> fastest_change(const Ground& ground, const plan::Plan& plan, const SearchSpace& space, const Shortlist& list) {
+std::optional<Change> fastest_change(const Ground& ground, const Origin& from, const SearchSpace& space, const Shortlist& list) {
   std::optional<Change> fastest;
   for (const Candidate& candidate : list.best()) {
-    Change change = change_to(ground, plan, plan_of(space, candidate.picks, "custom"));
+    Change change = change_to(ground, from.plan, plan_of(space, candidate.picks, "custom"), from.over_bound);
     if (change.missing > 0 || change.tasks.empty()) continue;
     if (!fastest || change.iteration_seconds < fastest->iteration_seconds) fastest = std::move(change);
   }
   return fastest;
 }
 
-void add_single_changes(const Ground& ground, const plan::Plan& plan, const PlanSpace& around, Trial& trial, std::vector<Change>& changes) {
+void add_single_changes(const Ground& ground, const Origin& from, const PlanSpace& around, Trial& trial, std::vector<Change>& changes) {
   const SearchSpace& space = around.space;
   for (std::size_t task = 0; task < around.picks.size(); ++task) {
     if (space.is_rule(task)) continue;
     std::map<ChangeKind, Shortlist> lists;
     Picks picks = around.picks;
-    const plan::TaskPlan& now = plan.tasks[task];
+    const plan::TaskPlan& now = from.plan.tasks[task];
     for (const std::int32_t mesh : space.open[task]) {
       const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]];
       for (std::size_t choice = 0; choice < choices.size(); ++choice) {
@@ -65,7 +71,7 @@ void add_single_changes(const Ground& ground, const plan::Plan& plan, const Plan
       }
     }
     for (const auto& [kind, list] : lists)
-      if (auto change = fastest_change(ground, plan, space, list)) changes.push_back(std::move(*change));
+      if (auto change = fastest_change(ground, from, space, list)) changes.push_back(std::move(*change));
   }
 }
 
@@ -121,14 +127,14 @@ void choose(const SearchSpace& space, Trial& trial, Picks& picks, const std::pai
   }
 }
 
-void add_pairs(const Ground& ground, const plan::Plan& plan, const PlanSpace& around, Trial& trial, std::vector<Change>& changes) {
+void add_pairs(const Ground& ground, const Origin& from, const PlanSpace& around, Trial& trial, std::vector<Change>& changes) {
   const SearchSpace& space = around.space;
   const std::vector<std::vector<bool>> independent = independence_of(ground.job);
   for (std::size_t a = 0; a < around.picks.size(); ++a)
     for (std::size_t b = a + 1; b < around.picks.size(); ++b) {
       if (space.is_rule(a) || space.is_rule(b) || !independent[a][b]) continue;
       Shortlist list;
-      for (const auto& [of_a, of_b] : splits_of(space, plan.tasks[a].mesh, plan.tasks[b].mesh)) {
+      for (const auto& [of_a, of_b] : splits_of(space, from.plan.tasks[a].mesh, from.plan.tasks[b].mesh)) {
         if (!space.is_open(a, of_a) || !space.is_open(b, of_b)) continue;
         Picks picks = around.picks;
         picks[a] = {of_a, 0};
@@ -136,7 +142,7 @@ void add_pairs(const Ground& ground, const plan::Plan& plan, const PlanSpace& ar
         choose(space, trial, picks, {a, b});
         list.add(picks, trial.score(picks));
       }
-      auto change = fastest_change(ground, plan, space, list);
+      auto change = fastest_change(ground, from, space, list);
       if (!change || change->tasks.size() < 2) continue;
       change->kind = ChangeKind::side_by_side;
       changes.push_back(std::move(*change));
@@ -208,8 +214,9 @@ std::int64_t missing_bytes(const std::vector<TaskMemory>& memory) {
   return missing;
 }
 
-Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan) {
-  const Estimate estimate = place::estimate(ground, plan);
+Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan, std::optional<double> over_bound) {
+  plan.fusion = plan::possible_part(from.fusion, ground.job, plan.tasks);
+  const Estimate estimate = estimate_like(ground, plan, over_bound);
   Change change;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
     if (from.tasks[task] != plan.tasks[task]) change.tasks.push_back(task);
@@ -225,8 +232,10 @@ Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan) 
 std::vector<Change> changes_of(const Ground& ground, const plan::Plan& plan, const PlanSpace& around) {
   std::vector<Change> changes;
   Trial trial(around.space);
-  add_single_changes(ground, plan, around, trial, changes);
-  add_pairs(ground, plan, around, trial, changes);
+  Origin from{plan, std::nullopt};
+  if (plan.fusion.training) from.over_bound = intra_stage(ground, plan).over_bound();
+  add_single_changes(ground, from, around, trial, changes);
+  add_pairs(ground, from, around, trial, changes);
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return a.iteration_seconds < b.iteration_seconds; });
   std::vector<Change> needed;

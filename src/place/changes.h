@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -41,8 +42,9 @@ struct Change {
   std::int64_t missing = 0;  ///< bytes of the device or of the node's host memory, whatever is more; 0: it fits
 };
 
-/// The change that makes `plan` of `from`.
-Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan);
+/// The change that makes `plan` of `from`. It keeps what of the fusion of `from` its tasks can have; its train tasks are as far above the
+/// bound of their schedule as `over_bound` says, where that is given (estimate_like).
+Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan, std::optional<double> over_bound = std::nullopt);
 
 /// The task of an estimate whose device has the least left. REQUIRES: a task that is no rule.
 std::size_t fullest_task(const std::vector<TaskMemory>& memory);

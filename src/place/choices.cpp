@@ -61,7 +61,12 @@ class Maker {
 
   std::vector<llm::Layout> layouts() const {
     const int node = mesh_.count / cluster::nodes_of(ground_.job.cluster, mesh_);
-    LayoutRules rules = real() ? real_rules() : LayoutRules{.largest_tensor = node, .powers_of_two = (node & (node - 1)) == 0};
+    LayoutRules rules{.largest_tensor = node, .powers_of_two = (node & (node - 1)) == 0};
+    if (real()) {
+      const std::int64_t mini_batches = kind_ == TaskKind::train ? ground_.job.workload.mini_batches : 0;
+      rules = real_search_rules(cluster::node_count(ground_.job.cluster), sequences(), mini_batches);
+      rules.least_devices = std::min(rules.least_devices, cluster::device_count(ground_.job.cluster));
+    }
     if (kind_ == TaskKind::train && sharded()) rules.most_stages = 1;
     std::vector<llm::Layout> layouts;
     for (const llm::Layout& plain : layouts_of(mesh_.count, node, rules))
@@ -197,10 +202,13 @@ Choice weigh(const Ground& ground, std::size_t task, const TaskPlan& planned) {
   choice.planned = planned;
   choice.working = bytes_of(working_memory(ground, task, planned));
   choice.stored = stored_bytes(ground, ground.job.workflow.role_of[task]->index(), planned.layout, stored);
-  const plan::Offload& offload = planned.offload;
-  if (stored == Stored::frozen && offload.weights) choice.away += choice.stored.weights;
-  if (offload.gradients) choice.away += choice.stored.gradients;
-  if (offload.optimizer || offload.optimizer_on_host) choice.away += choice.stored.optimizer;
+  const cost::Conventions& conventions = ground.software.conventions;
+  if (stored == Stored::trained && planned.offload.optimizer_on_host && conventions.gradients_follow) {
+    // In fp32, beside moments and master weights.
+    choice.host_gradients = choice.stored.optimizer / (conventions.moment_bytes + conventions.master_bytes) * 4;
+    choice.stored.gradients = gradient_buffer_bytes(plan::model_of(ground.job, workflow::TaskId(task)), planned.layout, conventions);
+  }
+  choice.away = host_bytes(choice, stored != Stored::engine && planned.offload.weights, false);
   return choice;
 }
 
@@ -216,7 +224,9 @@ bool fits_alone(const Ground& ground, std::size_t task, const Choice& choice) {
   const base::DeviceId first(mesh.first);
   const int on_node = std::min(mesh.count, cluster::devices_of(cluster, cluster::node_of(cluster, first)));
   const std::int64_t host = cluster.groups[cluster::group_of(cluster, cluster::node_of(cluster, first))].host_memory;
-  return own_need(ground, task, choice) <= cluster::gpu_of(cluster, first).usable_memory && choice.away * on_node <= host;
+  const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
+  const std::int64_t away = host_bytes(choice, false, trains);
+  return own_need(ground, task, choice) <= cluster::gpu_of(cluster, first).usable_memory && away * on_node <= host;
 }
 
 std::int64_t kept(const Choice& choice) { return kept_bytes(choice, choice.planned.offload.weights); }
@@ -228,6 +238,14 @@ bool dominates(const Choice& a, const Choice& b) {
 }
 
 }  // namespace
+
+std::int64_t host_bytes(const Choice& choice, bool weights_away, bool trains) {
+  const plan::Offload& offload = choice.planned.offload;
+  std::int64_t bytes = choice.host_gradients + (weights_away ? choice.stored.weights : 0);
+  if (offload.gradients && !trains) bytes += choice.stored.gradients;
+  if (offload.optimizer_on_host || (offload.optimizer && !trains)) bytes += choice.stored.optimizer;
+  return bytes;
+}
 
 std::int64_t kept_bytes(const Choice& choice, bool weights_away) {
   const plan::Offload& offload = choice.planned.offload;

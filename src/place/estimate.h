@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "place/inter_stage.h"
+#include "place/intra_stage.h"
 #include "place/memory.h"
 #include "place/step_seconds.h"
 #include "plan/iteration_graph.h"
@@ -13,9 +15,11 @@ namespace dovetail::place {
 
 struct Estimate {
   plan::IterationGraph graph;
-  std::vector<StepSeconds> steps;  ///< [step of graph]
-  plan::Timing timing;
-  std::vector<TaskMemory> memory;  ///< [task]
+  std::vector<StepSeconds> steps;         ///< [step of graph]; what is within another step (Step::within) has no seconds of its own
+  plan::Timing timing;                    ///< of what is within another step, its part of that
+  std::vector<TaskMemory> memory;         ///< [task]
+  std::optional<InterStage> inter_stage;  ///< where the plan fuses generation with inference
+  std::optional<IntraStage> intra_stage;  ///< where it fuses two train tasks
 
   double iteration_seconds = 0;  ///< the period of the steps, and what an iteration has beside them
   double samples_per_second = 0;
@@ -26,7 +30,13 @@ struct Estimate {
   bool fits() const;
 };
 
-/// The one evaluator of plans: whatever prints a plan's time or memory has it from here. REQUIRES: the plan has no fault.
-Estimate estimate(const Ground& ground, const plan::Plan& plan);
+/// The one evaluator of plans: whatever prints a plan's time or memory has it from here. What a plan fuses is one step of the iteration:
+/// generation with inference as inter_stage() has it, two train tasks as intra_stage() does, or, where that is known already or need not be
+/// exact, `training` says. REQUIRES: the plan has no fault.
+Estimate estimate(const Ground& ground, const plan::Plan& plan, const std::optional<IntraStage>& training = std::nullopt);
+
+/// The estimate of a plan that is like another one, whose fused training was `over_bound` times its bound (intra_stage_over_bound): no
+/// schedule is made. Where nothing is given, or no train tasks are fused, it is the estimate itself.
+Estimate estimate_like(const Ground& ground, const plan::Plan& plan, std::optional<double> over_bound);
 
 }  // namespace dovetail::place

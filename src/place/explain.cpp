@@ -60,7 +60,7 @@ base::Result<Explanation> explain(const Ground& ground, const plan::Plan& plan, 
       return change.iteration_seconds > explanation.estimate.iteration_seconds * (1 - least_gain);
     });
   explanation.best = best_of(ground, explanation);
-  if (explanation.best && explanation.best->plan.tasks != plan.tasks)
+  if (explanation.best && (explanation.best->plan.tasks != plan.tasks || explanation.best->plan.fusion != plan.fusion))
     explanation.comparison = compare(ground, {plan, explanation.estimate}, {explanation.best->plan, explanation.best->estimate});
   return explanation;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "place/rank.h"
 
@@ -47,7 +48,10 @@ std::optional<Flip> fastest(const plan::Job& job, const Software& software, cons
   double first = 0;
   double least = 0;
   for (std::size_t index = 0; index < ranking.plans.size(); ++index) {
-    const Estimate estimate = place::estimate(ground, ranking.plans[index].plan);
+    const RankedPlan& ranked = ranking.plans[index];
+    std::optional<double> over_bound;
+    if (ranked.estimate.intra_stage) over_bound = ranked.estimate.intra_stage->over_bound();
+    const Estimate estimate = estimate_like(ground, ranked.plan, over_bound);
     if (index == 0) first = least = estimate.iteration_seconds;
     if (!estimate.fits() || estimate.iteration_seconds >= least) continue;
     least = estimate.iteration_seconds;

@@ -28,7 +28,8 @@ bool uses(const Copy& copy, std::size_t task) { return std::find(copy.tasks.begi
 
 class MemoryAccount {
  public:
-  MemoryAccount(const Ground& ground, const plan::Plan& plan) : ground_(ground), plan_(plan) {
+  MemoryAccount(const Ground& ground, const plan::Plan& plan, std::optional<std::int64_t> fused_activations)
+      : ground_(ground), plan_(plan), fused_activations_(fused_activations) {
     for (std::size_t task = 0; task < plan.tasks.size(); ++task)
       if (kind_of(task) != TaskKind::rule) add(task);
     for (Copy& copy : copies_) fill(copy);
@@ -38,7 +39,8 @@ class MemoryAccount {
     TaskMemory worst;
     if (kind_of(task) == TaskKind::rule) return worst;
     const cluster::Mesh mesh = plan_.tasks[task].mesh;
-    const std::vector<MemoryPart> own = working_memory(ground_, task, plan_.tasks[task]);
+    const std::vector<MemoryPart> own = partner_of(task) ? fused_working_memory(ground_, plan_, *plan_.fusion.training, fused_activations_)
+                                                         : working_memory(ground_, task, plan_.tasks[task]);
     for (int device = mesh.first; device < mesh.first + mesh.count; ++device) {
       TaskMemory here;
       here.parts = own;
@@ -55,7 +57,28 @@ class MemoryAccount {
     return worst;
   }
 
+  /// What is on `device` besides what `task` itself needs; between tasks (nothing) all that is there.
+  std::int64_t resident(std::optional<std::size_t> task, int device) const {
+    std::vector<MemoryPart> parts;
+    for (const Copy& copy : copies_) add_resident(copy, task, device, parts);
+    if (task && kind_of(*task) == TaskKind::train) add_reserved(*task, device, parts);
+    return bytes_of(parts);
+  }
+
  private:
+  /// The task that is trained in one schedule with it.
+  std::optional<std::size_t> partner_of(std::size_t task) const {
+    const auto& pair = plan_.fusion.training;
+    if (!pair || std::find(pair->begin(), pair->end(), task) == pair->end()) return std::nullopt;
+    return (*pair)[0] == task ? (*pair)[1] : (*pair)[0];
+  }
+
+  /// Whether a copy is in use while `task` runs.
+  bool is_used(const Copy& copy, std::size_t task) const {
+    const auto partner = partner_of(task);
+    return uses(copy, task) || (partner && uses(copy, *partner));
+  }
+
   TaskKind kind_of(std::size_t task) const { return ground_.job.workflow.tasks[task].kind; }
   const std::string& role_name(std::size_t role) const { return ground_.job.workflow.roles[role].name; }
 
@@ -102,9 +125,8 @@ class MemoryAccount {
     const std::size_t role = ground_.job.workflow.role_of[task]->index();
     const auto to = std::find_if(copies_.begin(), copies_.end(), [task](const Copy& copy) { return uses(copy, task); });
     if (to->trained || !ground_.job.workflow.trained_by[role]) return {};
-    const std::int64_t tensor = 2 * ground_.job.models[role].vocabulary * ground_.job.models[role].hidden;
     std::vector<MemoryPart> parts{{role_name(role) + "'s new weights", to->bytes.weights},
-                                  {"weights on their way", to->engine ? tensor : 2 * realloc::PlanOptions{}.bucket}};
+                                  {"weights on their way", bytes_on_their_way(ground_, role, to->engine)}};
     for (const Copy& copy : copies_) {
       if (&copy == &*to) continue;
       Copy there = copy;
@@ -123,16 +145,15 @@ class MemoryAccount {
     if (beyond > 0) parts.push_back({"reserved beyond what other models have", beyond});
   }
 
-  /// What `copy` has on `device` while `task` runs, without what working_memory counts.
-  void add_resident(const Copy& copy, std::size_t task, int device, std::vector<MemoryPart>& parts) const {
+  /// What `copy` has on `device` while `task` runs, or between tasks (nothing), without what working_memory counts.
+  void add_resident(const Copy& copy, std::optional<std::size_t> task, int device, std::vector<MemoryPart>& parts) const {
     if (device < copy.mesh.first || device >= copy.mesh.first + copy.mesh.count) return;
-    const bool used = uses(copy, task);
-    const TaskKind kind = kind_of(task);
-    if (used && kind == TaskKind::train) return;
+    const bool used = task && is_used(copy, *task);
+    if (used && kind_of(*task) == TaskKind::train) return;
     const auto add = [&](std::string_view what, std::int64_t bytes, bool away) {
       if (bytes > 0 && !away) parts.push_back({fmt::format("{}'s {}", role_name(copy.role), what), bytes});
     };
-    const bool counted = used && kind == TaskKind::generate;
+    const bool counted = used && kind_of(*task) == TaskKind::generate;
     add(copy.engine ? "weights in the idle engine" : "weights", copy.bytes.weights, counted || (!used && copy.offload.weights));
     add("gradients", copy.bytes.gradients, copy.offload.gradients);
     add("optimizer", copy.bytes.optimizer, copy.offload.optimizer || copy.offload.optimizer_on_host);
@@ -148,7 +169,7 @@ class MemoryAccount {
     for (const Copy& copy : copies_) {
       const int devices = std::min(end, copy.mesh.first + copy.mesh.count) - std::max(first, copy.mesh.first);
       if (devices <= 0) continue;
-      const bool idle = !uses(copy, task);
+      const bool idle = !is_used(copy, task);
       const bool trains = !idle && kind_of(task) == TaskKind::train;
       std::int64_t away = copy.offload.weights && idle && !copy.engine ? copy.bytes.weights : 0;
       if (copy.offload.gradients && !trains) away += copy.bytes.gradients;
@@ -160,6 +181,7 @@ class MemoryAccount {
 
   const Ground& ground_;
   const plan::Plan& plan_;
+  std::optional<std::int64_t> fused_activations_;
   std::vector<Copy> copies_;
 };
 
@@ -167,11 +189,22 @@ class MemoryAccount {
 
 std::int64_t TaskMemory::needed() const { return bytes_of(parts); }
 
-std::vector<TaskMemory> task_memory(const Ground& ground, const plan::Plan& plan) {
-  const MemoryAccount account(ground, plan);
+std::int64_t bytes_on_their_way(const Ground& ground, std::size_t role, bool to_engine) {
+  return to_engine ? 2 * ground.job.models[role].vocabulary * ground.job.models[role].hidden : 2 * realloc::PlanOptions{}.bucket;
+}
+
+std::vector<TaskMemory> task_memory(const Ground& ground, const plan::Plan& plan, std::optional<std::int64_t> fused_activations) {
+  const MemoryAccount account(ground, plan, fused_activations);
   std::vector<TaskMemory> memory;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) memory.push_back(account.memory_of(task));
   return memory;
+}
+
+std::vector<std::int64_t> resident_memory(const Ground& ground, const plan::Plan& plan, std::optional<std::size_t> task) {
+  const MemoryAccount account(ground, plan, std::nullopt);
+  std::vector<std::int64_t> bytes;
+  for (int device = 0; device < cluster::device_count(ground.job.cluster); ++device) bytes.push_back(account.resident(task, device));
+  return bytes;
 }
 
 }  // namespace dovetail::place

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "place/working_memory.h"
@@ -28,7 +29,16 @@ struct TaskMemory {
 ///   trained one gradients and optimizer. An engine that does not offload keeps its weights; keys and values it always gives back.
 /// Stages and ranks of different tasks meet on a device in many ways: the largest of each is taken, so that this is never too little.
 /// Before that its newly trained weights arrive, where they were trained in another form: the two and what is between them are there at
-/// once, and count where that is more. Reserved memory where the framework's factor is known.
-std::vector<TaskMemory> task_memory(const Ground& ground, const plan::Plan& plan);
+/// once, and count where that is more. Reserved memory where the framework's factor is known. Two train tasks in one schedule need
+/// fused_working_memory, with `fused_activations` bytes of micro-batches in flight; where that is not given, what both hold by themselves.
+std::vector<TaskMemory> task_memory(const Ground& ground, const plan::Plan& plan,
+                                    std::optional<std::int64_t> fused_activations = std::nullopt);
+
+/// What is between the old and the new weights of a role while these arrive: a tensor for an engine, else two messages.
+std::int64_t bytes_on_their_way(const Ground& ground, std::size_t role, bool to_engine);
+
+/// [device of the cluster] bytes that task_memory counts there beside what `task` itself needs (working_memory), whether the device is the
+/// task's or not; between tasks (nothing) all that is there. Without what is on its way when new weights arrive. REQUIRES: no rule.
+std::vector<std::int64_t> resident_memory(const Ground& ground, const plan::Plan& plan, std::optional<std::size_t> task);
 
 }  // namespace dovetail::place

@@ -153,6 +153,8 @@ std::string_view name_of(Placement placement) {
       return "disaggregated";
     case Placement::megatron:
       return "megatron";
+    case Placement::rlhfuse:
+      return "rlhfuse";
     case Placement::searched:
       return "searched";
   }
@@ -166,7 +168,7 @@ std::int64_t smallest_memory(const SearchSpace& space) {
 }
 
 std::vector<Picks> picks_of(const SearchSpace& space, Placement placement) {
-  DOVETAIL_ASSERT(placement != Placement::searched);
+  DOVETAIL_ASSERT(placement != Placement::searched && placement != Placement::rlhfuse);
   std::vector<Picks> starts;
   if (placement == Placement::interleaving) starts = interleaving(space);
   if (placement == Placement::disaggregated) starts = disaggregated(space);

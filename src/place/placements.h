@@ -10,21 +10,26 @@ namespace dovetail::place {
 
 /// Where tasks run.
 enum class Placement {
-  co_located,     ///< all on all devices (APP's flattening; DeepSpeed-Chat)
+  co_located,     ///< all on all devices, each in its own best layout (APP's flattening; DeepSpeed-Chat; RLHFuse-Base)
   interleaving,   ///< what is trained, and generation, on all devices, frozen models on halves of them (APP)
   disaggregated,  ///< training on some devices, generation and scoring on the others, with copies of the trained models (APP's separation;
                   ///< OpenRLHF)
   megatron,       ///< all on all devices, tensor parallelism within nodes and pipelines across them (ReaL's heuristic)
+  rlhfuse,        ///< co-located, in layouts that are chosen together with both stage fusions (fused_placement.h)
   searched,       ///< wherever it is best
 };
+/// Those that are known by their meshes alone.
 inline constexpr Placement named_placements[] = {Placement::co_located, Placement::interleaving, Placement::disaggregated,
                                                  Placement::megatron};
+inline constexpr Placement all_placements[] = {Placement::co_located, Placement::interleaving, Placement::disaggregated,
+                                               Placement::megatron,   Placement::rlhfuse,      Placement::searched};
 
-/// "co-located", "interleaving", "disaggregated", "megatron", "searched".
+/// "co-located", "interleaving", "disaggregated", "megatron", "rlhfuse", "searched".
 std::string_view name_of(Placement placement);
 
 /// Picks with the best choices that coordinate descent finds on the meshes that the placement has: of disaggregated every split of the
-/// devices into two. Nothing where a task has no choice on them. Tasks whose mesh is pinned are where it says. REQUIRES: not `searched`.
+/// devices into two. Nothing where a task has no choice on them. Tasks whose mesh is pinned are where it says. REQUIRES: one of
+/// named_placements.
 std::vector<Picks> picks_of(const SearchSpace& space, Placement placement);
 
 /// What descent looks for.

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
+#include <utility>
 
+#include "base/stopwatch.h"
 #include "place/bound.h"
+#include "place/fused_placement.h"
+#include "place/fusion_choice.h"
 
 namespace dovetail::place {
 namespace {
@@ -23,12 +28,19 @@ bool may(const RankOptions& options, Placement placement) {
   return allowed.empty() || std::find(allowed.begin(), allowed.end(), placement) != allowed.end();
 }
 
-/// All starts of the named placements, for the search; of each placement the best that fits is a candidate.
-std::vector<Picks> starts_of(const SearchSpace& space, const RankOptions& options, std::vector<Candidate>& candidates) {
-  std::vector<Picks> starts;
+/// What is known before the search.
+struct Starts {
+  std::vector<Picks> all;            ///< of the named placements
+  std::optional<Picks> for_rlhfuse;  ///< the co-located plan that it begins with, where it may be looked at and that fits
+};
+
+/// Of each placement the best that fits is a candidate.
+Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vector<Candidate>& candidates) {
+  Starts starts;
   Trial trial(space);
   for (const Placement placement : named_placements) {
-    if (!may(options, placement)) continue;
+    const bool for_rlhfuse = placement == Placement::co_located && may(options, Placement::rlhfuse);
+    if (!may(options, placement) && !for_rlhfuse) continue;
     const std::vector<Picks> found = picks_of(space, placement);
     const Picks* best = nullptr;
     base::Ticks least = base::Ticks::max();
@@ -38,26 +50,33 @@ std::vector<Picks> starts_of(const SearchSpace& space, const RankOptions& option
       least = score.period;
       best = &picks;
     }
-    if (best != nullptr) candidates.push_back({placement, *best});
-    starts.insert(starts.end(), found.begin(), found.end());
+    if (best != nullptr && may(options, placement)) candidates.push_back({placement, *best});
+    if (best != nullptr && for_rlhfuse) starts.for_rlhfuse = *best;
+    starts.all.insert(starts.all.end(), found.begin(), found.end());
   }
   return starts;
 }
 
 /// An engine that gives its weights back for nothing keeps them.
-void tidy(const Ground& ground, RankedPlan& ranked) {
+void tidy(const Ground& ground, FusionChooser& chooser, RankedPlan& ranked) {
   for (std::size_t task = 0; task < ranked.plan.tasks.size(); ++task) {
     if (ground.job.workflow.tasks[task].kind != workflow::TaskKind::generate || !ranked.plan.tasks[task].offload.weights) continue;
     if (!ground.job.fixed.empty() && ground.job.fixed[task].offload) continue;
     plan::Plan plan = ranked.plan;
     plan.tasks[task].offload.weights = false;
-    Estimate estimate = place::estimate(ground, plan);
+    Estimate estimate = chooser.estimate(plan);
     if (!estimate.fits() || estimate.iteration_seconds > ranked.estimate.iteration_seconds) continue;
     ranked.plan = std::move(plan);
     ranked.estimate = std::move(estimate);
   }
 }
 
+void sort(std::vector<RankedPlan>& plans) {
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const RankedPlan& a, const RankedPlan& b) { return a.estimate.iteration_seconds < b.estimate.iteration_seconds; });
+}
+
+/// The plans that fit, without fusion, the fastest first.
 std::vector<RankedPlan> evaluate(const Ground& ground, const SearchSpace& space, const std::vector<Candidate>& candidates,
                                  std::size_t shown) {
   std::vector<RankedPlan> plans;
@@ -66,8 +85,7 @@ std::vector<RankedPlan> evaluate(const Ground& ground, const SearchSpace& space,
     Estimate estimate = place::estimate(ground, plan);
     if (estimate.fits()) plans.push_back({candidate.placement, std::move(plan), std::move(estimate)});
   }
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const RankedPlan& a, const RankedPlan& b) { return a.estimate.iteration_seconds < b.estimate.iteration_seconds; });
+  sort(plans);
   std::vector<RankedPlan> different;
   double last_searched = 0;
   for (RankedPlan& ranked : plans) {
@@ -84,8 +102,33 @@ std::vector<RankedPlan> evaluate(const Ground& ground, const SearchSpace& space,
     if (last == different.rend() || last.base() == different.begin() + 1) break;
     different.erase(std::next(last).base());
   }
-  for (RankedPlan& ranked : different) tidy(ground, ranked);
   return different;
+}
+
+/// Gives each plan its best fusion: those that were searched, and all where the job demands one. What cannot have what is demanded goes.
+void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans) {
+  const plan::FusionPin& pin = ground.job.fixed_fusion;
+  const bool demanded = pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false);
+  std::vector<RankedPlan> fused;
+  for (RankedPlan& ranked : plans) {
+    const bool gains = least_fused_seconds(ground, ranked.plan) < ranked.estimate.iteration_seconds;
+    if (!demanded && (ranked.placement != Placement::searched || !gains)) {
+      fused.push_back(std::move(ranked));
+      continue;
+    }
+    if (auto best = chooser.choose(ranked.plan, ranked.estimate))
+      fused.push_back({ranked.placement, std::move(best->plan), std::move(best->estimate)});
+  }
+  plans = std::move(fused);
+}
+
+/// The plan of the placement "rlhfuse"; without any fusion only where co-located plans, one of which it is then, are not looked at.
+void add_rlhfuse(const SearchSpace& space, const RankOptions& options, const Starts& starts, FusionChooser& chooser,
+                 std::vector<RankedPlan>& plans) {
+  if (!starts.for_rlhfuse) return;
+  auto best = rlhfuse_plan(space, *starts.for_rlhfuse, chooser);
+  if (!best || (!best->plan.fusion.any() && may(options, Placement::co_located))) return;
+  plans.push_back({Placement::rlhfuse, std::move(best->plan), std::move(best->estimate)});
 }
 
 /// Of the starts, with the choices that need the least, the one that comes nearest to fitting.
@@ -111,6 +154,25 @@ NearestPlan nearest_of(const Ground& ground, const SearchSpace& space, std::vect
 }
 
 double gibi(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
+/// The search's part of the options: with the bound in seconds, and the time that is left after `spent` seconds and for what it finds.
+SearchOptions search_options(const SearchSpace& space, const RankOptions& options, const std::vector<Candidate>& candidates, double bound,
+                             double spent) {
+  SearchOptions within = options.search;
+  within.bound = base::Ticks(static_cast<std::int64_t>(bound * 1e9));
+  if (options.on_better)
+    within.on_better = [&](const Found& found) {
+      const plan::Plan plan = plan_of(space, found.picks, std::string(name_of(Placement::searched)));
+      if (place::estimate(*space.ground, plan).fits()) options.on_better(plan);
+    };
+  if (within.time_limit_seconds) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (!candidates.empty()) (void)place::estimate(*space.ground, plan_of(space, candidates.front().picks, ""));
+    const double finalists = base::seconds_since(begin) * static_cast<double>(candidates.size() + within.kept + 1);
+    within.time_limit_seconds = std::max(0.0, *within.time_limit_seconds - spent - finalists);
+  }
+  return within;
+}
 
 base::Error nothing_to_choose(const Ground& ground, const SearchSpace& space, std::size_t task, const ChoiceRules& rules) {
   std::optional<LeastNeed> least;
@@ -138,17 +200,33 @@ base::Error nothing_to_choose(const Ground& ground, const SearchSpace& space, st
 }  // namespace
 
 base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
   const ChoiceRules rules{options.means};
   const SearchSpace space = make_search_space(ground, search_meshes(ground.job), rules, options.search.threads);
   if (const auto task = impossible_task(space)) return nothing_to_choose(ground, space, *task, rules);
   Ranking ranking;
   std::vector<Candidate> candidates;
-  const std::vector<Picks> starts = starts_of(space, options, candidates);
-  if (may(options, Placement::searched))
-    for (const Found& found : search(space, starts, options.search)) candidates.push_back({Placement::searched, found.picks});
+  const Starts starts = starts_of(space, options, candidates);
+  const double bound = period_bound(space);
+  ranking.bound = bound + ground.software.efficiency.iteration;
+  if (may(options, Placement::searched)) {
+    const SearchOptions within = search_options(space, options, candidates, bound, base::seconds_since(begin));
+    SearchResult result = search(space, starts.all, within);
+    for (Found& found : result.found) candidates.push_back({Placement::searched, std::move(found.picks)});
+    ranking.search = std::move(result.run);
+  }
   ranking.plans = evaluate(ground, space, candidates, options.shown);
-  ranking.bound = period_bound(space) + ground.software.efficiency.iteration;
-  if (ranking.plans.empty() && !starts.empty()) ranking.nearest = nearest_of(ground, space, starts);
+  FusionChooser chooser(ground);
+  // ReaL fuses nothing.
+  const bool may_fuse = options.means == Means::all;
+  if (may_fuse) {
+    fuse(ground, chooser, ranking.plans);
+    add_rlhfuse(space, options, starts, chooser, ranking.plans);
+  }
+  for (RankedPlan& ranked : ranking.plans) tidy(ground, chooser, ranked);
+  sort(ranking.plans);
+  if (ranking.plans.empty() && !starts.all.empty()) ranking.nearest = nearest_of(ground, space, starts.all);
+  if (may_fuse && !ranking.plans.empty()) ranking.not_fused = why_not_fused(ground, ranking.plans.front().plan);
   const double error = ground.software.efficiency.error;
   for (std::size_t index = 1; index < ranking.plans.size(); ++index)
     if (ranking.plans[index].estimate.iteration_seconds <= ranking.plans.front().estimate.iteration_seconds * (1 + error)) ++ranking.ties;

@@ -1,21 +1,25 @@
 // The plans of a job, searched and ranked: what `dovetail plan JOB` answers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "place/estimate.h"
+#include "place/placements.h"
 #include "place/search.h"
 
 namespace dovetail::place {
 
 struct RankOptions {
-  SearchOptions search;
+  SearchOptions search;  ///< its time limit is for all that rank_plans does; its bound is found here
   Means means = Means::all;
   std::vector<Placement> placements;  ///< that may be looked at; empty: all. Without `searched` among them nothing is searched.
   std::size_t shown = 8;              ///< plans in the answer at most
+  std::function<void(const plan::Plan&)> on_better;  ///< called with the best plan that the search has met, each time there is a better one
 };
 
 /// A plan with its prediction.
@@ -33,12 +37,19 @@ struct NearestPlan {
 };
 
 struct Ranking {
-  std::vector<RankedPlan> plans;       ///< that fit, the fastest first; of each placement the best, and others found
+  std::vector<RankedPlan> plans;       ///< that fit, the fastest first; of each placement the best, and others found, in their best fusion
+  std::vector<std::string> not_fused;  ///< why_not_fused of the first
   std::optional<NearestPlan> nearest;  ///< where no plan fits
-  double bound = 0;      ///< seconds that no plan's iteration can beat, among the meshes, layouts and settings looked at; 0: none known
-  std::size_t ties = 0;  ///< plans from the second on that are within the model's error of the best
+  double bound = 0;                 ///< seconds that no plan's iteration can beat that fuses nothing, of what was looked at; 0: none known
+  std::optional<SearchRun> search;  ///< how the search went; nothing where nothing was searched
+  std::size_t ties = 0;             ///< plans from the second on that are within the model's error of the best
 
-  double gap(const Estimate& estimate) const { return bound > 0 ? estimate.iteration_seconds / bound - 1 : 0; }
+  /// How far a plan is above the bound; nothing where it fuses something: the bound is not for it.
+  std::optional<double> gap(const RankedPlan& ranked) const {
+    if (ranked.plan.fusion.any() || bound <= 0) return std::nullopt;
+    // No less than 0 but for rounding.
+    return std::max(0.0, ranked.estimate.iteration_seconds / bound - 1);
+  }
 };
 
 /// Searches, and evaluates with place::estimate whatever may be the best. An Error where the job's pins leave a task nothing to choose, or

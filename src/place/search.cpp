@@ -1,244 +1,149 @@
 #include "place/search.h"
 
 #include <algorithm>
-#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 
-#include "base/random.h"
-#include "parallel/for_each_index.h"
+#include "base/assert.h"
+#include "parallel/message.h"
+#include "parallel/shared_chains.h"
+#include "place/chain.h"
 
 namespace dovetail::place {
 namespace {
 
-constexpr double first_heat = 0.05;     // of the cost
-constexpr double last_heat = 5e-5;      // likewise
-constexpr std::int64_t cycle = 20'000;  // iterations of one cooling
+using pipeline::StoppedBy;
 
-/// The best plan of each arrangement of meshes, of the best so many.
-class Pool {
+/// Iterations of a chain in a round: few enough that rounds of many chains are no longer than those of a few.
+std::int64_t round_of(int chains) { return std::clamp<std::int64_t>(8 * Chain::cooling / chains, 500, Chain::cooling); }
+
+/// Of the time that is left; what a round takes varies.
+constexpr double margin = 0.97;
+
+class Search {
  public:
-  explicit Pool(std::size_t most) : most_(most) {}
-
-  void add(const Picks& picks, const Score& score) {
-    if (score.excess > 0 || (found_.size() >= most_ && score.period >= found_.back().score.period)) return;
-    const auto same = std::find_if(found_.begin(), found_.end(), [&](const Found& known) { return has_meshes(known.picks, picks); });
-    if (same != found_.end()) {
-      if (same->score.period <= score.period) return;
-      found_.erase(same);
+  Search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options)
+      : options_(options),
+        shared_({options.chains, options.threads, options.time_limit_seconds, options.cancellation, options.exchange}),
+        best_of_starts_(options.kept),
+        of_chains_(static_cast<std::size_t>(options.chains)),
+        planned_(options.iterations.value_or(is_chosen_by_time() ? Chain::cooling : SearchOptions::default_iterations)) {
+    Trial trial(space);
+    for (const Picks& picks : starts) best_of_starts_.add(picks, trial.score(picks));
+    for (const int number : shared_.numbers()) {
+      const Picks* start = starts.empty() ? nullptr : &starts[static_cast<std::size_t>(number) % starts.size()];
+      chains_.push_back(std::make_unique<Chain>(space, start, options.seed, number, options.kept));
     }
-    const auto place = std::upper_bound(found_.begin(), found_.end(), score.period,
-                                        [](base::Ticks period, const Found& known) { return period < known.score.period; });
-    found_.insert(place, {picks, score});
-    if (found_.size() > most_) found_.pop_back();
   }
 
-  const std::vector<Found>& found() const { return found_; }
+  SearchResult run() {
+    const std::int64_t length = round_of(options_.chains);
+    while (done_ < planned_ && !shared_.ended() && !is_bound_met()) {
+      const std::int64_t count = std::min(length, planned_ - done_);
+      const auto messages = shared_.run([&](std::size_t own) { chains_[own]->run(count, planned_, options_.cancellation); },
+                                        [&] { return message(done_ + count); });
+      done_ += count;
+      for (const std::string_view told : messages) take(told);
+      planned_ = std::exchange(next_planned_, std::nullopt).value_or(planned_);
+      tell();
+    }
+    SearchResult result{merged().found(), {}};
+    result.run = {options_.chains, options_.seed, done_, stopped_by(), shared_.seconds(), evaluations_per_second(), shared_.lost()};
+    return result;
+  }
 
  private:
-  static bool has_meshes(const Picks& a, const Picks& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), [](Pick x, Pick y) { return x.mesh == y.mesh; });
+  bool is_chosen_by_time() const { return options_.time_limit_seconds && !options_.iterations; }
+  bool is_bound_met() const { return best_ && best_->score.period <= options_.bound; }
+
+  /// How many iterations there is time for, when `done` are done: whole coolings, so that a run of as many goes the same way.
+  std::int64_t plan_by_speed(std::int64_t done) const {
+    const double seconds_left = std::max(0.0, *options_.time_limit_seconds - shared_.seconds());
+    const double left = margin * seconds_left / shared_.seconds() * static_cast<double>(done);
+    const auto all = done + static_cast<std::int64_t>(std::min(left, 1e15));
+    const std::int64_t begun = (done + Chain::cooling - 1) / Chain::cooling * Chain::cooling;
+    return std::max(begun, all / Chain::cooling * Chain::cooling);
   }
 
-  std::size_t most_;
-  std::vector<Found> found_;
-};
-
-class Chain {
- public:
-  Chain(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options, int number)
-      : space_(space), options_(options), random_(options.seed, static_cast<std::uint64_t>(number)), trial_(space), pool_(options.kept) {
-    for (std::size_t task = 0; task < space.choices.size(); ++task)
-      if (!space.is_rule(task)) tasks_.push_back(task);
-    for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh) numbers_.emplace(space.meshes[mesh], static_cast<std::int32_t>(mesh));
-    usable_ = smallest_memory(space);
-    now_ = starts.empty() ? anywhere() : starts[static_cast<std::size_t>(number) % starts.size()];
-    score_ = trial_.score(now_);
-    best_ = now_;
-    best_cost_ = score_.cost(usable_);
-    pool_.add(now_, score_);
-  }
-
-  void run() {
-    for (std::int64_t done = 0; done < options_.iterations;) {
-      const std::int64_t length = std::min(cycle, options_.iterations - done);
-      if (options_.cancellation != nullptr && options_.cancellation->requested()) return;
-      // Every second cooling begins where the one before ended.
-      if (done / cycle % 2 == 1) now_ = best_;
-      score_ = trial_.score(now_);
-      cool(length);
-      done += length;
+  /// What this process tells the others when `done` iterations are done.
+  std::string message(std::int64_t done) const {
+    std::string message;
+    parallel::put(message, is_chosen_by_time() ? plan_by_speed(done) : planned_);
+    parallel::put(message, static_cast<std::int64_t>(chains_.size()));
+    for (std::size_t own = 0; own < chains_.size(); ++own) {
+      parallel::put(message, shared_.numbers()[own]);
+      parallel::put(message, chains_[own]->evaluations());
+      put(message, chains_[own]->found());
     }
+    return message;
   }
 
-  const std::vector<Found>& found() const { return pool_.found(); }
-
- private:
-  Picks anywhere() {
-    Picks picks(space_.choices.size());
-    for (const std::size_t task : tasks_) picks[task] = {any_mesh(task), 0};
-    return picks;
-  }
-
-  std::uint32_t below(std::size_t bound) { return random_.below(static_cast<std::uint32_t>(bound)); }
-  std::size_t any_task() { return tasks_[below(tasks_.size())]; }
-  std::int32_t any_mesh(std::size_t task) { return space_.open[task][below(space_.open[task].size())]; }
-  const std::vector<Choice>& choices(std::size_t task, std::int32_t mesh) const {
-    return space_.choices[task][space_.shapes[static_cast<std::size_t>(mesh)]];
-  }
-  /// Fast ones more often than slow ones.
-  std::int32_t any_choice(std::size_t task, std::int32_t mesh) {
-    const std::size_t size = choices(task, mesh).size();
-    return static_cast<std::int32_t>(std::min(below(size), below(size)));
-  }
-
-  void cool(std::int64_t length) {
-    const double cost = score_.cost(usable_);
-    double heat = first_heat * cost;
-    // The length-th root of the ratio of both heats, by IEEE operations alone.
-    const double factor = 1 - base::negative_log(last_heat / first_heat) / static_cast<double>(length);
-    for (std::int64_t iteration = 0; iteration < length; ++iteration, heat *= factor) step(heat);
-  }
-
-  void step(double heat) {
-    next_ = now_;
-    propose();
-    if (next_ == now_) return;
-    const Score score = trial_.score(next_);
-    const double cost = score.cost(usable_);
-    if (cost > score_.cost(usable_) + heat * random_.negative_log_unit()) return;
-    std::swap(now_, next_);
-    score_ = score;
-    pool_.add(now_, score_);
-    if (cost >= best_cost_) return;
-    best_ = now_;
-    best_cost_ = cost;
-  }
-
-  void propose() {
-    const std::size_t task = any_task();
-    const std::uint32_t kind = below(16);
-    if (kind < 6) {
-      next_[task].choice = any_choice(task, now_[task].mesh);
-    } else if (kind < 9) {
-      place(task, any_mesh(task));
-    } else if (kind < 11) {
-      join(task, any_task());
-    } else if (kind < 12) {
-      exchange(task, any_task());
-    } else if (kind < 14) {
-      move_all(now_[task].mesh, any_mesh(task));
-    } else {
-      put_side_by_side(task, any_task());
+  /// All processes plan as many iterations as the slowest of them has time for.
+  void take(std::string_view message) {
+    const std::int64_t planned = parallel::take(message);
+    next_planned_ = std::min(next_planned_.value_or(planned), planned);
+    for (std::int64_t left = parallel::take(message); left > 0; --left) {
+      OfChain& chain = of_chains_[static_cast<std::size_t>(parallel::take(message))];
+      chain.evaluations = parallel::take(message);
+      chain.found = take_found(message);
     }
+    DOVETAIL_ASSERT(message.empty());
   }
 
-  /// On another mesh with the same layout where there is one, else with any.
-  void place(std::size_t task, std::int32_t mesh) {
-    if (!space_.is_open(task, mesh)) return;
-    const bool same_shape = space_.shapes[static_cast<std::size_t>(mesh)] == space_.shapes[static_cast<std::size_t>(now_[task].mesh)];
-    next_[task] = {mesh, same_shape ? now_[task].choice : any_choice(task, mesh)};
+  Pool merged() const {
+    Pool pool = best_of_starts_;
+    for (const OfChain& chain : of_chains_)
+      for (const Found& found : chain.found) pool.add(found.picks, found.score);
+    return pool;
   }
 
-  /// To where another task is, with its weights' layout if it is of the same role.
-  void join(std::size_t task, std::size_t other) {
-    const std::int32_t mesh = now_[other].mesh;
-    place(task, mesh);
-    const workflow::Workflow& workflow = space_.ground->job.workflow;
-    if (task == other || workflow.role_of[task] != workflow.role_of[other] || !space_.is_open(task, mesh)) return;
-    const std::vector<int>& forms = space_.weight_forms[task][space_.shapes[static_cast<std::size_t>(mesh)]];
-    const int form = space_.weight_form(other, now_[other]);
-    const auto alike = std::find(forms.begin(), forms.end(), form);
-    if (alike != forms.end()) next_[task].choice = static_cast<std::int32_t>(alike - forms.begin());
+  void tell() {
+    const Pool pool = merged();
+    if (!pool.found().empty() && (!best_ || pool.found().front().score.period < best_->score.period)) {
+      best_ = pool.found().front();
+      if (options_.on_better) options_.on_better(*best_);
+    }
+    if (!options_.on_progress) return;
+    const double left_by_speed = shared_.seconds() / static_cast<double>(done_) * static_cast<double>(planned_ - done_);
+    options_.on_progress(
+        {best_ ? &*best_ : nullptr, options_.bound, done_, planned_, evaluations_per_second(), std::max(0.0, left_by_speed)});
   }
 
-  void exchange(std::size_t a, std::size_t b) {
-    if (!space_.is_open(a, now_[b].mesh) || !space_.is_open(b, now_[a].mesh)) return;
-    place(a, now_[b].mesh);
-    place(b, now_[a].mesh);
+  double evaluations_per_second() const {
+    std::int64_t evaluations = 0;
+    for (const OfChain& chain : of_chains_) evaluations += chain.evaluations;
+    return static_cast<double>(evaluations) / std::max(shared_.seconds(), 1e-9);
   }
 
-  /// The devices of both are shared out, to one the first, to the other the rest.
-  void put_side_by_side(std::size_t a, std::size_t b) {
-    const auto mesh_of = [this](std::int32_t mesh) { return space_.meshes[static_cast<std::size_t>(mesh)]; };
-    const cluster::Mesh both = cluster::hull_of(mesh_of(now_[a].mesh), mesh_of(now_[b].mesh));
-    const int count = mesh_of(any_mesh(a)).count;
-    if (a == b || count >= both.count) return;
-    const auto first = numbers_.find({both.first, count});
-    const auto rest = numbers_.find({both.first + count, both.count - count});
-    if (first == numbers_.end() || rest == numbers_.end()) return;
-    if (!space_.is_open(a, first->second) || !space_.is_open(b, rest->second)) return;
-    place(a, first->second);
-    place(b, rest->second);
+  StoppedBy stopped_by() const {
+    if (shared_.ended() == parallel::EndedBy::interrupt) return StoppedBy::interrupt;
+    if (is_bound_met()) return StoppedBy::bound;
+    return done_ < planned_ ? StoppedBy::time : StoppedBy::iterations;
   }
 
-  void move_all(std::int32_t from, std::int32_t to) {
-    for (const std::size_t task : tasks_)
-      if (now_[task].mesh == from) place(task, to);
-  }
+  /// What is known of a chain in all processes.
+  struct OfChain {
+    std::int64_t evaluations = 0;
+    std::vector<Found> found;
+  };
 
-  const SearchSpace& space_;
   const SearchOptions& options_;
-  base::Random random_;
-  Trial trial_;
-  Pool pool_;
-  std::map<cluster::Mesh, std::int32_t> numbers_;  // of the space's meshes
-  std::vector<std::size_t> tasks_;                 // that are no rules
-  std::int64_t usable_ = 0;
-  Picks now_;
-  Picks next_;
-  Score score_;
-  Picks best_;
-  double best_cost_ = 0;
+  parallel::SharedChains shared_;
+  Pool best_of_starts_;
+  std::vector<std::unique_ptr<Chain>> chains_;  // of this process
+  std::vector<OfChain> of_chains_;              // [number]
+  std::optional<Found> best_;
+  std::int64_t planned_;
+  std::optional<std::int64_t> next_planned_;
+  std::int64_t done_ = 0;
 };
 
 }  // namespace
 
-std::vector<Found> search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options) {
-  std::vector<std::vector<Found>> of_chains(static_cast<std::size_t>(options.chains));
-  parallel::for_each_index(options.chains, options.threads, [&](int number) {
-    Chain chain(space, starts, options, number);
-    chain.run();
-    of_chains[static_cast<std::size_t>(number)] = chain.found();
-  });
-  Pool pool(options.kept);
-  Trial trial(space);
-  for (const Picks& picks : starts) pool.add(picks, trial.score(picks));
-  for (const std::vector<Found>& of_chain : of_chains)
-    for (const Found& found : of_chain) pool.add(found.picks, found.score);
-  return pool.found();
-}
-
-std::vector<Found> real_search(const SearchSpace& space, const RealOptions& options) {
-  std::vector<std::vector<Pick>> lists(space.choices.size());
-  std::vector<std::pair<std::size_t, std::size_t>> all;  // task, option
-  for (std::size_t task = 0; task < lists.size(); ++task) {
-    for (const std::int32_t mesh : space.open[task])
-      for (std::size_t choice = 0; choice < space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size(); ++choice)
-        lists[task].push_back({mesh, static_cast<std::int32_t>(choice)});
-    std::stable_sort(lists[task].begin(), lists[task].end(),
-                     [&](Pick a, Pick b) { return space.choice(task, a).duration < space.choice(task, b).duration; });
-    for (std::size_t option = 0; option < lists[task].size(); ++option) all.emplace_back(task, option);
-  }
-  Picks now(lists.size());
-  for (std::size_t task = 0; task < lists.size(); ++task)
-    if (!lists[task].empty()) now[task] = lists[task].front();
-  Trial trial(space);
-  base::Random random(options.seed, 0);
-  Pool pool(1);
-  const auto cost_of = [](const Score& score) { return score.period.count() * (score.excess > 0 ? 3 : 1); };
-  Score score = trial.score(now);
-  pool.add(now, score);
-  for (std::int64_t done = 1; done < options.evaluations; ++done) {
-    const auto [task, option] = all[random.below(static_cast<std::uint32_t>(all.size()))];
-    Picks next = now;
-    next[task] = lists[task][option];
-    const Score tried = trial.score(next);
-    const std::int64_t units = 5 * (cost_of(tried) - cost_of(score)) / 100'000'000;
-    if (units > 0 && options.beta * static_cast<double>(units) > random.negative_log_unit()) continue;
-    now = next;
-    score = tried;
-    pool.add(now, score);
-  }
-  return pool.found();
+SearchResult search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options) {
+  return Search(space, starts, options).run();
 }
 
 }  // namespace dovetail::place

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
+#include "cost/profile_file.h"
 
 namespace dovetail::place {
 namespace {
@@ -34,6 +35,10 @@ base::Result<Software> software_of(const plan::Job& job) {
   DOVETAIL_TRY(software.conventions, conventions_of(job.software));
   const std::string& efficiency = job.software.efficiency;
   DOVETAIL_TRY(software.efficiency, efficiency_of(efficiency.empty() ? std::string(usual_efficiency(job.cluster)) : efficiency));
+  if (!job.software.profile.empty()) {
+    DOVETAIL_TRY(const std::string content, base::read_file(job.software.profile));
+    DOVETAIL_TRY(software.profile, cost::parse_profile(content, job.software.profile));
+  }
   return software;
 }
 

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "cluster/mesh.h"
-#include "cost/generation.h"
 #include "cost/machine.h"
 #include "cost/training.h"
 #include "cost/training_memory.h"
+#include "place/training_phase.h"
 #include "realloc/cost.h"
 #include "realloc/plan.h"
 
@@ -17,13 +17,6 @@ namespace {
 using workflow::Task;
 using workflow::TaskKind;
 
-StepSeconds sum_of(std::vector<SecondsPart> parts) {
-  StepSeconds seconds;
-  for (const SecondsPart& part : parts) seconds.seconds += part.seconds;
-  seconds.parts = std::move(parts);
-  return seconds;
-}
-
 /// What one task of a plan is calculated from.
 struct TaskGround {
   const Ground& ground;
@@ -31,30 +24,29 @@ struct TaskGround {
   const Task& task;
   const cost::ModelFacts& facts;
   cost::Machine machine;
-  double sequences;  ///< in an iteration; of training in an epoch
+  double sequences;  ///< in an iteration
 };
 
 TaskGround task_ground(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
   const Task& task = ground.job.workflow.tasks[index];
-  const std::size_t role = ground.job.workflow.role_of[index]->index();
   return {ground,
           planned,
           task,
-          ground.models[role],
+          facts_of(ground, index),
           cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency),
           static_cast<double>(workflow::sequences_of(task, ground.job.workload))};
 }
 
-StepSeconds generation_of(const TaskGround& task) {
+cost::GenerationSeconds generation_of(const TaskGround& task) {
   const workflow::Workload& workload = task.ground.job.workload;
   const bool per_sample = task.task.sequences.per == workflow::SequenceCount::Per::sample;
   const cost::GenerationWork work{task.sequences, per_sample ? static_cast<double>(workload.samples_per_prompt) : 1,
                                   &workload.prompt_length, &workload.response_length};
-  const cost::EngineLimits limits{static_cast<double>(task.plan.engine.max_num_seqs),
-                                  std::max(0.0, key_value_room(task.facts, task.plan, task.machine.gpu))};
-  const cost::GenerationSeconds seconds =
-      cost::generation_seconds(task.facts, task.plan.layout, work, limits, task.machine, task.ground.software.efficiency);
-  return sum_of({{"prefill", seconds.prefill}, {"decode, full batch", seconds.full}, {"decode, emptying batch", seconds.tail}});
+  const plan::Engine engine = engine_in_use(task.plan.engine);
+  const cost::EngineLimits limits{static_cast<double>(engine.max_num_seqs),
+                                  std::max(0.0, key_value_room(task.facts, task.plan, task.machine.gpu)),
+                                  static_cast<double>(engine.max_num_batched_tokens), engine.chunked_prefill};
+  return cost::generation_seconds(task.facts, task.plan.layout, work, limits, task.machine, task.ground.software.efficiency);
 }
 
 std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
@@ -64,34 +56,32 @@ std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
           {"bubbles", pipeline.bubbles}};
 }
 
-/// What comes from host memory before a task and goes back behind it, with the task's own overhead. Weights that do not change only come.
-void add_overhead(const TaskGround& task, std::vector<SecondsPart>& parts) {
+OverheadSeconds overhead_of(const TaskGround& task) {
   const cost::MemoryParts most = cost::largest_static_memory(task.facts.model, task.plan.layout, task.ground.software.conventions);
   const bool trains = task.task.kind == TaskKind::train;
   const std::int64_t weights = trains ? 2 * most.weights : cost::weight_bytes(task.facts, task.plan.layout);
   std::int64_t bytes = task.plan.offload.weights ? weights : 0;
   if (trains && task.plan.offload.optimizer && !task.plan.offload.optimizer_on_host) bytes += 2 * most.optimizer;
-  parts.push_back({"host transfers", cost::host_seconds(task.machine, static_cast<double>(bytes), task.ground.software.efficiency)});
-  parts.push_back({"hand-over", task.ground.software.efficiency.task});
+  const cost::Efficiency& efficiency = task.ground.software.efficiency;
+  return {cost::host_seconds(task.machine, static_cast<double>(bytes), efficiency), efficiency.task};
 }
 
-StepSeconds scoring_of(const TaskGround& task) {
-  const cost::Batch batch = cost::batch_of(task.sequences, task.ground.lengths);
+void add_overhead(const TaskGround& task, std::vector<SecondsPart>& parts) {
+  const OverheadSeconds overhead = overhead_of(task);
+  parts.push_back({"host transfers", overhead.host_transfers});
+  parts.push_back({"hand-over", overhead.hand_over});
+}
+
+StepSeconds scoring_of(const TaskGround& task, std::size_t index) {
+  const cost::Batch batch = batch_of(task.ground, index);
   std::vector<SecondsPart> parts = parts_of(
       cost::scoring_seconds(task.facts, task.plan.layout, batch, task.plan.micro_batching, task.machine, task.ground.software.efficiency));
   add_overhead(task, parts);
   return sum_of(std::move(parts));
 }
 
-StepSeconds training_of(const TaskGround& task) {
-  const workflow::Workload& workload = task.ground.job.workload;
-  cost::Batch batch = cost::batch_of(task.sequences * workload.epochs, task.ground.lengths);
-  // Pretraining tokens come in sequences of the same kind.
-  const double more = 1 + static_cast<double>(task.task.extra_tokens) * workload.epochs / batch.tokens.count;
-  batch = cost::batch_of(batch.sequences * more, task.ground.lengths);
-  const cost::Stepping stepping{static_cast<int>(workload.optimizer_steps()), task.plan.micro_batching};
-  const cost::TrainingSeconds seconds =
-      cost::training_seconds(task.facts, task.plan.layout, batch, stepping, task.machine, task.ground.software.efficiency);
+StepSeconds training_of(const TaskGround& task, std::size_t index) {
+  const cost::TrainingSeconds seconds = closed_training_seconds(task.ground, {index, task.plan});
   std::vector<SecondsPart> parts = parts_of(seconds.pipeline);
   parts.push_back({"gradients", seconds.gradients});
   parts.push_back({"optimizer", seconds.optimizer});
@@ -106,24 +96,27 @@ StepSeconds refit_of(const TaskGround& task, const plan::TaskPlan& train) {
 }
 
 StepSeconds reallocation_of(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+  const Reallocation moving = reallocation(ground, plan, step);
+  return sum_of({{"transfer", realloc::reallocation_seconds(moving.moves, moving.links).seconds}});
+}
+
+}  // namespace
+
+Reallocation reallocation(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
   const llm::Transformer& model = plan::model_of(ground.job, workflow::TaskId(step.train));
   const plan::TaskPlan& from = plan.tasks[step.train];
   const plan::TaskPlan& to = plan.tasks[step.task];
   realloc::PlanOptions options;
   options.trained_only = model.adapter_rank > 0;
-  const realloc::Plan moves =
-      realloc::plan_reallocation(ground.job.cluster, {model, from.layout, from.mesh}, {model, to.layout, to.mesh}, options);
-  const cluster::Links links =
-      cluster::links_of(ground.job.cluster, cluster::hull_of(from.mesh, to.mesh), ground.software.efficiency.links);
-  return sum_of({{"transfer", realloc::reallocation_seconds(moves, links).seconds}});
+  return {realloc::plan_reallocation(ground.job.cluster, {model, from.layout, from.mesh}, {model, to.layout, to.mesh}, options),
+          cluster::links_of(ground.job.cluster, cluster::hull_of(from.mesh, to.mesh), ground.software.efficiency.links)};
 }
 
-}  // namespace
-
-Ground ground_of(const plan::Job& job, const Software& software) {
-  Ground ground{job, software, {}, cost::whole_lengths(job.workload.prompt_length, job.workload.response_length)};
-  for (const llm::Transformer& model : job.models) ground.models.push_back(cost::facts_of(model));
-  return ground;
+StepSeconds sum_of(std::vector<SecondsPart> parts) {
+  StepSeconds seconds;
+  for (const SecondsPart& part : parts) seconds.seconds += part.seconds;
+  seconds.parts = std::move(parts);
+  return seconds;
 }
 
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout) {
@@ -138,15 +131,37 @@ double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task,
   return task.engine.memory_utilization * static_cast<double>(gpu.memory) - weights - reserve;
 }
 
+plan::Engine engine_in_use(const plan::Engine& engine) {
+  if (engine.own_weights) return engine;
+  constexpr std::int64_t no_limit = std::int64_t{1} << 40;
+  plan::Engine all_at_once = engine;
+  all_at_once.max_num_batched_tokens = no_limit;
+  all_at_once.chunked_prefill = false;
+  return all_at_once;
+}
+
+cost::GenerationSeconds generation_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  return generation_of(task_ground(ground, task, planned));
+}
+
+OverheadSeconds overhead_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  return overhead_of(task_ground(ground, task, planned));
+}
+
 StepSeconds task_seconds(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
   const Task& task = ground.job.workflow.tasks[index];
   switch (task.kind) {
-    case TaskKind::generate:
-      return generation_of(task_ground(ground, index, planned));
+    case TaskKind::generate: {
+      const cost::GenerationSeconds seconds = generation_seconds(ground, index, planned);
+      return sum_of({{"prefill", seconds.prefill},
+                     {"recompute", seconds.recompute},
+                     {"decode, full batch", seconds.full},
+                     {"decode, emptying batch", seconds.tail}});
+    }
     case TaskKind::infer:
-      return scoring_of(task_ground(ground, index, planned));
+      return scoring_of(task_ground(ground, index, planned), index);
     case TaskKind::train:
-      return training_of(task_ground(ground, index, planned));
+      return training_of(task_ground(ground, index, planned), index);
     case TaskKind::rule:
       break;
   }

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "cluster/mesh.h"
 #include "cost/machine.h"
 #include "cost/training_memory.h"
 #include "fuse/bounds/bounds.h"
 #include "fuse/constructions/constructions.h"
 #include "fuse/solve.h"
+#include "plan/fusion.h"
 
 namespace dovetail::place {
 namespace {
@@ -35,10 +35,6 @@ Ticks ticks_of(double seconds) {
 
 double seconds_of(Ticks ticks) { return static_cast<double>(ticks.count()) / ns_a_second; }
 
-const cost::ModelFacts& facts_of(const Ground& ground, const TrainTask& train) {
-  return ground.models[ground.job.workflow.role_of[train.task]->index()];
-}
-
 const std::string& name_of(const Ground& ground, const TrainTask& train) { return ground.job.workflow.tasks[train.task].name; }
 
 /// What cost's functions take of a train task.
@@ -52,16 +48,12 @@ struct Arguments {
 };
 
 Arguments arguments_of(const Ground& ground, const TrainTask& train) {
-  const workflow::Workload& workload = ground.job.workload;
-  const workflow::Task& task = ground.job.workflow.tasks[train.task];
-  DOVETAIL_ASSERT(task.kind == workflow::TaskKind::train);
-  const double sequences = static_cast<double>(workflow::sequences_of(task, workload));
-  // Pretraining tokens come in sequences of the same kind.
-  const double extra = static_cast<double>(task.extra_tokens) / ground.lengths.mean();
-  return {facts_of(ground, train),
+  DOVETAIL_ASSERT(ground.job.workflow.tasks[train.task].kind == workflow::TaskKind::train);
+  return {facts_of(ground, train.task),
           train.planned.layout,
-          cost::batch_of((sequences + extra) * workload.epochs, ground.lengths),
-          {static_cast<int>(workload.optimizer_steps()), train.planned.micro_batching},
+          batch_of(ground, train.task),
+          {static_cast<int>(ground.job.workload.optimizer_steps()), train.planned.micro_batching, train.planned.offload.optimizer_on_host,
+           ground.software.conventions.gradients_follow},
           cost::machine_of(ground.job.cluster, train.planned.mesh, ground.software.efficiency),
           ground.software.efficiency};
 }
@@ -142,21 +134,6 @@ void complete(Model& fused, const Model& own, int merged) {
   for (Ticks& backward : fused.backward) backward += hop * (merged - 1);
 }
 
-/// Why the two are not fused, whatever their degrees.
-std::string why_not_fused(const Ground& ground, const TrainTask& first, const TrainTask& second) {
-  const std::string both = fmt::format("{} and {} cannot be fused: ", name_of(ground, first), name_of(ground, second));
-  if (ground.job.workflow.role_of[first.task] == ground.job.workflow.role_of[second.task])
-    return both + "both train one role; accepted: two roles";
-  if (first.planned.mesh != second.planned.mesh)
-    return both + fmt::format("one is on devices {}, the other on {}; accepted: the same devices",
-                              cluster::name_of(ground.job.cluster, first.planned.mesh),
-                              cluster::name_of(ground.job.cluster, second.planned.mesh));
-  for (const TrainTask* train : {&first, &second})
-    if (train->planned.layout.virtual_stages > 1)
-      return both + fmt::format("{} has {} virtual stages; accepted: 1", name_of(ground, *train), train->planned.layout.virtual_stages);
-  return "";
-}
-
 }  // namespace
 
 cost::TrainingPasses training_passes(const Ground& ground, const TrainTask& train) { return passes_of(arguments_of(ground, train)); }
@@ -180,7 +157,8 @@ base::Result<Problem> training_problem(const Ground& ground, const TrainTask& tr
 }
 
 base::Result<FusedLayouts> fused_training_problem(const Ground& ground, const TrainTask& first, const TrainTask& second) {
-  if (std::string why = why_not_fused(ground, first, second); !why.empty()) return base::bad_input(std::move(why));
+  if (const auto fault = plan::find_training_fault(ground.job, {first.task, second.task}, first.planned, second.planned))
+    return base::bad_input(fmt::format("{} and {} cannot be fused: {}", name_of(ground, first), name_of(ground, second), *fault));
   const Model own[2] = {model_of(ground, first), model_of(ground, second)};
   FusedLayouts fused;
   DOVETAIL_TRY(fused, pipeline::fuse_layouts(layout_of(first, own[0]), layout_of(second, own[1]), pipeline::TimeUnit::ns));
@@ -206,17 +184,19 @@ base::Result<double> fused_training_bound(const Ground& ground, const TrainTask&
   return seconds_of(fuse::bounds_of(fused.problem).makespan);
 }
 
-base::Result<double> fused_training_seconds(const Ground& ground, const TrainTask& first, const TrainTask& second,
-                                            std::int64_t iterations) {
+base::Result<FusedSchedule> fused_schedule(const Ground& ground, const TrainTask& first, const TrainTask& second, std::int64_t iterations,
+                                           std::optional<std::int64_t> most_activations) {
   FusedLayouts fused;
   DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
   fuse::SolveOptions options;
   options.chains = 1;
   options.iterations = iterations;
   options.proof_work = 0;
+  if (most_activations) options.memory_cap = Memory(*most_activations);
   const base::Result<fuse::Solved> solved = fuse::solve(fused.problem, "auto", options);
   if (!solved.ok()) return solved.error();
-  return seconds_of(solved.value().solution.evaluation.makespan);
+  const pipeline::Evaluation& evaluation = solved.value().solution.evaluation;
+  return FusedSchedule{seconds_of(evaluation.makespan), seconds_of(solved.value().bounds.makespan), evaluation.peak_activation.count()};
 }
 
 }  // namespace dovetail::place

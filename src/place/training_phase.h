@@ -9,12 +9,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "cost/training.h"
 #include "pipeline/fuse_layouts.h"
 #include "pipeline/problem.h"
-#include "place/step_seconds.h"
+#include "place/ground.h"
 #include "plan/plan.h"
 
 namespace dovetail::place {
@@ -48,8 +49,17 @@ base::Result<double> scheduled_training_seconds(const Ground& ground, const Trai
 /// What no fused schedule of both beats (fuse::Bounds::makespan). Errors as fused_training_problem.
 base::Result<double> fused_training_bound(const Ground& ground, const TrainTask& first, const TrainTask& second);
 
-/// Of the best schedule that fuse's portfolio finds in one chain of `iterations`; never longer than both one after the other under 1F1B in
-/// the fused problem's stages. The same on every machine. Errors as fused_training_problem.
-base::Result<double> fused_training_seconds(const Ground& ground, const TrainTask& first, const TrainTask& second, std::int64_t iterations);
+/// Both tasks in one schedule.
+struct FusedSchedule {
+  double seconds = 0;
+  double bound = 0;              ///< fused_training_bound
+  std::int64_t activations = 0;  ///< bytes that the fullest device holds at most, of average micro-batches
+};
+
+/// The best schedule that fuse's portfolio finds in one chain of `iterations`, among those that hold at most `most_activations` bytes on
+/// each device where that is given; without it never longer than both one after the other under 1F1B in the fused problem's stages. The
+/// same on every machine. Errors as fused_training_problem, and infeasible where none was found that holds so little.
+base::Result<FusedSchedule> fused_schedule(const Ground& ground, const TrainTask& first, const TrainTask& second, std::int64_t iterations,
+                                           std::optional<std::int64_t> most_activations = std::nullopt);
 
 }  // namespace dovetail::place

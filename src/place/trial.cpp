@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cluster/collective.h"
+#include "place/memory.h"
 
 namespace dovetail::place {
 namespace {
@@ -40,6 +41,12 @@ struct Trial::Sharing {
   plan::IterationTimer timer;
   std::vector<Copy> copies;
   std::vector<std::size_t> copy_of;  ///< [task]
+};
+
+/// What stays on a device of a block between tasks, in bytes.
+struct Trial::BlockBytes {
+  std::int64_t idle = 0;
+  std::int64_t idle_in_engines = 0;
 };
 
 double Score::cost(std::int64_t usable) const {
@@ -148,49 +155,87 @@ bool Trial::is_on(const Picks& picks, std::size_t task, std::size_t block) const
   return mesh.first <= first && first < mesh.first + mesh.count;
 }
 
+void Trial::weigh_copies(const Picks& picks, const Sharing& sharing) {
+  copies_.clear();
+  for (const Copy& copy : sharing.copies) {
+    const Choice& owner = space_.choice(copy.owner, picks[copy.owner]);
+    const bool all_away = std::all_of(copy.tasks.begin(), copy.tasks.end(),
+                                      [&](std::size_t task) { return space_.choice(task, picks[task]).planned.offload.weights; });
+    const bool away = copy.trained ? owner.planned.offload.weights : all_away;
+    CopyBytes& bytes = copies_.emplace_back();
+    bytes.idle = kept_bytes(owner, away);
+    bytes.host_idle = host_bytes(owner, away && !copy.engine, false);
+    bytes.host_used = host_bytes(owner, false, false);
+    bytes.host_trained = host_bytes(owner, false, true);
+    bytes.returning = copy.trained && away ? owner.stored.weights : 0;
+  }
+}
+
+/// What arrives for a task that uses newly trained weights, and sends them back where they have left.
+std::int64_t Trial::arriving_for(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block) const {
+  const plan::Job& job = space_.ground->job;
+  const Copy& to = sharing.copies[sharing.copy_of[task]];
+  const std::size_t role = job.workflow.role_of[task]->index();
+  if (to.trained || !job.workflow.trained_by[role]) return 0;
+  std::int64_t bytes = space_.choice(to.owner, picks[to.owner]).stored.weights + bytes_on_their_way(*space_.ground, role, to.engine);
+  for (std::size_t copy = 0; copy < sharing.copies.size(); ++copy)
+    if (sharing.copies[copy].trained && job.workflow.role_of[sharing.copies[copy].owner]->index() == role &&
+        is_on(picks, sharing.copies[copy].owner, block))
+      bytes += copies_[copy].returning;
+  return bytes;
+}
+
+/// What the task needs of each device of the block, beside which other copies are there.
+std::int64_t Trial::needed_by(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block,
+                              const BlockBytes& there) const {
+  const Copy& copy = sharing.copies[sharing.copy_of[task]];
+  const CopyBytes& own = copies_[sharing.copy_of[task]];
+  const Choice& owner = space_.choice(copy.owner, picks[copy.owner]);
+  const TaskKind kind = space_.ground->job.workflow.tasks[task].kind;
+  const std::int64_t others = there.idle - own.idle;
+  std::int64_t needed = space_.choice(task, picks[task]).working + others;
+  needed += kind == TaskKind::train ? reserved_beyond(*space_.ground, others - there.idle_in_engines) : kept_bytes(owner, true);
+  if (kind == TaskKind::infer) needed += owner.stored.weights;
+  const std::int64_t arriving = arriving_for(picks, sharing, task, block);
+  return std::max(needed, arriving > 0 ? arriving + others : 0);
+}
+
 /// As place::task_memory accounts for it.
 std::int64_t Trial::excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const {
-  const auto& tasks = space_.ground->job.workflow.tasks;
   const cluster::Cluster& cluster = space_.ground->job.cluster;
-  std::int64_t idle = 0;
-  std::int64_t idle_in_engines = 0;
-  std::int64_t host = 0;
-  const auto idle_of = [&](const Copy& copy) {
-    const bool away = std::all_of(copy.tasks.begin(), copy.tasks.end(),
-                                  [&](std::size_t task) { return space_.choice(task, picks[task]).planned.offload.weights; });
-    const Choice& owner = space_.choice(copy.owner, picks[copy.owner]);
-    return kept_bytes(owner, copy.trained ? owner.planned.offload.weights : away);
-  };
   const int first = blocks_.borders[block];
   const auto node = cluster::node_of(cluster, base::DeviceId(first));
-  for (const Copy& copy : sharing.copies) {
-    if (!is_on(picks, copy.owner, block)) continue;
-    idle += idle_of(copy);
-    if (copy.engine) idle_in_engines += idle_of(copy);
+  const cluster::Mesh of_node{cluster::first_device(cluster, node).value, cluster::devices_of(cluster, node)};
+  const auto on_node = [&](const Copy& copy) {
     const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(picks[copy.owner].mesh)];
-    host += space_.choice(copy.owner, picks[copy.owner]).away * std::min(mesh.count, cluster::devices_of(cluster, node));
+    return std::max(0, std::min(mesh.first + mesh.count, of_node.first + of_node.count) - std::max(mesh.first, of_node.first));
+  };
+  BlockBytes there;
+  std::int64_t host = 0;
+  for (std::size_t copy = 0; copy < copies_.size(); ++copy) {
+    host += copies_[copy].host_idle * on_node(sharing.copies[copy]);
+    if (!is_on(picks, sharing.copies[copy].owner, block)) continue;
+    there.idle += copies_[copy].idle;
+    if (sharing.copies[copy].engine) there.idle_in_engines += copies_[copy].idle;
   }
   std::int64_t most = 0;
+  std::int64_t most_host = 0;
   for (std::size_t task = 0; task < picks.size(); ++task) {
     if (space_.is_rule(task) || !is_on(picks, task, block)) continue;
-    const Copy& copy = sharing.copies[sharing.copy_of[task]];
-    const Choice& owner = space_.choice(copy.owner, picks[copy.owner]);
-    const std::int64_t others = idle - idle_of(copy);
-    std::int64_t needed = space_.choice(task, picks[task]).working + others;
-    if (tasks[task].kind == TaskKind::train)
-      needed += reserved_beyond(*space_.ground, others - idle_in_engines);
-    else
-      needed += kept_bytes(owner, true);
-    if (tasks[task].kind == TaskKind::infer) needed += owner.stored.weights;
-    most = std::max(most, needed);
+    most = std::max(most, needed_by(picks, sharing, task, block, there));
+    const CopyBytes& own = copies_[sharing.copy_of[task]];
+    const bool trains = space_.ground->job.workflow.tasks[task].kind == TaskKind::train;
+    const std::int64_t changed = (trains ? own.host_trained : own.host_used) - own.host_idle;
+    most_host = std::max(most_host, host + changed * on_node(sharing.copies[sharing.copy_of[task]]));
   }
   const std::int64_t host_memory = cluster.groups[cluster::group_of(cluster, node)].host_memory;
-  return std::max({std::int64_t{0}, most - usable_memory(cluster, first, blocks_.borders[block + 1]), host - host_memory});
+  return std::max({std::int64_t{0}, most - usable_memory(cluster, first, blocks_.borders[block + 1]), most_host - host_memory});
 }
 
 Score Trial::score(const Picks& picks) {
   Sharing& sharing = sharing_of(picks);
   prepare(picks, sharing);
+  weigh_copies(picks, sharing);
   Score score;
   score.period = sharing.timer.period(blocks_, durations_);
   for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block)

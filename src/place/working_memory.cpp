@@ -7,6 +7,7 @@
 #include "cost/batches.h"
 #include "cost/generation.h"
 #include "cost/training_memory.h"
+#include "place/training_phase.h"
 
 namespace dovetail::place {
 namespace {
@@ -30,18 +31,22 @@ cost::TrainingShape shape_of(const Ground& ground, const workflow::Task& task, c
   const bool trains = task.kind == workflow::TaskKind::train;
   const double steps = trains ? static_cast<double>(workload.mini_batches) : 1;
   const double share = static_cast<double>(workflow::sequences_of(task, workload)) / steps / planned.layout.data;
-  const double micro_batches = cost::count_micro_batches(ground.lengths, share, planned.micro_batching);
+  // The loss of a pair needs both of its sequences at once.
+  const int together = trains ? static_cast<int>(task.sequences.count) : 1;
+  const double asked = cost::count_micro_batches(ground.lengths, share, planned.micro_batching, together);
+  // More than the limit asks for, as virtual stages need them, are that much smaller.
+  const bool rounded = trains && planned.layout.virtual_stages > 1;
+  const double micro_batches =
+      rounded ? cost::whole_micro_batches(planned.layout, ground.lengths, share, planned.micro_batching, together) : asked;
   cost::TrainingShape shape;
   // The longest decides: a sequence that is longer than the limit is a micro-batch of its own.
   shape.sequence_length = ground.lengths.longest();
   shape.sequences = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(share / micro_batches)));
-  // The loss of a pair needs both of its sequences at once.
-  const std::int64_t together = trains ? task.sequences.count : 1;
   shape.sequences = (shape.sequences + together - 1) / together * together;
   shape.micro_batches = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(micro_batches)));
-  if (planned.micro_batching.tokens > 0)
-    shape.packed_tokens =
-        std::clamp(static_cast<std::int64_t>(planned.micro_batching.tokens), ground.lengths.longest(), most_tokens(ground.lengths, share));
+  const double limit = planned.micro_batching.tokens * asked / micro_batches;
+  if (limit > 0)
+    shape.packed_tokens = std::clamp(static_cast<std::int64_t>(limit), ground.lengths.longest(), most_tokens(ground.lengths, share));
   else if (workload.packing)
     shape.packed_tokens = most_tokens(ground.lengths, static_cast<double>(shape.sequences));
   return shape;
@@ -65,12 +70,16 @@ cost::StageMemory peak_of(const cost::TrainingMemory& memory, const llm::Transfo
   return peak;
 }
 
-std::vector<MemoryPart> training(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const std::size_t role = ground.job.workflow.role_of[task]->index();
+cost::StageMemory training_peak(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const llm::Transformer& model = facts_of(ground, task).model;
   const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
-  const cost::TrainingMemory memory = cost::training_memory(ground.job.models[role], planned.layout, shape, ground.software.conventions);
-  const cost::StageMemory peak = peak_of(memory, ground.job.models[role], planned, ground.software.conventions);
-  const std::string& name = ground.job.workflow.roles[role].name;
+  const cost::TrainingMemory memory = cost::training_memory(model, planned.layout, shape, ground.software.conventions);
+  return peak_of(memory, model, planned, ground.software.conventions);
+}
+
+std::vector<MemoryPart> training(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::StageMemory peak = training_peak(ground, task, planned);
+  const std::string& name = ground.job.workflow.roles[ground.job.workflow.role_of[task]->index()].name;
   std::vector<MemoryPart> parts{{name + "'s weights", peak.parts.weights},
                                 {name + "'s gradients", peak.parts.gradients},
                                 {name + "'s optimizer", peak.parts.optimizer},
@@ -134,6 +143,42 @@ std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, c
     default:
       return scoring(ground, task, planned);
   }
+}
+
+std::vector<MemoryPart> fused_working_memory(const Ground& ground, const plan::Plan& plan, plan::TrainPair pair,
+                                             std::optional<std::int64_t> activations) {
+  std::vector<MemoryPart> parts;
+  cost::MemoryParts most;
+  std::int64_t buffers = 0;
+  for (const std::size_t task : pair) {
+    const cost::MemoryParts own = training_peak(ground, task, plan.tasks[task]).parts;
+    const std::string& name = ground.job.workflow.roles[ground.job.workflow.role_of[task]->index()].name;
+    parts.push_back({name + "'s weights", own.weights});
+    parts.push_back({name + "'s gradients", own.gradients});
+    parts.push_back({name + "'s optimizer", own.optimizer});
+    most.activations += own.activations;
+    most.logits = std::max(most.logits, own.logits);
+    most.gathered = std::max(most.gathered, own.gathered);
+    most.workspace = std::max(most.workspace, own.workspace);
+    buffers = std::max(buffers, collective_buffers(plan.tasks[task]));
+  }
+  parts.push_back({"activations of both", activations.value_or(most.activations)});
+  parts.push_back({"logits", most.logits});
+  parts.push_back({"gathered weights", most.gathered});
+  parts.push_back({"workspace", most.workspace});
+  const std::int64_t beyond = reserved_beyond(ground, bytes_of(parts));
+  parts.push_back({"buffers of collectives", buffers});
+  parts.push_back({"reserved beyond allocated", beyond});
+  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
+  return parts;
+}
+
+double fullest_over_average(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::TrainingShape fullest = shape_of(ground, ground.job.workflow.tasks[task], planned);
+  cost::TrainingShape average = fullest;
+  average.packed_tokens = std::max<std::int64_t>(1, std::llround(training_passes(ground, {task, planned}).micro_batch.count));
+  return static_cast<double>(cost::tokens_of_rank(planned.layout, fullest)) /
+         static_cast<double>(cost::tokens_of_rank(planned.layout, average));
 }
 
 std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,15 @@ struct MemoryPart {
 /// standard deviations above the mean, never more than the task has; a pair of sequences that train together is never cut. REQUIRES: the
 /// task is no rule, and `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+
+/// Of two train tasks in one schedule, whose micro-batches in flight hold `activations` bytes of the fullest device (absent: as much as
+/// both do by themselves): what stays of both, and what one micro-batch at a time needs of the one that needs more. REQUIRES: as
+/// working_memory.
+std::vector<MemoryPart> fused_working_memory(const Ground& ground, const plan::Plan& plan, plan::TrainPair pair,
+                                             std::optional<std::int64_t> activations);
+
+/// Tokens of the fullest micro-batch of a train task over those of the average one, on one rank.
+double fullest_over_average(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
 
 /// What DeepSpeed keeps on the device of a model whose Adam is on the host: a gradient of the largest parameter, which is the embedding.
 std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions);

@@ -59,6 +59,17 @@ class GraphBuilder {
 
 IterationGraph iteration_graph(const Job& job, const Plan& plan) { return GraphBuilder(job, plan).build(); }
 
+void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members) {
+  for (const std::size_t member : members) graph.steps[member].within = leader;
+  const auto is_member = [&](std::size_t step) { return graph.steps[step].within == leader; };
+  std::erase_if(graph.edges, [&](const StepEdge& edge) {
+    return edge.iterations == 0 && (edge.from == leader || is_member(edge.from)) && (edge.to == leader || is_member(edge.to));
+  });
+  for (StepEdge& edge : graph.edges)
+    if (is_member(edge.to)) edge.to = leader;
+  for (const std::size_t member : members) graph.edges.push_back({leader, member, 0});
+}
+
 bool has_own_weights(const Job& job, const Plan& plan, std::size_t task) {
   return job.workflow.tasks[task].kind == TaskKind::generate && plan.tasks[task].engine.own_weights;
 }
@@ -75,6 +86,7 @@ bool share_weights(const TaskPlan& a, const TaskPlan& b) {
 }
 
 std::vector<cluster::Mesh> meshes_of(const Step& step, const Job& job, const Plan& plan) {
+  if (step.within) return {};
   if (step.kind == Step::Kind::reallocation) {
     const cluster::Mesh from = plan.tasks[step.train].mesh;
     const cluster::Mesh to = plan.tasks[step.task].mesh;

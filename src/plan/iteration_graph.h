@@ -19,6 +19,7 @@ struct Step {
   Kind kind = Kind::task;
   std::size_t task = 0;   ///< of a reallocation the task that uses the weights, the first of those with the same mesh and layout
   std::size_t train = 0;  ///< of a reallocation the train task that they come from
+  std::optional<std::size_t> within = std::nullopt;  ///< the step that does its work with its own: it takes no time and no devices then
 };
 
 /// `to` of iteration k + iterations waits for `from` of iteration k.
@@ -40,13 +41,19 @@ struct IterationGraph {
 /// weights. REQUIRES: the plan has no fault.
 IterationGraph iteration_graph(const Job& job, const Plan& plan);
 
+/// Lets step `leader` do the work of `members` with its own: it waits for all that they wait for, and they end when it does. What is within
+/// it waits for nothing of each other any more. REQUIRES: nothing that waits in the same iteration for one of them is waited for by
+/// another, but for steps of their own.
+void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members);
+
 /// Whether the weights of two tasks of one role lie alike: the same mesh, and layouts that differ in nothing that weights know of.
 bool share_weights(const TaskPlan& a, const TaskPlan& b);
 
 /// Whether a task generates with weights in a form of its engine's own.
 bool has_own_weights(const Job& job, const Plan& plan, std::size_t task);
 
-/// The devices that a step keeps busy, as meshes; none for rules. A reallocation keeps those busy that it comes from and goes to.
+/// The devices that a step keeps busy, as meshes; none for rules, nor for what is within another step. A reallocation keeps those busy that
+/// it comes from and goes to.
 std::vector<cluster::Mesh> meshes_of(const Step& step, const Job& job, const Plan& plan);
 
 }  // namespace dovetail::plan

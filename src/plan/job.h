@@ -17,6 +17,7 @@ namespace dovetail::plan {
 struct Software {
   std::string training;    ///< whose conventions decide the memory of training: "megatron", "fsdp2", ...
   std::string efficiency;  ///< the calibrated set of efficiencies that times are predicted with: its name, or the path of its file
+  std::string profile;     ///< the path of a file of measured layers, which stand in for the roofline; empty: none
 
   friend bool operator==(const Software&, const Software&) = default;
 };
@@ -29,6 +30,7 @@ struct Job {
   cluster::Cluster cluster;
   Software software;
   std::vector<TaskPin> fixed = {};           ///< [task of the workflow] what its plans must have; empty: nothing
+  FusionPin fixed_fusion = {};               ///< likewise of what its plans fuse
   std::vector<std::string> placements = {};  ///< the names of those that may be looked at; empty: all
 };
 

@@ -13,6 +13,7 @@
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "plan/canonical_json.h"
+#include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
 
 namespace dovetail::plan {
@@ -184,15 +185,16 @@ std::string cluster_text(const cluster::Cluster& cluster) {
 }
 
 /// A file by its name alone: which way leads to it depends on where the job was read from.
-std::string efficiency_name(const std::string& efficiency) {
-  return is_efficiency_file(efficiency) ? std::filesystem::path(efficiency).filename().string() : efficiency;
-}
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+std::string efficiency_name(const std::string& efficiency) { return is_efficiency_file(efficiency) ? file_name(efficiency) : efficiency; }
 
 std::string fixed_text(const Job& job) {
   std::vector<std::string> members;
   for (std::size_t task = 0; task < job.fixed.size(); ++task)
     if (const JsonObject pin = task_pin_object(job.fixed[task]); !pin.empty())
       members.push_back(fmt::format("{}:{}", json_string(job.workflow.tasks[task].name), pin.text()));
+  if (const JsonObject fusion = fusion_pin_object(job.fixed_fusion); !fusion.empty()) members.push_back("\"fusion\":" + fusion.text());
   if (!job.placements.empty()) {
     std::vector<std::string> placements = job.placements;
     std::sort(placements.begin(), placements.end());
@@ -213,6 +215,7 @@ std::string canonical_job(const Job& job) {
   JsonObject software;
   if (!job.software.training.empty()) software.add("training", json_string(job.software.training));
   if (!job.software.efficiency.empty()) software.add("efficiency", json_string(efficiency_name(job.software.efficiency)));
+  if (!job.software.profile.empty()) software.add("profile", json_string(file_name(job.software.profile)));
   JsonObject text;
   text.add("roles", list_of(roles));
   text.add("tasks", list_of(tasks));

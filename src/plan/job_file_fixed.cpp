@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "plan/pin_fault.h"
+#include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
 
 namespace dovetail::plan {
@@ -21,6 +22,7 @@ using base::Result;
 using base::Status;
 
 constexpr std::string_view placement_key = "placement";
+constexpr std::string_view fusion_key = "fusion";
 
 /// A list of names, each once.
 Result<std::vector<std::string>> read_placements(const Node& node) {
@@ -44,7 +46,7 @@ Result<std::size_t> find_task_at(const Node& key, const workflow::Workflow& work
   std::vector<std::string_view> names;
   for (const workflow::Task& task : workflow.tasks)
     if (task.kind != workflow::TaskKind::rule) names.push_back(task.name);
-  const std::string accepted = fmt::format("accepted: {}, {}", fmt::join(names, ", "), placement_key);
+  const std::string accepted = fmt::format("accepted: {}, {}, {}", fmt::join(names, ", "), placement_key, fusion_key);
   const auto task = workflow::find_task(workflow, key.text());
   if (!task) return key.error(fmt::format("there is no task {}{}; {}", quote(key.text()), base::did_you_mean(key.text(), names), accepted));
   if (workflow.tasks[task->index()].kind == workflow::TaskKind::rule)
@@ -69,6 +71,10 @@ Status read_fixed(const Node& node, Job& job) {
   for (std::size_t member = 0; member < node.size(); ++member) {
     if (node.key(member) == placement_key) {
       DOVETAIL_TRY(job.placements, read_placements(node.value(member)));
+      continue;
+    }
+    if (node.key(member) == fusion_key) {
+      DOVETAIL_TRY(job.fixed_fusion, read_fusion_pin(node.value(member), job));
       continue;
     }
     DOVETAIL_TRY(const std::size_t task, find_task_at(node.key_node(member), job.workflow));

@@ -14,6 +14,7 @@ struct EnginePin {
   std::optional<double> memory_utilization = std::nullopt;
   std::optional<std::int64_t> max_num_seqs = std::nullopt;
   std::optional<std::int64_t> max_num_batched_tokens = std::nullopt;
+  std::optional<bool> chunked_prefill = std::nullopt;
   std::optional<bool> cuda_graphs = std::nullopt;
   std::optional<bool> own_weights = std::nullopt;
 
@@ -41,6 +42,15 @@ struct TaskPin {
   std::optional<Offload> offload = std::nullopt;  ///< all of it: what it does not name stays on the device
 
   friend bool operator==(const TaskPin&, const TaskPin&) = default;
+};
+
+/// What a job fixes of the fusion of its plans (fusion.h).
+struct FusionPin {
+  std::optional<bool> inter_stage = std::nullopt;  ///< whether generation is fused with inference
+  std::optional<double> threshold = std::nullopt;  ///< at which, where it has to be
+  std::optional<bool> intra_stage = std::nullopt;  ///< whether two train tasks are
+
+  friend bool operator==(const FusionPin&, const FusionPin&) = default;
 };
 
 /// Whether the pin lets a task run on `mesh`.

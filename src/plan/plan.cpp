@@ -21,6 +21,20 @@ std::optional<std::string> find_task_fault(const TaskPlan& task, workflow::TaskK
   return find_fault(task.micro_batching);
 }
 
+std::optional<PlanFault> find_fusion_fault(const Plan& plan, const Job& job) {
+  if (plan.fusion.threshold) {
+    if (const auto fault = find_threshold_fault(*plan.fusion.threshold, job, plan.tasks)) {
+      const auto stage = generation_stage(job, plan.tasks);
+      return PlanFault{stage ? stage->generate : 0, *fault};
+    }
+  }
+  if (const auto& pair = plan.fusion.training) {
+    const auto fault = find_training_fault(job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]]);
+    if (fault) return PlanFault{(*pair)[0], fmt::format("it cannot be fused with {}: {}", job.workflow.tasks[(*pair)[1]].name, *fault)};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool is_for_another_job(const Plan& plan, const Job& job) { return !plan.job_hash.empty() && plan.job_hash != job_hash(job); }
@@ -33,7 +47,7 @@ std::optional<PlanFault> find_fault(const Plan& plan, const Job& job) {
     const llm::Transformer& model = model_of(job, workflow::TaskId(index));
     if (const auto fault = find_task_fault(plan.tasks[index], task.kind, model, job.cluster)) return PlanFault{index, *fault};
   }
-  return std::nullopt;
+  return find_fusion_fault(plan, job);
 }
 
 }  // namespace dovetail::plan

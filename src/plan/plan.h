@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/fusion.h"
 #include "plan/job.h"
 #include "plan/task_plan.h"
 
@@ -14,10 +15,11 @@ namespace dovetail::plan {
 struct Plan {
   std::string placement;        ///< the family it belongs to, or "custom"
   std::vector<TaskPlan> tasks;  ///< [task of the job's workflow]
+  Fusion fusion = {};           ///< which tasks run together
   std::string job_hash = {};    ///< of the job that its file says it was made for; empty: it says nothing
 
   /// Whether they do the same; what they were made for is no part of that.
-  friend bool operator==(const Plan& a, const Plan& b) { return a.placement == b.placement && a.tasks == b.tasks; }
+  friend bool operator==(const Plan& a, const Plan& b) { return a.placement == b.placement && a.tasks == b.tasks && a.fusion == b.fusion; }
 };
 
 /// Whether the plan says that it was made for a job with another job_hash (job_canonical.h).
@@ -30,7 +32,8 @@ struct PlanFault {
 };
 
 /// The first task whose mesh is not one of the cluster's, whose layout has more or fewer devices than its mesh, or cannot lay out its
-/// model, whose micro-batches or engine settings are none. REQUIRES: a TaskPlan a task.
+/// model, whose micro-batches or engine settings are none; else, at the first task that takes part, why what is fused cannot be
+/// (find_threshold_fault, find_training_fault). REQUIRES: a TaskPlan a task.
 std::optional<PlanFault> find_fault(const Plan& plan, const Job& job);
 
 }  // namespace dovetail::plan

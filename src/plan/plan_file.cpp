@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "base/sha256.h"
 #include "plan/canonical_json.h"
+#include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
 
 namespace dovetail::plan {
@@ -82,7 +83,7 @@ class TaskListReader {
       if (!nodes_[index] && job_.workflow.tasks[index].kind != workflow::TaskKind::rule)
         return list_.error(
             fmt::format("`tasks` has no {}; accepted: each task of {} once", quote(job_.workflow.tasks[index].name), job_.workflow.name));
-    if (const auto fault = find_fault(Plan{{}, tasks}, job_))
+    if (const auto fault = find_fault(Plan{.placement = {}, .tasks = tasks}, job_))
       return nodes_[fault->task]->error(fmt::format("{}: {}", job_.workflow.tasks[fault->task].name, fault->message));
     return tasks;
   }
@@ -117,7 +118,7 @@ Result<Plan> parse_plan(std::string_view content, const std::string& path, const
 }
 
 Result<Plan> read_plan(const Node& root, const Job& job) {
-  DOVETAIL_CHECK(base::check_keys(root, "a plan", {"format", "hash", "job", "job_hash", "placement", "tasks"}));
+  DOVETAIL_CHECK(base::check_keys(root, "a plan", {"format", "hash", "job", "job_hash", "placement", "tasks", "fusion"}));
   DOVETAIL_TRY(const Node format, base::require(root, "a plan", "format", fmt::format("format: {}", plan_format)));
   if (!format.is_string() || format.text() != plan_format)
     return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), plan_format));
@@ -129,6 +130,9 @@ Result<Plan> read_plan(const Node& root, const Job& job) {
   if (plan.placement.empty()) plan.placement = "custom";
   DOVETAIL_TRY(const Node tasks, base::require(root, "a plan", "tasks", "tasks: [...]"));
   DOVETAIL_TRY(plan.tasks, TaskListReader(job, tasks).read());
+  if (const auto fusion = root.find("fusion")) {
+    DOVETAIL_TRY(plan.fusion, read_fusion(*fusion, job, plan.tasks));
+  }
   // Last: what is no plan at all has more to say for itself.
   DOVETAIL_CHECK(check_hash(root));
   return plan;

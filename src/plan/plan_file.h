@@ -6,10 +6,11 @@
 //    "job": "ppo-7b", "job_hash": "90c1...", "placement": "co-located", "tasks": [
 //     {"task": "actor_generate", "devices": "0-7", "layout": {"dp": 8}, "engine": {"memory_utilization": 0.6, "max_num_seqs": 256}},
 //     {"task": "actor_train", "devices": "0-7", "layout": {"dp": 4, "tp": 2, "zero": 1, "recompute": "full"},
-//      "micro_batch": {"tokens": 8192}, "offload": ["optimizer"]}]}
+//      "micro_batch": {"tokens": 8192}, "offload": ["optimizer"]}],
+//    "fusion": {"inter_stage": {"threshold": 0.2}, "intra_stage": {"tasks": ["actor_train", "critic_train"]}}}
 //
 // `hash` is the SHA-256 of the file's other members as canonical JSON (canonical_json.h), `job_hash` that of the job that the plan was made
-// for (job_canonical.h). Both may be missing, as may `job`, the job's name, and `placement`.
+// for (job_canonical.h). Both may be missing, as may `job`, the job's name, `placement`, and `fusion` (fusion.h) or either part of it.
 //
 // | of a task     | value                                                                                                             |
 // |---------------|-------------------------------------------------------------------------------------------------------------------|

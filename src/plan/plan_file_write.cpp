@@ -10,6 +10,7 @@
 #include "plan/canonical_json.h"
 #include "plan/job_canonical.h"
 #include "plan/plan_file.h"
+#include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
 #include "plan/plan_file_words.h"
 
@@ -40,6 +41,7 @@ TaskPin said_of(const TaskPlan& plan, workflow::TaskKind kind) {
     pin.engine.memory_utilization = unusual(plan.engine.memory_utilization, usual.engine.memory_utilization);
     pin.engine.max_num_seqs = unusual(plan.engine.max_num_seqs, usual.engine.max_num_seqs);
     pin.engine.max_num_batched_tokens = unusual(plan.engine.max_num_batched_tokens, usual.engine.max_num_batched_tokens);
+    pin.engine.chunked_prefill = unusual(plan.engine.chunked_prefill, usual.engine.chunked_prefill);
     pin.engine.cuda_graphs = unusual(plan.engine.cuda_graphs, usual.engine.cuda_graphs);
     pin.engine.own_weights = unusual(plan.engine.own_weights, usual.engine.own_weights);
   } else {
@@ -66,6 +68,7 @@ std::string plan_to_json(const Plan& plan, const Job& job) {
   rest.add("job_hash", json_string(job_hash(job)));
   rest.add("placement", json_string(plan.placement));
   rest.add("tasks", fmt::format("[\n{}\n]", fmt::join(tasks, ",\n")));
+  if (const JsonObject fusion = fusion_object(plan.fusion, job); !fusion.empty()) rest.add("fusion", fusion.text());
   const std::string hash = base::sha256_hex(canonical_json(fmt::format("{{{}, {}}}", format.members(), rest.members())));
   format.add("hash", json_string(hash));
   return fmt::format("{{{},\n {}}}\n", format.members(), rest.members());

@@ -25,6 +25,9 @@ struct Engine {
   double memory_utilization = 0.9;  ///< fraction of a device's memory that weights, keys and values and the engine's own may take
   std::int64_t max_num_seqs = 256;  ///< sequences decoded together on an instance
   std::int64_t max_num_batched_tokens = 8192;
+  /// Prompts are computed in parts of at most max_num_batched_tokens, less what is decoded beside them (vLLM's enable_chunked_prefill).
+  /// Else decoding waits while as many whole prompts are computed as that allows, and at least one.
+  bool chunked_prefill = true;
   bool cuda_graphs = true;
   bool own_weights = true;  ///< in a form of its own; else it generates with the trained ones where mesh and layout are theirs (ReaL)
 

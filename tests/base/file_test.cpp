@@ -143,6 +143,23 @@ TEST_F(File, ProtectedFromWritingStays) {
   EXPECT_EQ(read_file(in_folder("old")).value(), "old");
 }
 
+TEST_F(File, IsKnownToBeWritableBeforeThereIsAnythingToWrite) {
+  const std::string path = in_folder("answer.json");
+  EXPECT_TRUE(check_writable(path).ok());
+  EXPECT_TRUE(check_writable("-").ok());
+  EXPECT_TRUE(check_writable("/dev/null").ok());
+  EXPECT_THAT(names_in_folder(), IsEmpty());
+  ASSERT_TRUE(write_file(path, "old").ok());
+  EXPECT_TRUE(check_writable(path).ok());
+  EXPECT_EQ(read_file(path).value(), "old");
+  for (const std::string& wrong : {in_folder("missing/answer.json"), folder_.string(), path + "/answer.json"}) {
+    const Status checked = check_writable(wrong);
+    ASSERT_FALSE(checked.ok()) << wrong;
+    EXPECT_EQ(checked.error().message, write_file(wrong, "new").error().message) << wrong;
+    EXPECT_EQ(checked.error().failure, Failure::io);
+  }
+}
+
 TEST_F(File, DashIsAStandardStream) {
   EXPECT_EQ(display_path("-"), "<stdin>");
   EXPECT_EQ(display_path("a/b"), "a/b");

@@ -37,6 +37,31 @@ TEST(FuseLayouts, JsonSaysHowItCameAbout) {
   EXPECT_EQ(object["problem"]["devices"], 8);
 }
 
+TEST(FuseLayouts, WritesAProblemThatCanBeReadInBothForms) {
+  const TemporaryFolder folder;
+  for (const char* name : {"problem.yaml", "problem.json"}) {
+    const std::string path = folder.file(name);
+    const ProgramResult result = run_program({"fuse-layouts", "--model", actor, "--model", critic, "-o", path});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, IsEmpty());
+    EXPECT_EQ(result.err,
+              "dovetail: note: 1 pipeline of actor and 2 pipelines of critic are fused on 8 devices of 8 GPUs\n"
+              "dovetail: note: 2 such groups run side by side, each with the same schedule\nwritten: " +
+                  path + "\n");
+    EXPECT_EQ(json::parse(run_program({"schedule", path, "--solver", "greedy", "--json"}).out)["makespan"], 741);  // exp0
+  }
+  EXPECT_EQ(json::parse(content_of(folder.file("problem.json")))["format"], "dovetail/pipeline-problem@1");
+}
+
+TEST(FuseLayouts, JsonOnStandardOutputLeavesTheFileAProblem) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("problem.yaml");
+  const ProgramResult result = run_program({"fuse-layouts", "--model", actor, "--model", critic, "--json", "-o", path});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["format"], "dovetail/fused-layouts@1");
+  EXPECT_THAT(content_of(path), HasSubstr("format: dovetail/pipeline-problem@1\n"));
+}
+
 TEST(FuseLayouts, WarnsOfMicrobatchesOfDifferentSize) {
   const std::string more = "critic,dp=4,pp=4,tp=8,forward=4,backward=8,activation=2,microbatches=32";
   const ProgramResult result = run_program({"fuse-layouts", "--model", actor, "--model", more});

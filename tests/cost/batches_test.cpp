@@ -34,6 +34,14 @@ TEST(Batches, KnownCounts) {
   EXPECT_NEAR(count_micro_batches(lengths, 4000, {.tokens = 4096}), 1000, 1) << "from a sample";
 }
 
+TEST(Batches, PairsStayTogether) {
+  const auto lengths = LengthDistribution::fixed(1000);
+  EXPECT_EQ(count_micro_batches(lengths, 12, {.sequences = 1}, 2), 6);
+  EXPECT_EQ(count_micro_batches(lengths, 12, {.sequences = 3}, 2), 3);
+  EXPECT_EQ(count_micro_batches(lengths, 12, {.tokens = 3000}, 2), 6) << "one pair and a half";
+  EXPECT_EQ(count_micro_batches(lengths, 12, {.tokens = 4096}, 2), 3);
+}
+
 RC_GTEST_PROP(Batches, PackingIsBetweenTheTokensAndTheSequences, ()) {
   std::vector<workflow::LengthPoint> points;
   const int count = *rc::gen::inRange(1, 20);

@@ -56,6 +56,25 @@ TEST(Generation, AStepOfOneDeviceByHand) {
   EXPECT_NEAR(decode_step_seconds(facts, layout, 100, 1000, machine, efficiency), reading + 32 * 2e-5 + 2e-3 + 100 * 1e-5, 1e-12);
 }
 
+TEST(Generation, AStepTakesNoLessThanLaunchingItsKernels) {
+  const ModelFacts facts = test::facts_of_bundled("llama-2-7b");
+  Efficiency efficiency;
+  efficiency.decode_launch = 5e-3;
+  efficiency.decode_reduce = 1e-3;
+  efficiency.decode_step = 2e-3;
+  efficiency.decode_sequence = 0;
+  const Machine machine = test::h100_machine(1, efficiency);
+  const auto seconds = [&](int tensor) { return decode_step_seconds(facts, test::layout_of(1, tensor, 1), 1, 100, machine, efficiency); };
+  // Two all-reduces in each of 32 layers begin with the last of t ranks: 1 + 1/2 + ... + 1/t times the mean.
+  EXPECT_NEAR(seconds(1), 32 * 5e-3 + 2e-3, 1e-12);
+  EXPECT_NEAR(seconds(2), 32 * (5e-3 + 2 * 1e-3 * 1.5) + 2e-3, 1e-12);
+  EXPECT_NEAR(seconds(4), 32 * (5e-3 + 2 * 1e-3 * 25 / 12) + 2e-3, 1e-12);
+  EXPECT_NEAR(seconds(8), 32 * (5e-3 + 2 * 1e-3 * 761 / 280) + 2e-3, 1e-12);
+  // Work that takes longer hides it.
+  efficiency.decode_launch = efficiency.decode_reduce = 1e-6;
+  EXPECT_GT(seconds(8), 32 * (1e-6 + 2 * 1e-6 * 761 / 280) + 2e-3);
+}
+
 RC_GTEST_PROP(Generation, AStepTakesLongerWithMoreSequencesAndLongerOnes, ()) {
   const ModelFacts facts = test::facts_of_bundled(random_model());
   const llm::Layout layout = random_layout();

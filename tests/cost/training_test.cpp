@@ -39,6 +39,42 @@ TEST(Training, KnownAnswerOfOneDevice) {
   EXPECT_NEAR(scoring.seconds, llm::forward_flops(facts.model, batch.tokens) / (efficiency.matrix_products * 989e12), 1e-9);
 }
 
+TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
+  const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  const Efficiency efficiency;
+  const auto lengths = LengthDistribution::fixed(1024);
+  llm::Layout layout = test::layout_of(8, 1, 1);
+  layout.zero = 1;
+  const Machine machine = machine_of(test::h100_nodes(1), {0, 8}, efficiency);
+  Stepping stepping{4, {.sequences = 2}};
+  stepping.optimizer_on_host = true;
+  const auto seconds = [&] { return training_seconds(facts, layout, batch_of(64, lengths), stepping, machine, efficiency); };
+  // All of the model's parameters are stepped in one node; each of 8 devices has an eighth of the transfers, there and back.
+  const double adam = 8'030'261'248.0 * 30 / 120e9;
+  const double moved = 8'030'261'248.0 / 8 * 2;
+  const double link = efficiency.host_bandwidth * machine.gpu.host_bandwidth;
+  EXPECT_NEAR(seconds().optimizer, 4 * (adam + 2 * moved / link), 1e-6);
+  stepping.gradients_follow = true;
+  EXPECT_NEAR(seconds().optimizer, 4 * (adam + moved / link), 1e-6);
+}
+
+TEST(Training, TheSlowestRankDecides) {
+  const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  const auto lengths = LengthDistribution::of({{200, 1}, {1800, 1}}).value();
+  const llm::Layout layout = test::layout_of(8, 1, 1);
+  const Machine machine = test::h100_machine(1);
+  Batch batch = batch_of(64, lengths);
+  const Stepping stepping{4, {.sequences = 1}};
+  const double balanced = training_seconds(facts, layout, batch, stepping, machine, {}).pipeline.seconds;
+  batch.balanced = false;
+  // Of 8 ranks with two sequences each, one hardly ever has less than two long ones: 3600 tokens in place of 2000.
+  const double uneven = training_seconds(facts, layout, batch, stepping, machine, {}).pipeline.seconds;
+  EXPECT_NEAR(uneven / balanced, 1.8, 0.15);
+  const double scored = scoring_seconds(facts, layout, batch, {.sequences = 1}, machine, {}).seconds;
+  batch.balanced = true;
+  EXPECT_GT(scored, 1.2 * scoring_seconds(facts, layout, batch, {.sequences = 1}, machine, {}).seconds);
+}
+
 RC_GTEST_PROP(Training, MoreTokensAreNeverFaster, ()) {
   const ModelFacts facts = test::facts_of_bundled(random_model());
   const llm::Layout layout = random_layout();

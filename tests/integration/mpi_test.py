@@ -200,6 +200,71 @@ class Schedule(unittest.TestCase):
         self.assert_valid(path)
 
 
+class Plan(unittest.TestCase):
+    """The search over plans shares its chains out as that over schedules does."""
+
+    JOB = str(Path(__file__).resolve().parents[2] / "examples" / "jobs" / "ppo-7b.yaml")
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def mpirun(self, ranks, *arguments):
+        return run([MPIRUN, "-n", str(ranks), "--bind-to", "none", DOVETAIL, "plan", *arguments, "--mpi"])
+
+    def test_the_same_bytes_from_one_process_and_from_four(self):
+        for more in (["--iterations", "2000"], ["--iterations", "25000", "--chains", "3", "--seed", "7"]):
+            with self.subTest(more=more):
+                one, four = self.folder / "one.json", self.folder / "four.json"
+                alone = run([DOVETAIL, "plan", self.JOB, *more, "--json", "-o", str(one)])
+                self.assertEqual(alone.returncode, 0, alone.stderr)
+                shared = self.mpirun(4, self.JOB, *more, "--json", "-o", str(four))
+                self.assertEqual(shared.returncode, 0, shared.stdout + shared.stderr)
+                self.assertEqual(one.read_bytes(), four.read_bytes())
+                answers = [json.loads(result.stdout) for result in (alone, shared)]
+                for answer in answers:
+                    del answer["timing"]
+                self.assertEqual(*answers)
+
+    def test_a_time_limit_is_repeated_by_its_iterations(self):
+        limited, repeated = self.folder / "limited.json", self.folder / "repeated.json"
+        result = self.mpirun(2, self.JOB, "--time-limit", "6", "--json", "-o", str(limited))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        iterations = json.loads(result.stdout)["search"]["iterations"]
+        self.assertGreater(iterations, 0)
+        again = run([DOVETAIL, "plan", self.JOB, "--iterations", str(iterations), "-o", str(repeated)])
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(limited.read_bytes(), repeated.read_bytes())
+
+    def test_one_rank_says_what_is_wrong_and_all_end_alike(self):
+        for code, what, arguments in ((2, "only one has standard input", ["-"]),
+                                      (1, "cannot be read", [str(self.folder / "missing.yaml")]),
+                                      (1, "does not exist", [self.JOB, "-o", str(self.folder / "missing" / "plan.json")])):
+            with self.subTest(arguments=arguments):
+                result = self.mpirun(2, *arguments)
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertEqual(result.stderr.count(what), 1, result.stderr)
+
+    def test_an_interrupt_of_one_rank_stops_all_and_the_best_is_written(self):
+        path = self.folder / "best.json"
+        launcher = subprocess.Popen([MPIRUN, "-n", "2", "--bind-to", "none", DOVETAIL, "plan", self.JOB, "--iterations", "1000000000",
+                                     "-o", str(path), "--mpi"],
+                                    env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(launcher.kill)
+        end = time.monotonic() + LONGEST_SECONDS
+        while not path.exists():
+            self.assertIsNone(launcher.poll(), "the run ended before its first plan")
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        processes = map(int, Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text(encoding="ascii").split())
+        os.kill(max(processes), signal.SIGTERM)
+        out, err = launcher.communicate(timeout=LONGEST_SECONDS)
+        self.assertEqual(launcher.returncode, 130, out + err)
+        self.assertIn("stopped by interrupt", out)
+        self.assertEqual(run([DOVETAIL, "plan", self.JOB, "--plan", str(path)]).returncode, 0)
+
+
 class WithoutMpi(unittest.TestCase):
     def test_the_program_links_no_mpi_and_says_that_it_can_load_it(self):
         needed = run(["readelf", "-d", DOVETAIL])

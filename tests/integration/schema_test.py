@@ -59,7 +59,8 @@ REMOVED = object()
 # Keys of reports that are there only where they have something to say.
 OPTIONAL = {"robust", "varied", "stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published",
             "price", "device_memory", "source", "doubtful", "measured", "left_out",
-            "lengths", "fastest", "roomiest", "smallest_cluster", "nearest", "repair", "best_plan", "comparison", "part"}
+            "lengths", "fastest", "roomiest", "smallest_cluster", "nearest", "repair", "best_plan", "comparison", "part",
+            "over_bound", "not_fused", "fusion", "inter_stage", "intra_stage", "fused_training", "bound_seconds", "span_columns", "spans", "memory"}
 
 
 def damages_everywhere(value, *path):
@@ -316,6 +317,26 @@ class Reports(unittest.TestCase):
                                  ("constants", REMOVED), ("constants", "slott", 1), ("constants", "matrix_products", 0),
                                  ("constants", "slot", 1), ("colour", "red"))
 
+    def test_measured(self):
+        logs = SOURCE / "examples" / "measurements"
+        jobs = SOURCE / "examples" / "jobs"
+        alone = self.answer("measured", "measured", str(logs / "verl-ppo.jsonl"))
+        for damage in (("steps", []), ("log", "slime"), ("times", []), ("times", 0, "seconds", "steps", 0), ("unknown", 3), ("colour", "red")):
+            self.assertFalse(self.validator("measured").is_valid(changed(alone, damage)), damage)
+        beside = self.answer("measured", "measured", str(logs / "nemo-rl-grpo.jsonl"), "--job", str(jobs / "grpo-8b.yaml"), "--plan",
+                             str(jobs / "grpo-8b.plan.json"))
+        for damage in (("comparison", "phases", 0, "keys", []), ("comparison", "iteration", "reasons", "x"), ("comparison", "phases", REMOVED)):
+            self.assertFalse(self.validator("measured").is_valid(changed(beside, damage)), damage)
+
+    @unittest.skipIf(yaml is None, "needs PyYAML")
+    def test_profiles(self):
+        for path in sorted((SOURCE / "examples" / "profiles").glob("*.yaml")):
+            profile = yaml.safe_load(path.read_text(encoding="utf-8"))
+            self.assert_each_refused("profile", profile, ("format", REMOVED), ("name", ""), ("layers", []), ("colour", "red"),
+                                     ("layers", 0, "gpu", 3), ("layers", 0, "model", REMOVED), ("layers", 0, "tensor", 0),
+                                     ("layers", 0, "forward", []), ("layers", 0, "forward", 0, "tokens", [0]),
+                                     ("layers", 0, "decode", 0, "length", 5), ("layers", 0, "backward", 0, "seconds", REMOVED))
+
     @unittest.skipIf(yaml is None, "needs PyYAML")
     def test_measurements(self):
         runs = yaml.safe_load((SOURCE / "examples" / "measurements" / "nemo-rl-dense.yaml").read_text(encoding="utf-8"))
@@ -463,6 +484,25 @@ class Reports(unittest.TestCase):
         converted = self.answer("convert", *plain)
         self.assert_refused("convert", converted, ("from", "svg"), ("to", "png"), ("written", []), ("written", "c.txt"), ("notes", None))
 
+    def report(self, *arguments):
+        """The data in the page that `dovetail report` writes of the files."""
+        page = dovetail("report", *arguments, "-o", "-")
+        data = json.loads(re.search(r'<script type="application/json" id="dovetail-report">(.*?)</script>', page, re.S).group(1))
+        self.validator("report").validate(data)
+        return data
+
+    def test_report(self):
+        schedule, trace = self.schedule(self.example("v-shape")), self.path("v.trace.json")
+        dovetail("convert", schedule, trace)
+        for arguments in [(trace,), (schedule, trace), (schedule, trace, "--overlay")]:
+            with self.subTest(arguments=arguments):
+                self.report(*arguments)
+        data = self.report(schedule)
+        gantt = ("sections", 0)
+        for damage in (("format", "dovetail/report@2"), ("title", 1), (*gantt, "kind", "pie"), (*gantt, "length", 0, -1), (*gantt, "gap", REMOVED),
+                       (*gantt, "categories", 0, "color", "blue"), (*gantt, "lanes", 0, "bars", 1.5), ("sections", 1, "rows", 0, "amounts", 0, -1)):
+            self.assertFalse(self.validator("report").is_valid(changed(data, damage)), damage)
+
     def test_plan_and_fit(self):
         jobs = SOURCE / "examples" / "jobs"
         plans = sorted(jobs.glob("*.plan.json"))
@@ -503,6 +543,19 @@ class Reports(unittest.TestCase):
         unfit = self.answer("fit", "fit", small, *quick, code=3)
         self.assertFalse(unfit["fits"])
         self.assert_refused("fit", unfit, ("smallest_cluster", "nodes", 1.5), ("impossible" if "impossible" in unfit else "nearest", 1))
+
+    def test_simulate(self):
+        jobs = SOURCE / "examples" / "jobs"
+        plan = (str(jobs / "ppo-7b.yaml"), "--plan", str(jobs / "ppo-7b.plan.yaml"))
+        simulated = self.answer("simulation", "simulate", *plan, "--fuse", "both", "--draws", "2")
+        self.assertEqual(len(simulated["draws"]), 2)
+        self.assert_refused("simulation", simulated, ("uses", REMOVED), ("steady", "yes"), ("devices", 0, "devices", "all"),
+                            ("devices", 0, "peak_bytes", -1), ("steps", []), ("draws", []), ("seed", -1))
+        dovetail("simulate", *plan, "-o", self.path("iteration.json"))
+        with open(self.path("iteration.json"), encoding="utf-8") as file:
+            timeline = json.load(file)
+        validator_of("simulation@1.json").validate(timeline)
+        self.assert_refused("simulation", timeline, ("devices", 0, "spans", 0, [0, 1]), ("span_columns", ["begin"]))
 
     def test_explain(self):
         jobs = SOURCE / "examples" / "jobs"

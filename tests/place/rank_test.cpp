@@ -23,7 +23,8 @@ TEST(RankPlans, ListsPlansThatFitTheFastestFirstWithEachPlacement) {
   for (const RankedPlan& ranked : ranking.plans) {
     EXPECT_TRUE(ranked.estimate.fits());
     EXPECT_FALSE(plan::find_fault(ranked.plan, job).has_value());
-    EXPECT_GE(ranking.gap(ranked.estimate), 0);
+    EXPECT_GE(ranking.gap(ranked).value_or(0), 0);
+    EXPECT_EQ(ranking.gap(ranked).has_value(), !ranked.plan.fusion.any());
     EXPECT_EQ(ranked.plan.placement, name_of(ranked.placement));
     EXPECT_DOUBLE_EQ(ranked.estimate.iteration_seconds, place::estimate(ground, ranked.plan).iteration_seconds);
   }
@@ -57,6 +58,28 @@ TEST(RankPlans, LooksAtTheNamedPlacementsOnly) {
   for (const plan::TaskPlan& planned : ranking.plans.front().plan.tasks) EXPECT_EQ(planned.mesh, (cluster::Mesh{0, 8}));
 }
 
+TEST(RankPlans, FusesWhatGainsAndSaysWhyNotTheRest) {
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  RankOptions options = test::quick_options();
+  options.placements = {Placement::co_located, Placement::rlhfuse};
+  const Ranking ranking = rank_plans(ground, options).value();
+  for (const RankedPlan& ranked : ranking.plans)
+    EXPECT_EQ(ranked.plan.fusion.any(), ranked.placement == Placement::rlhfuse) << "a plan that fuses nothing is the co-located one";
+  const plan::Fusion& fusion = ranking.plans.front().plan.fusion;
+  EXPECT_EQ(ranking.not_fused.size(), (fusion.threshold ? 0U : 1U) + (fusion.training ? 0U : 1U));
+}
+
+TEST(RankPlans, ForbiddenFusionIsInNoPlan) {
+  plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  job.fixed_fusion = {.inter_stage = false, .threshold = std::nullopt, .intra_stage = false};
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
+  ASSERT_FALSE(ranking.plans.empty());
+  for (const RankedPlan& ranked : ranking.plans) EXPECT_FALSE(ranked.plan.fusion.any());
+  EXPECT_THAT(ranking.not_fused, testing::Each(HasSubstr("the job forbids it")));
+}
+
 TEST(RankPlans, WithReaLsMeansHasOnlyWhatReaLHas) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: A100-80, host_memory: 1TB");
   const Ground ground = ground_of(job, software_of(job).value());
@@ -64,13 +87,16 @@ TEST(RankPlans, WithReaLsMeansHasOnlyWhatReaLHas) {
   options.means = Means::real;
   const Ranking ranking = rank_plans(ground, options).value();
   ASSERT_FALSE(ranking.plans.empty());
+  for (const RankedPlan& ranked : ranking.plans) EXPECT_FALSE(ranked.plan.fusion.any());
   for (const RankedPlan& ranked : ranking.plans)
     for (std::size_t task = 0; task < ranked.plan.tasks.size(); ++task) {
       const plan::TaskPlan& planned = ranked.plan.tasks[task];
       EXPECT_EQ(planned.layout.virtual_stages, 1);
+      EXPECT_GE(planned.mesh.count, 4);
       EXPECT_FALSE(planned.engine.own_weights && job.workflow.tasks[task].kind == workflow::TaskKind::generate);
       if (job.workflow.tasks[task].kind == workflow::TaskKind::train) {
         EXPECT_EQ(planned.layout.recomputation, llm::Recomputation::full);
+        EXPECT_LE(planned.layout.tensor * planned.layout.data, 8) << "a stage stays in a node";
       }
     }
 }

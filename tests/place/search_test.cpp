@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <mutex>
 #include <set>
 
 #include "base/random.h"
 #include "jobs.h"
 #include "place/bound.h"
 #include "place/estimate.h"
+#include "place/real_search.h"
+#include "support/thread_exchange.h"
 
 namespace dovetail::place {
 namespace {
@@ -51,30 +55,55 @@ Picks random_picks(const SearchSpace& space, base::Random& random) {
   return picks;
 }
 
+/// Bytes that the evaluator misses, of devices and of host memory.
+std::int64_t missing_bytes(const Estimate& estimate) {
+  std::int64_t missing = 0;
+  for (const TaskMemory& memory : estimate.memory)
+    if (memory.usable > 0) missing = std::max({missing, -memory.margin(), memory.host - memory.host_memory});
+  return missing;
+}
+
 TEST(Trial, SaysWhatTheEvaluatorSays) {
   const Place place(ppo_job());
   Trial trial(place.space);
   base::Random random(7, 0);
   int excesses = 0;
+  int more = 0;
   for (int round = 0; round < 300; ++round) {
     const Picks picks = random_picks(place.space, random);
     const Score score = trial.score(picks);
     const Estimate estimate = place::estimate(place.ground, plan_of(place.space, picks, "random"));
-    std::int64_t missing = 0;
-    for (const TaskMemory& memory : estimate.memory)
-      if (memory.usable > 0) missing = std::max(missing, -memory.margin());
-    if (missing > 0) {
-      ++excesses;
-      EXPECT_GE(score.excess, missing) << round;
-    }
-    if (score.excess == 0) {
-      EXPECT_TRUE(estimate.fits()) << round;
-    }
+    const std::int64_t missing = missing_bytes(estimate);
+    excesses += missing > 0 ? 1 : 0;
+    // It looks at the host memory of all nodes of a task.
+    EXPECT_GE(score.excess, missing) << round;
+    more += score.excess > missing ? 1 : 0;
     const double exact = static_cast<double>(estimate.timing.period.count());
     // They differ in what reallocations between meshes take, which is little here.
     EXPECT_NEAR(static_cast<double>(score.period.count()) / exact, 1, 0.02) << round;
   }
+  std::printf("of 300 random plans %d do not fit; the trial misses more than the evaluator in %d\n", excesses, more);
   EXPECT_GT(excesses, 0);
+  EXPECT_LE(more, 15);
+}
+
+TEST(Trial, MissesAsMuchOfHostMemoryAsTheEvaluator) {
+  // So little that what is offloaded decides, on one node: there is no other that has less left.
+  const Place place(ppo_job("nodes: 1, gpus_per_node: 8, gpu: A100-80, host_memory: 24GB"));
+  Trial trial(place.space);
+  base::Random random(11, 0);
+  int of_host = 0;
+  for (int round = 0; round < 300; ++round) {
+    const Picks picks = random_picks(place.space, random);
+    const Estimate estimate = place::estimate(place.ground, plan_of(place.space, picks, "random"));
+    EXPECT_EQ(trial.score(picks).excess, missing_bytes(estimate)) << round;
+    for (const TaskMemory& memory : estimate.memory)
+      if (memory.host > memory.host_memory) {
+        ++of_host;
+        break;
+      }
+  }
+  EXPECT_GT(of_host, 0);
 }
 
 TEST(Search, FindsTheBestOfAllPlansOfASmallJob) {
@@ -104,7 +133,7 @@ TEST(Search, FindsTheBestOfAllPlansOfASmallJob) {
     while (index < digits.size() && ++digits[index] == tasks[index].second.size()) digits[index++] = 0;
     more = index < digits.size();
   }
-  const std::vector<Found> found = search(place.space, {}, {.chains = 4, .iterations = 20'000});
+  const std::vector<Found> found = search(place.space, {}, {.chains = 4, .iterations = 20'000}).found;
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.front().score.period, least);
   EXPECT_LE(period_bound(place.space), static_cast<double>(least.count()) * 1e-9);
@@ -113,11 +142,98 @@ TEST(Search, FindsTheBestOfAllPlansOfASmallJob) {
 TEST(Search, GivesTheSameAnswerOnAnyNumberOfThreads) {
   const Place place(ppo_job());
   SearchOptions options{.chains = 3, .iterations = 5000};
-  const std::vector<Found> one = search(place.space, {}, options);
+  const std::vector<Found> one = search(place.space, {}, options).found;
   options.threads = 3;
-  const std::vector<Found> three = search(place.space, {}, options);
+  const std::vector<Found> three = search(place.space, {}, options).found;
   ASSERT_EQ(one.size(), three.size());
   for (std::size_t index = 0; index < one.size(); ++index) EXPECT_EQ(one[index].picks, three[index].picks);
+}
+
+TEST(Search, GivesTheSameAnswerOnAnyNumberOfRanks) {
+  const Place place(ppo_job());
+  const SearchOptions options{.chains = 3, .iterations = 25'000};
+  const SearchResult alone = search(place.space, {}, options);
+  std::mutex mutex;
+  for (const int ranks : {2, 4}) {
+    int told = 0;
+    dovetail::test::run_on_ranks(ranks, [&](const parallel::Exchange& exchange) {
+      SearchOptions shared = options;
+      shared.exchange = &exchange;
+      const SearchResult result = search(place.space, {}, shared);
+      const std::lock_guard lock(mutex);
+      EXPECT_EQ(result.found, alone.found) << ranks;
+      EXPECT_EQ(result.run.iterations, 25'000);
+      EXPECT_FALSE(result.run.lost_process.has_value());
+      ++told;
+    });
+    EXPECT_EQ(told, ranks);
+  }
+}
+
+TEST(Search, EndsWithWhatItHasWhereARankIsLost) {
+  const Place place(ppo_job());
+  const auto group = dovetail::test::connect_threads(2, 0.01);
+  SearchOptions options{.chains = 2, .iterations = 100'000};
+  options.exchange = &group[0];
+  const SearchResult result = search(place.space, {}, options);
+  EXPECT_TRUE(result.run.lost_process.has_value());
+  EXPECT_EQ(result.run.stopped_by, pipeline::StoppedBy::interrupt);
+  EXPECT_FALSE(result.found.empty());
+}
+
+TEST(Search, IsRepeatedByTheIterationsThatATimeLimitChose) {
+  const Place place(ppo_job());
+  for (const double seconds : {0.0, 0.5}) {
+    SearchOptions options{.chains = 2};
+    options.time_limit_seconds = seconds;
+    const SearchResult limited = search(place.space, {}, options);
+    options.time_limit_seconds.reset();
+    options.iterations = limited.run.iterations;
+    const SearchResult repeated = search(place.space, {}, options);
+    EXPECT_EQ(repeated.found, limited.found);
+    EXPECT_EQ(repeated.run.stopped_by, pipeline::StoppedBy::iterations);
+  }
+}
+
+TEST(Search, TellsHowFarItIs) {
+  const Place place(ppo_job());
+  SearchOptions options{.chains = 2, .iterations = 50'000};
+  std::vector<std::int64_t> done;
+  std::vector<base::Ticks> better;
+  options.on_progress = [&](const SearchProgress& progress) {
+    done.push_back(progress.iterations);
+    EXPECT_EQ(progress.planned, 50'000);
+    EXPECT_GT(progress.evaluations_per_second, 0);
+  };
+  options.on_better = [&](const Found& found) { better.push_back(found.score.period); };
+  const SearchResult result = search(place.space, {}, options);
+  EXPECT_EQ(done, (std::vector<std::int64_t>{20'000, 40'000, 50'000}));
+  ASSERT_FALSE(better.empty());
+  EXPECT_TRUE(std::is_sorted(better.rbegin(), better.rend()));
+  EXPECT_EQ(better.back(), result.found.front().score.period);
+}
+
+TEST(Search, StopsWhereThereIsNothingBetterOrItIsTold) {
+  const Place place(ppo_job());
+  SearchOptions options{.chains = 2, .iterations = 60'000};
+  options.bound = base::Ticks::max();
+  EXPECT_EQ(search(place.space, {}, options).run.stopped_by, pipeline::StoppedBy::bound);
+  options.bound = base::Ticks(0);
+  parallel::Cancellation cancellation;
+  options.cancellation = &cancellation;
+  options.on_progress = [&](const SearchProgress&) { cancellation.request(); };
+  const SearchResult result = search(place.space, {}, options);
+  EXPECT_EQ(result.run.stopped_by, pipeline::StoppedBy::interrupt);
+  EXPECT_FALSE(result.found.empty());
+}
+
+TEST(Pool, IsTheSameBehindAMessage) {
+  const std::vector<Found> found{{{{1, 2}, {3, 4}}, {base::Ticks(5), 6}}, {{}, {base::Ticks(7), 0}}};
+  std::string message;
+  put(message, found);
+  std::string_view left = message;
+  EXPECT_EQ(take_found(left), found);
+  EXPECT_TRUE(left.empty());
 }
 
 TEST(Search, IsNoWorseThanItsStarts) {
@@ -127,7 +243,7 @@ TEST(Search, IsNoWorseThanItsStarts) {
   for (const Placement placement : named_placements)
     for (const Picks& picks : picks_of(place.space, placement)) starts.push_back(picks);
   ASSERT_FALSE(starts.empty());
-  const std::vector<Found> found = search(place.space, starts, {.chains = 2, .iterations = 2000});
+  const std::vector<Found> found = search(place.space, starts, {.chains = 2, .iterations = 2000}).found;
   ASSERT_FALSE(found.empty());
   for (const Picks& picks : starts)
     if (const Score score = trial.score(picks); score.excess == 0) {
@@ -137,7 +253,7 @@ TEST(Search, IsNoWorseThanItsStarts) {
 
 TEST(Search, ListsPlansWithDifferentMeshesTheBestFirst) {
   const Place place(ppo_job());
-  const std::vector<Found> found = search(place.space, {}, {.chains = 2, .iterations = 5000, .kept = 10});
+  const std::vector<Found> found = search(place.space, {}, {.chains = 2, .iterations = 5000, .kept = 10}).found;
   std::set<std::vector<std::int32_t>> meshes;
   for (const Found& one : found) {
     std::vector<std::int32_t> of_plan;
@@ -172,6 +288,9 @@ TEST(PeriodBound, IsTheWorkWhereAllIsOnOneDevice) {
   double work = 0;
   for (std::size_t task = 0; task < place.space.choices.size(); ++task)
     if (!place.space.is_rule(task)) work += static_cast<double>(place.space.choices[task][0].front().duration.count()) * 1e-9;
+  // The engine's new weights, too.
+  work +=
+      static_cast<double>(place.space.refits[workflow::find_task(place.job.workflow, "actor_generate")->index()][0].same.count()) * 1e-9;
   EXPECT_NEAR(period_bound(place.space), work, 1e-3 * work);
 }
 
@@ -204,7 +323,7 @@ TEST(Choices, KeepWhatIsPinned) {
   job.fixed[train].tensor = 2;
   job.fixed[train].recomputation = llm::Recomputation::full;
   const Place place(job);
-  const std::vector<Found> found = search(place.space, {}, {.chains = 2, .iterations = 3000});
+  const std::vector<Found> found = search(place.space, {}, {.chains = 2, .iterations = 3000}).found;
   ASSERT_FALSE(found.empty());
   for (const Found& one : found) {
     const plan::TaskPlan planned = plan_of(place.space, one.picks, "").tasks[train];

@@ -121,14 +121,14 @@ TEST_F(Phase, FusedIsBetweenItsBoundAndBothInTurn) {
   EXPECT_EQ(fused.merged_stages, 2);
   EXPECT_EQ(fused.copies[1], 2);
   const double bound = fused_training_bound(ground, {actor, large}, {critic, small}).value();
-  const double found = fused_training_seconds(ground, {actor, large}, {critic, small}, 2000).value();
+  const double found = fused_schedule(ground, {actor, large}, {critic, small}, 2000)->seconds;
   const double in_turn = ticks_as_seconds(makespan_of(fuse::solve_1f1b(fused.problem, {})));
   EXPECT_GT(bound, 0);
   EXPECT_LE(bound, found);
   EXPECT_LT(found, in_turn);
   // Each has to have its own time, and no device has less than its work of both.
   EXPECT_GT(bound, scheduled_training_seconds(ground, {actor, large}).value() * 0.98);
-  EXPECT_EQ(found, fused_training_seconds(ground, {actor, large}, {critic, small}, 2000).value());
+  EXPECT_EQ(found, fused_schedule(ground, {actor, large}, {critic, small}, 2000)->seconds);
 }
 
 TEST_F(Phase, FusedPipelinesKeepTheirMessagesAndSteps) {
@@ -159,7 +159,7 @@ TEST_F(Phase, WhatCannotBeFusedIsSaid) {
   EXPECT_THAT(message({actor, plan}, {critic, interleaved}), HasSubstr("critic_train has 2 virtual stages"));
   EXPECT_THAT(message({actor, wide}, {critic, flat}), HasSubstr("critic_train"));
   EXPECT_FALSE(fused_training_bound(ground, {actor, wide}, {critic, flat}).ok());
-  EXPECT_FALSE(fused_training_seconds(ground, {actor, plan}, {actor, plan}, 100).ok());
+  EXPECT_FALSE(fused_schedule(ground, {actor, plan}, {actor, plan}, 100).ok());
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::string error_of(const std::string& fixed) {
 TEST(ReadFixed, ReadsEveryKey) {
   const Job job = read(R"({
     actor_generate: {devices: 3, layout: {tp: 1}, engine: {memory_utilization: 0.6, max_num_seqs: 128, max_num_batched_tokens: 4096,
-      cuda_graphs: false, own_weights: true}, offload: []},
+      chunked_prefill: false, cuda_graphs: false, own_weights: true}, offload: []},
     actor_infer: {micro_batch: {sequences: 4}},
     actor_train: {devices: 0-15, layout: {dp: 2, cp: 2, tp: 2, pp: 2, ep: 4, etp: 2, vpp: 2, zero: 0, sequence_parallel: false,
       recompute: selective, stage_layers: [14, 18]}, micro_batch: {tokens: 4096}, offload: [weights, optimizer_on_host]},
@@ -40,7 +40,7 @@ TEST(ReadFixed, ReadsEveryKey) {
   TaskPin generate;
   generate.mesh = cluster::Mesh{3, 1};
   generate.tensor = 1;
-  generate.engine = {0.6, 128, 4096, false, true};
+  generate.engine = {0.6, 128, 4096, false, false, true};
   generate.offload = Offload{};
   EXPECT_EQ(job.fixed.at(test::index_of(job, "actor_generate")), generate);
   TaskPin infer;
@@ -78,6 +78,7 @@ RC_GTEST_PROP(ReadFixed, ReadsWhatIsFixedOfAPlan, ()) {
   if (*rc::gen::arbitrary<bool>()) pin.recomputation = plan.layout.recomputation;
   if (*rc::gen::arbitrary<bool>()) pin.sequence_parallel = plan.layout.sequence_parallel;
   if (*rc::gen::arbitrary<bool>()) pin.engine.memory_utilization = plan.engine.memory_utilization;
+  if (*rc::gen::arbitrary<bool>()) pin.engine.chunked_prefill = plan.engine.chunked_prefill;
   if (*rc::gen::arbitrary<bool>()) pin.engine.own_weights = plan.engine.own_weights;
   if (*rc::gen::arbitrary<bool>()) pin.offload = plan.offload;
   if (plan.mesh.count == 0) pin.mesh.reset();  // a rule's
@@ -91,12 +92,12 @@ TEST(ReadFixed, NamesAMistakeInTheWhole) {
   EXPECT_EQ(
       error_of("{actor_trian: {}}"),
       "job.yaml:3:9: there is no task `actor_trian`; did you mean 'actor_train'?; accepted: actor_generate, actor_infer, actor_train, "
-      "placement");
+      "placement, fusion");
   EXPECT_EQ(error_of("{critic: {}}"),
-            "job.yaml:3:9: there is no task `critic`; accepted: actor_generate, actor_infer, actor_train, placement");
+            "job.yaml:3:9: there is no task `critic`; accepted: actor_generate, actor_infer, actor_train, placement, fusion");
   EXPECT_EQ(error_of("{reward_rule: {}}"),
             "job.yaml:3:9: `reward_rule` is a rule, of which nothing is planned; accepted: actor_generate, actor_infer, actor_train, "
-            "placement");
+            "placement, fusion");
   EXPECT_EQ(error_of("{actor_train: {}, actor_train: {}}"), "job.yaml:3:26: duplicate key `actor_train`; each key may stand once");
   EXPECT_EQ(error_of("{actor_train: 3}"),
             "job.yaml:3:22: `fixed` of actor_train must be a map, not 3; accepted keys: devices, layout, micro_batch, offload");

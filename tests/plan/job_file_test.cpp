@@ -61,7 +61,7 @@ software: {training: megatron, efficiency: a100/megatron-vllm}
   EXPECT_EQ(model_of_role(job, "reward").layers, 2);
   EXPECT_EQ(job.workload.samples(), 128);
   EXPECT_EQ(cluster::device_count(job.cluster), 8);
-  EXPECT_EQ(job.software, (Software{"megatron", "a100/megatron-vllm"}));
+  EXPECT_EQ(job.software, (Software{.training = "megatron", .efficiency = "a100/megatron-vllm", .profile = {}}));
 }
 
 TEST(ParseJob, FillsInWhatIsNotThere) {
@@ -194,9 +194,9 @@ TEST(ParseJob, NamesAMistakeInTheWhole) {
   EXPECT_EQ(error_of(sound + "name: ''"), "job.yaml:4:7: `name` is the string ``; accepted: a name");
   EXPECT_EQ(error_of(sound + "name: \"a\\nb\""), "job.yaml:4:7: `name` is the string `a\\x0Ab`; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: megatron"),
-            "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency");
+            "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, profile");
   EXPECT_EQ(error_of(sound + "software: {engine: vllm}"),
-            "job.yaml:4:12: unknown key `engine` in `software`; accepted: training, efficiency");
+            "job.yaml:4:12: unknown key `engine` in `software`; accepted: training, efficiency, profile");
   EXPECT_EQ(error_of(sound + "software: {training: [a]}"), "job.yaml:4:22: `training` is a list; accepted: a name");
   EXPECT_EQ(error_of(sound + "name: a\nname: b"), "job.yaml:5:1: duplicate key `name`; each key may stand once");
 }

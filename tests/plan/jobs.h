@@ -117,6 +117,7 @@ inline TaskPlan random_task_plan(const Job& job, std::size_t task) {
     plan.engine.max_num_seqs = *rc::gen::inRange(1, 5000);
     plan.engine.max_num_batched_tokens = *rc::gen::inRange(1, 100'000);
     plan.engine.cuda_graphs = *rc::gen::arbitrary<bool>();
+    plan.engine.chunked_prefill = *rc::gen::arbitrary<bool>();
     plan.engine.own_weights = *rc::gen::arbitrary<bool>();
   } else {
     const int amount = *rc::gen::inRange(1, 1 << 24);

@@ -45,7 +45,7 @@ TEST(ParsePlan, ReadsEveryKey) {
      "offload": ["weights", "gradients", "optimizer", "optimizer_on_host"]},
     {"task": "actor_infer", "devices": 3, "layout": {}, "micro_batch": {"sequences": 4}},
     {"task": "actor_generate", "devices": "0-15", "layout": {"dp": 2, "tp": 8}, "engine": {"memory_utilization": 0.6,
-      "max_num_seqs": 512, "max_num_batched_tokens": 4096, "cuda_graphs": false}, "offload": ["weights"]}]})",
+      "max_num_seqs": 512, "max_num_batched_tokens": 4096, "chunked_prefill": false, "cuda_graphs": false}, "offload": ["weights"]}]})",
                                "plan.json", small_job())
                         .value();
   EXPECT_EQ(plan.placement, "by hand");
@@ -68,7 +68,7 @@ TEST(ParsePlan, ReadsEveryKey) {
   EXPECT_EQ(task("actor_infer").layout, llm::Layout{});
   EXPECT_EQ(task("actor_infer").micro_batching, (MicroBatching{4, 0, 0}));
   EXPECT_EQ(task("actor_infer").offload, Offload{});
-  EXPECT_EQ(task("actor_generate").engine, (Engine{0.6, 512, 4096, false}));
+  EXPECT_EQ(task("actor_generate").engine, (Engine{0.6, 512, 4096, false, false}));
   EXPECT_EQ(task("actor_generate").offload, (Offload{true, false, false, false}));
   EXPECT_EQ(task("reward_rule"), TaskPlan{}) << "rules are not planned";
 }
@@ -150,7 +150,7 @@ RC_GTEST_PROP(PlanToJson, IsReadBackToTheSamePlan, ()) {
 }
 
 TEST(ParsePlan, NamesAMistakeInTheWhole) {
-  const std::string keys = "format, hash, job, job_hash, placement, tasks";
+  const std::string keys = "format, hash, job, job_hash, placement, tasks, fusion";
   EXPECT_EQ(error_in("3"), "plan.yaml:1:1: a plan must be a map, not 3; accepted keys: " + keys);
   EXPECT_EQ(error_in("{}"), "plan.yaml:1:1: a plan needs the key `format`; accepted: format: dovetail/plan@1");
   EXPECT_EQ(error_in("format: dovetail/job@1"), "plan.yaml:1:9: the format is the string `dovetail/job@1`; accepted: dovetail/plan@1");
@@ -259,11 +259,10 @@ TEST(ParsePlan, NamesAMistakeInAnEngine) {
   EXPECT_EQ(engine_error("{}"), "no error");
   EXPECT_EQ(engine_error("vllm"),
             "plan.yaml:3:67: `engine` must be a map, not the string `vllm`; accepted keys: memory_utilization, max_num_seqs, "
-            "max_num_batched_tokens, cuda_graphs, own_weights");
+            "max_num_batched_tokens, chunked_prefill, cuda_graphs, own_weights");
   EXPECT_EQ(engine_error("{max_seqs: 3}"),
             "plan.yaml:3:68: unknown key `max_seqs` in `engine`; did you mean `max_num_seqs`? accepted: memory_utilization, max_num_seqs, "
-            "max_num_batched_tokens, "
-            "cuda_graphs, own_weights");
+            "max_num_batched_tokens, chunked_prefill, cuda_graphs, own_weights");
   EXPECT_EQ(engine_error("{memory_utilization: 0}"),
             "plan.yaml:3:5: actor_generate: its engine's memory_utilization is 0; accepted: above 0, at most 1");
   EXPECT_EQ(engine_error("{memory_utilization: 90}"), "plan.yaml:3:88: `memory_utilization` must be a number from 0 to 1, not 90");

@@ -1,9 +1,6 @@
 #include "fuse/search/rounds.h"
 
 #include <algorithm>
-#include <numeric>
-
-#include "parallel/for_each_index.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -26,19 +23,19 @@ Rounds::Rounds(const pipeline::OpGraph& graph, const std::vector<pipeline::Order
     : options_(options),
       // Whole steps of a cooling.
       longest_(std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.size()) / 16 * Cooling::iterations_a_step, 1 << 21, 1 << 22)),
+      shared_({options.chains, options.threads, options.time_limit_seconds, options.cancellation, options.exchange}),
       planned_(planned_iterations) {
-  const int ranks = options.exchange ? options.exchange->ranks : 1;
-  const int rank = options.exchange ? options.exchange->rank : 0;
   std::vector<Standing> begun;
   for (const pipeline::Order& start : starts) begun.push_back(standing_of(chain_from(graph, start, 0, 0)));
-  for (int number = 0; number < options.chains; ++number) {
-    const std::size_t start = static_cast<std::size_t>(number) % starts.size();
-    standings_.push_back(begun[start]);
-    if (number % ranks != rank) continue;
-    chains_.push_back(chain_from(graph, starts[start], options.seed, static_cast<std::uint64_t>(number)));
-    numbers_.push_back(number);
-  }
-  last_seconds_.resize(chains_.size());
+  const auto start_of = [&](int number) { return static_cast<std::size_t>(number) % starts.size(); };
+  for (int number = 0; number < options.chains; ++number) standings_.push_back(begun[start_of(number)]);
+  for (const int number : shared_.numbers())
+    chains_.push_back(chain_from(graph, starts[start_of(number)], options.seed, static_cast<std::uint64_t>(number)));
+}
+
+std::optional<StoppedBy> Rounds::stopped() const {
+  if (!shared_.ended()) return std::nullopt;
+  return *shared_.ended() == parallel::EndedBy::time ? StoppedBy::time : StoppedBy::interrupt;
 }
 
 std::size_t Rounds::best() const {
@@ -49,60 +46,40 @@ std::size_t Rounds::best() const {
 }
 
 void Rounds::run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work) {
-  // Whatever happens, all processes come to the border of a round.
-  if (!is_cancelled()) work_on_all(work);
+  std::vector<RoundReport> reports;
+  for (const std::string& message : shared_.run(work, [this] { return message_of(report()); })) reports.push_back(report_of(message));
   done_ += iterations;
+  take(std::move(reports));
+  if (options_.on_progress) show_progress(phase);
+}
+
+/// What became better in this process.
+RoundReport Rounds::report() const {
   RoundReport report;
-  report.interrupted = is_cancelled();
-  report.out_of_time = is_late();
   for (std::size_t own = 0; own < chains_.size(); ++own) {
-    if (is_same(standings_[static_cast<std::size_t>(numbers_[own])], chains_[own])) continue;
-    report.chains.push_back(numbers_[own]);
+    if (is_same(standings_[static_cast<std::size_t>(number(own))], chains_[own])) continue;
+    report.chains.push_back(number(own));
     report.bests.push_back(standing_of(chains_[own]));
   }
-  auto reports = exchange_reports(options_.exchange, report);
-  if (!reports.ok()) {
-    lost_ = reports.error();
-    stopped_ = StoppedBy::interrupt;
-    reports = std::vector{std::move(report)};
-  }
-  take(std::move(reports).value());
-  if (options_.on_progress) show_progress(phase);
+  return report;
 }
 
 void Rounds::run_rounds(std::string_view phase, std::int64_t iterations, const std::function<bool()>& is_over,
                         const std::function<void(std::size_t own, std::int64_t count)>& work) {
-  for (std::int64_t done = 0; done < iterations && !stopped_ && !is_over(); done += longest_) {
+  for (std::int64_t done = 0; done < iterations && !stopped() && !is_over(); done += longest_) {
     const std::int64_t count = std::min(longest_, iterations - done);
     run(phase, count, [&](std::size_t own) {
-      for (std::int64_t begun = 0; begun < count && !is_cancelled() && !is_late(); begun += slice)
+      for (std::int64_t begun = 0; begun < count && !shared_.is_cancelled() && !shared_.is_late(); begun += slice)
         work(own, std::min(slice, count - begun));
     });
   }
 }
 
-/// What took longest in the last round goes first: so threads end together.
-void Rounds::work_on_all(const std::function<void(std::size_t own)>& work) {
-  std::vector<std::size_t> longest_first(chains_.size());
-  std::iota(longest_first.begin(), longest_first.end(), std::size_t{0});
-  std::stable_sort(longest_first.begin(), longest_first.end(),
-                   [this](std::size_t a, std::size_t b) { return last_seconds_[a] > last_seconds_[b]; });
-  parallel::for_each_index(static_cast<int>(chains_.size()), options_.threads, [&](int i) {
-    const std::size_t own = longest_first[static_cast<std::size_t>(i)];
-    const auto begin = std::chrono::steady_clock::now();
-    work(own);
-    last_seconds_[own] = base::seconds_since(begin);
-  });
-}
-
 void Rounds::take(std::vector<RoundReport> reports) {
   const Standing before = standings_[best()];
-  for (RoundReport& report : reports) {
+  for (RoundReport& report : reports)
     for (std::size_t i = 0; i < report.chains.size(); ++i)
       standings_[static_cast<std::size_t>(report.chains[i])] = std::move(report.bests[i]);
-    if (report.out_of_time && !stopped_) stopped_ = StoppedBy::time;
-    if (report.interrupted) stopped_ = StoppedBy::interrupt;
-  }
   const Standing& now = standings_[best()];
   if (on_better && is_better(now, before)) on_better(now);
 }
@@ -110,7 +87,7 @@ void Rounds::take(std::vector<RoundReport> reports) {
 void Rounds::gather(const std::function<bool(const Standing&)>& good, std::size_t otherwise) {
   const Standing fallback = standings_[otherwise];
   for (std::size_t own = 0; own < chains_.size(); ++own) {
-    const Standing& standing = standings_[static_cast<std::size_t>(numbers_[own])];
+    const Standing& standing = standings_[static_cast<std::size_t>(number(own))];
     restart(chains_[own], good(standing) ? standing.order : fallback.order);
   }
   for (Standing& standing : standings_)

@@ -1,7 +1,6 @@
 // The rounds of a search: chains shared out over threads and processes, which tell each other at the border of each round.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -9,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/stopwatch.h"
 #include "fuse/search/standings.h"
 #include "fuse/search/walk_phases.h"
 #include "fuse/solution/solution.h"
+#include "parallel/shared_chains.h"
 
 namespace dovetail::fuse {
 
@@ -26,12 +25,12 @@ class Rounds {
 
   /// The chains of this process, and the number of each among all.
   std::vector<Chain>& chains() { return chains_; }
-  int number(std::size_t own) const { return numbers_[own]; }
+  int number(std::size_t own) const { return shared_.numbers()[own]; }
   /// [chain number]
   const std::vector<Standing>& standings() const { return standings_; }
   std::int64_t planned() const { return planned_; }
   void plan(std::int64_t iterations) { planned_ = iterations; }
-  double seconds() const { return base::seconds_since(begin_); }
+  double seconds() const { return shared_.seconds(); }
   std::int64_t done() const { return done_; }
 
   /// Runs `work(own)` for each chain of this process, then takes over what became better in all processes. `iterations`: what each
@@ -50,28 +49,22 @@ class Rounds {
   std::function<void(const Standing&)> on_better;
 
   /// Why there are no more rounds, if so.
-  std::optional<pipeline::StoppedBy> stopped() const { return stopped_; }
+  std::optional<pipeline::StoppedBy> stopped() const;
   /// The Error of a lost process.
-  const std::optional<base::Error>& lost() const { return lost_; }
+  const std::optional<base::Error>& lost() const { return shared_.lost(); }
 
  private:
-  bool is_cancelled() const { return options_.cancellation && options_.cancellation->requested(); }
-  bool is_late() const { return options_.time_limit_seconds && seconds() >= *options_.time_limit_seconds; }
-  void work_on_all(const std::function<void(std::size_t own)>& work);
+  RoundReport report() const;
   void take(std::vector<RoundReport> reports);
   void show_progress(std::string_view phase) const;
 
   const SolveOptions& options_;
   const std::int64_t longest_;  // proposals of a chain between two borders
+  parallel::SharedChains shared_;
   std::vector<Chain> chains_;
-  std::vector<int> numbers_;
-  std::vector<double> last_seconds_;  // [own] what its last round took
   std::vector<Standing> standings_;
   std::int64_t planned_;
   std::int64_t done_ = 0;
-  std::optional<pipeline::StoppedBy> stopped_;
-  std::optional<base::Error> lost_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace dovetail::fuse

@@ -1,33 +1,18 @@
 #include "fuse/search/standings.h"
 
-#include <cstring>
 #include <utility>
 
 #include "base/assert.h"
+#include "parallel/message.h"
 
 namespace dovetail::fuse {
-namespace {
 
-void put(std::string& message, std::int64_t value) {
-  char bytes[sizeof value];
-  std::memcpy(bytes, &value, sizeof value);
-  message.append(bytes, sizeof value);
-}
-
-std::int64_t take(std::string_view& message) {
-  std::int64_t value = 0;
-  DOVETAIL_ASSERT(message.size() >= sizeof value);
-  std::memcpy(&value, message.data(), sizeof value);
-  message.remove_prefix(sizeof value);
-  return value;
-}
-
-}  // namespace
+using parallel::put;
+using parallel::take;
 
 std::string message_of(const RoundReport& report) {
   std::string message;
   put(message, report.interrupted ? 1 : 0);
-  put(message, report.out_of_time ? 1 : 0);
   put(message, report.planned);
   put(message, static_cast<std::int64_t>(report.chains.size()));
   for (std::size_t i = 0; i < report.chains.size(); ++i) {
@@ -48,7 +33,6 @@ std::string message_of(const RoundReport& report) {
 RoundReport report_of(std::string_view message) {
   RoundReport report;
   report.interrupted = take(message) != 0;
-  report.out_of_time = take(message) != 0;
   report.planned = take(message);
   const std::int64_t chains = take(message);
   for (std::int64_t i = 0; i < chains; ++i) {

@@ -24,7 +24,6 @@ struct Standing {
 /// What a process tells the others at the border of a round.
 struct RoundReport {
   bool interrupted = false;
-  bool out_of_time = false;
   std::int64_t planned = 0;     ///< iterations a chain that it can do in its time; the least of all counts
   std::vector<int> chains;      ///< whose best got better
   std::vector<Standing> bests;  ///< [as chains]

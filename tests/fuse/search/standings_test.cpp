@@ -27,7 +27,6 @@ Order random_order() {
 RoundReport random_report() {
   RoundReport report;
   report.interrupted = *rc::gen::arbitrary<bool>();
-  report.out_of_time = *rc::gen::arbitrary<bool>();
   report.planned = *rc::gen::arbitrary<std::int64_t>();
   report.chains = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 1'000'000));
   for (std::size_t i = 0; i < report.chains.size(); ++i)
@@ -37,7 +36,7 @@ RoundReport random_report() {
 }
 
 bool are_equal(const RoundReport& a, const RoundReport& b) {
-  if (a.interrupted != b.interrupted || a.out_of_time != b.out_of_time || a.planned != b.planned) return false;
+  if (a.interrupted != b.interrupted || a.planned != b.planned) return false;
   if (a.chains != b.chains || a.bests.size() != b.bests.size()) return false;
   for (std::size_t i = 0; i < a.bests.size(); ++i) {
     const Standing& x = a.bests[i];

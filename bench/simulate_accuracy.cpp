@@ -1,0 +1,182 @@
+// The closed form of the plan search beside the simulator: on random plans, in which plan is the best, and how long simulating takes.
+//
+// Jobs are PPO and GRPO of bundled models on 1 to 8 nodes, with lengths drawn at random. A random plan gives each task any of the meshes
+// and choices of the search's space. The best plan of a job is the first of those that a short search ranks.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "base/stopwatch.h"
+#include "place/rank.h"
+#include "place/search_space.h"
+#include "place/simulation.h"
+#include "plan/job_file.h"
+#include "tables.h"
+
+namespace {
+
+using namespace dovetail;
+
+constexpr double mean_to_reach = 0.05;
+constexpr double same_best_to_reach = 0.9;
+
+int draw(const std::vector<int>& values, base::Random& random) { return values[random.below(static_cast<std::uint32_t>(values.size()))]; }
+
+/// A job on ground of its own.
+struct Case {
+  explicit Case(plan::Job of) : job(std::move(of)), ground(place::ground_of(job, place::software_of(job).value())) {}
+  Case(const Case&) = delete;
+
+  plan::Job job;
+  place::Ground ground;
+};
+
+plan::Job draw_job(std::uint64_t number) {
+  base::Random random(number, 0);
+  const bool ppo = random.below(3) > 0;
+  const std::vector<std::string> models{"llama-2-7b", "llama-2-13b", "qwen3-4b", "llama-3-8b"};
+  const std::string& actor = models[random.below(4)];
+  const std::string& reward = models[random.below(4)];
+  const std::string text = fmt::format(
+      "format: dovetail/job@1\nalgorithm: {}\nmodels: {{actor: {}{}}}\n"
+      "workload: {{prompts: {}, samples_per_prompt: {}, mini_batches: {}, prompt_length: {}, response_length: {{p50: {}, sigma: 0.{}, cap: "
+      "{}}}}}\ncluster: {{nodes: {}, gpus_per_node: 8, gpu: {}}}\n",
+      ppo ? "ppo" : "{name: grpo, reward: rule}", actor, ppo ? ", reward: " + reward : "", draw({128, 256, 512}, random),
+      ppo ? 1 : draw({4, 8}, random), draw({1, 4, 8}, random), draw({128, 512}, random), draw({256, 512}, random), draw({2, 5, 8}, random),
+      draw({1024, 2048, 4096}, random), draw({1, 2, 4, 8}, random), random.below(2) == 0 ? "H100" : "A100-80");
+  return plan::parse_job(text, "drawn.yaml").value();
+}
+
+/// Any mesh and choice for each task; nothing where a task has none.
+plan::Plan random_plan(const place::SearchSpace& space, base::Random& random) {
+  place::Picks picks(space.open.size());
+  for (std::size_t task = 0; task < picks.size(); ++task) {
+    if (space.is_rule(task)) continue;
+    const std::vector<std::int32_t>& open = space.open[task];
+    picks[task].mesh = open[random.below(static_cast<std::uint32_t>(open.size()))];
+    const std::size_t shape = space.shapes[static_cast<std::size_t>(picks[task].mesh)];
+    picks[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(space.choices[task][shape].size())));
+  }
+  return place::plan_of(space, picks, "random");
+}
+
+struct Difference {
+  double sum = 0;
+  double most = 0;
+  int plans = 0;
+
+  void add(const place::Simulation& simulation) {
+    const double off = std::abs(simulation.closed.iteration_seconds / simulation.iteration_seconds - 1);
+    sum += off;
+    most = std::max(most, off);
+    ++plans;
+  }
+  double mean() const { return plans > 0 ? sum / plans : 0; }
+};
+
+place::Ranking ranked(const Case& of, int iterations) {
+  place::RankOptions options;
+  options.search.chains = 2;
+  options.search.iterations = iterations;
+  return place::rank_plans(of.ground, options).value();
+}
+
+/// A plan of `job`, simulated: its seconds on the clock.
+double seconds_to_simulate(const std::string& text) {
+  const Case of(plan::parse_job(text, "large.yaml").value());
+  place::RankOptions options;
+  options.placements = {place::Placement::co_located};
+  const place::Ranking ranking = place::rank_plans(of.ground, options).value();
+  if (ranking.plans.empty()) return -1;
+  const auto begin = std::chrono::steady_clock::now();
+  place::Simulator simulator(of.ground, {});
+  const auto simulation = simulator.simulate(ranking.plans.front().plan);
+  return simulation.ok() ? base::seconds_since(begin) : -1;
+}
+
+std::string large_job(int samples, int length, int nodes) {
+  return fmt::format(
+      "format: dovetail/job@1\nalgorithm: ppo\nmodels: {{actor: llama-2-70b, reward: llama-2-7b}}\n"
+      "workload: {{prompts: {}, mini_batches: 8, prompt_length: 256, response_length: {{p50: {}, sigma: 0.8, cap: {}}}}}\n"
+      "cluster: {{nodes: {}, gpus_per_node: 8, gpu: H100}}\n",
+      samples, length / 4, length, nodes);
+}
+
+/// What all jobs together come to.
+struct Sums {
+  Difference random;
+  Difference ranked;
+  int same_best = 0;
+  int same_five = 0;
+};
+
+void add_job(std::uint64_t number, int plans, int iterations, Sums& sums) {
+  const Case of(draw_job(number));
+  const place::SearchSpace space = place::make_search_space(of.ground, place::search_meshes(of.job), {}, 1);
+  if (place::impossible_task(space)) return;
+  place::Simulator simulator(of.ground, {});
+  base::Random random(number, 1);
+  for (int index = 0; index < plans; ++index)
+    if (const auto simulation = simulator.simulate(random_plan(space, random)); simulation.ok()) sums.random.add(*simulation);
+  const place::Ranking ranking = ranked(of, iterations);
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t index = 0; index < ranking.plans.size(); ++index)
+    if (const auto simulation = simulator.simulate(ranking.plans[index].plan); simulation.ok()) {
+      sums.ranked.add(*simulation);
+      order.emplace_back(simulation->iteration_seconds, index);
+    }
+  std::sort(order.begin(), order.end());
+  const std::size_t first = std::min<std::size_t>(5, order.size());
+  const auto in_front = [first](const std::pair<double, std::size_t>& entry) { return entry.second < first; };
+  if (!order.empty() && order.front().second == 0) ++sums.same_best;
+  if (std::all_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first), in_front)) ++sums.same_five;
+}
+
+std::string row(const char* what, const Difference& difference) {
+  return fmt::format("{:40} {:4} plans: mean {:.2f}%, largest {:.2f}%\n", what, difference.plans, 100 * difference.mean(),
+                     100 * difference.most);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program("The closed form of the plan search beside the simulator.");
+  int jobs = 10;
+  int plans = 20;
+  int iterations = 20'000;
+  bool large = true;
+  program.add_option("--jobs", jobs, "drawn jobs");
+  program.add_option("--plans", plans, "random plans of each");
+  program.add_option("--iterations", iterations, "of the search for each job's best plan, a chain");
+  program.add_option("--large", large, "time the large jobs as well");
+  CLI11_PARSE(program, argc, argv);
+  bench::print_heading(argc, argv);
+
+  Sums sums;
+  for (int number = 0; number < jobs; ++number) {
+    bench::note(fmt::format("job {} of {}", number + 1, jobs));
+    add_job(static_cast<std::uint64_t>(number), plans, iterations, sums);
+  }
+  fmt::print("|closed form / simulated - 1| of iterations (at least 5% on the mean, aim 3%)\n");
+  fmt::print("{}{}", row("plans drawn at random", sums.random), row("plans that a search ranks first", sums.ranked));
+  fmt::print("the same best plan in {} of {} jobs (at least 9 of 10), the same top five in {} (the aim)\n", sums.same_best, jobs,
+             sums.same_five);
+  int met = (sums.random.mean() <= mean_to_reach ? 1 : 0) + (sums.same_best >= same_best_to_reach * jobs ? 1 : 0);
+  int all = 2;
+  if (large) {
+    const double small = seconds_to_simulate(large_job(512, 1024, 32));
+    const double most = seconds_to_simulate(large_job(4096, 32'768, 128));
+    fmt::print("simulating 512 samples of up to 1024 tokens on 256 GPUs: {:.3f} s (at least 1 s, aim 0.1 s)\n", small);
+    fmt::print("simulating 4096 samples of up to 32768 tokens on 1024 GPUs: {:.2f} s (at least 60 s, aim 10 s)\n", most);
+    met += (small >= 0 && small <= 1 ? 1 : 0) + (most >= 0 && most <= 60 ? 1 : 0);
+    all += 2;
+  }
+  return bench::print_met(met, all);
+}

@@ -1,0 +1,144 @@
+// dovetail measured: the phase times that verl or NeMo-RL logged, beside what is predicted of the job and plan.
+#include "place/measured.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/job.h"
+#include "cli/measured_report.h"
+#include "place/measured_file.h"
+
+namespace dovetail::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> logs;
+  std::optional<std::string> job;
+  std::optional<std::string> plan;
+  std::optional<std::string> output;
+  std::optional<std::string> name;
+  std::string format = "auto";
+  std::string statistic = "median";
+  int skip = -1;  ///< not said
+  bool json = false;
+};
+
+/// A file, or KEY=FILE.
+base::Result<place::LogFile> read_log(const std::string& argument) {
+  place::LogFile log;
+  std::string path = argument;
+  const std::size_t equals = argument.find('=');
+  std::error_code error;
+  if (equals != std::string::npos && equals > 0 && !std::filesystem::exists(argument, error)) {
+    log.key = argument.substr(0, equals);
+    path = argument.substr(equals + 1);
+  }
+  DOVETAIL_TRY(log.content, base::read_file(path));
+  log.path = base::display_path(path);
+  return log;
+}
+
+base::Result<place::MeasuredRun> read_run(const Arguments& arguments) {
+  std::vector<place::LogFile> logs;
+  for (const std::string& argument : arguments.logs) {
+    DOVETAIL_TRY(place::LogFile log, read_log(argument));
+    logs.push_back(std::move(log));
+  }
+  DOVETAIL_TRY(const place::StepLog log, place::read_step_log(logs));
+  place::MeasuredOptions options;
+  options.format = place::log_format_named(arguments.format);
+  if (arguments.skip >= 0) options.skip = arguments.skip;
+  options.statistic = arguments.statistic == "mean" ? place::Statistic::mean : place::Statistic::median;
+  return place::measured_run(log, options);
+}
+
+/// `path` as a file in the folder of `output` names it.
+std::string path_from(const std::string& path, const std::string& output) {
+  const std::filesystem::path folder = output == "-" ? std::filesystem::path() : std::filesystem::path(output).parent_path();
+  if (std::filesystem::path(path).is_absolute()) return std::filesystem::path(path).lexically_normal().string();
+  std::error_code error;
+  const std::filesystem::path from = std::filesystem::proximate(path, folder.empty() ? "." : folder, error);
+  return error ? path : from.string();
+}
+
+base::Status write_measurement(const Arguments& arguments, const Prediction& prediction, const MeasuredAnswer& answer) {
+  const std::string& output = *arguments.output;
+  const std::string stem = std::filesystem::path(arguments.logs.front()).stem().string();
+  place::MeasurementNames names;
+  names.set = fmt::format("{}/{}", prediction.job.cluster.groups.front().gpu.name, place::name_of(answer.run.format));
+  names.row = arguments.name.value_or(prediction.job.name + (stem == "-" ? "" : ", " + stem));
+  names.source = fmt::format("log of {}, {} of {} steps", place::name_of(answer.run.format), arguments.statistic, answer.run.steps.size());
+  names.job = path_from(*arguments.job, output);
+  names.plan = path_from(*arguments.plan, output);
+  const auto write = output.ends_with(".json") ? place::measurement_to_json : place::measurement_to_yaml;
+  DOVETAIL_TRY(const std::string text, write(names, answer.run, *answer.comparison, prediction.job));
+  return base::write_file(output, text);
+}
+
+base::Status check_arguments(const Arguments& arguments) {
+  if (arguments.job.has_value() != arguments.plan.has_value())
+    return base::bad_input("only one of --job and --plan is there; accepted: both, or neither");
+  if (!arguments.output) return {};
+  if (!arguments.job) return base::bad_input("a measurement names its job and its plan; accepted: -o with --job and --plan");
+  if (*arguments.job == "-" || *arguments.plan == "-")
+    return base::bad_input("a measurement names its job and its plan by their files, not standard input; accepted: paths");
+  return {};
+}
+
+base::Result<int> run(const Arguments& arguments) {
+  DOVETAIL_CHECK(check_arguments(arguments));
+  DOVETAIL_TRY(place::MeasuredRun measured, read_run(arguments));
+  MeasuredAnswer answer{std::move(measured), {}};
+  if (arguments.job) {
+    DOVETAIL_TRY(const Prediction prediction, predict({*arguments.job, arguments.plan, arguments.json}));
+    answer.efficiency = prediction.efficiency;
+    answer.comparison = place::compare_measured(answer.run, prediction.job, {prediction.plan, prediction.estimate});
+    if (arguments.output) DOVETAIL_CHECK(write_measurement(arguments, prediction, answer));
+  }
+  if (arguments.json)
+    print_json(to_json(answer));
+  else
+    print(to_text(answer));
+  return exit_done;
+}
+
+}  // namespace
+
+void add_measured(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = add_command(program, "measured", "phase times that verl or NeMo-RL logged, beside what is predicted",
+                                  "  dovetail measured examples/measurements/verl-ppo.jsonl\n"
+                                  "  dovetail measured examples/measurements/nemo-rl-grpo.jsonl --job examples/jobs/grpo-8b.yaml --plan "
+                                  "examples/jobs/grpo-8b.plan.json -o run.yaml\n"
+                                  "  dovetail measured run-1-tag-timing_s_gen.csv timing_s/step=step.csv");
+  command
+      ->add_option(
+          "FILE", arguments->logs,
+          "logs of one run: JSON lines, one object a step, or CSV as TensorBoard exports it (one scalar a file, KEY=FILE where the "
+          "file's name does not say the key); '-' for standard input")
+      ->required()
+      ->option_text(" ");
+  add_text_option(*command, "--job", arguments->job, "JOB", "the job that ran, for the prediction");
+  add_text_option(*command, "--plan", arguments->plan, "FILE", "the plan that it ran by, a dovetail/plan@1 file");
+  add_text_option(*command, "-o,--output", arguments->output, "FILE",
+                  "write a dovetail/measurement@1 file for calibrate, JSON where it ends in .json; needs --job and --plan");
+  add_text_option(*command, "--name", arguments->name, "NAME", "of the row in that file (default: the job's name and the log's)");
+  add_choice_option(*command, "--format", arguments->format, "verl|nemo-rl|auto", "whose log it is (default auto: by its keys)");
+  add_choice_option(*command, "--statistic", arguments->statistic, "median|mean", "of the steps (default median)");
+  add_count_option(*command, "--skip", arguments->skip, 0, 1'000'000'000,
+                   "first steps to leave out as warm-up (default 2, fewer where there are no more steps)");
+  add_json_flag(*command, arguments->json);
+  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace dovetail::cli

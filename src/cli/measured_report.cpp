@@ -1,0 +1,237 @@
+#include "cli/measured_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/job.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace dovetail::cli {
+namespace {
+
+using place::MeasuredAgainst;
+using place::MeasuredTime;
+using place::TimeKind;
+using place::TimeSpread;
+using report::Align;
+
+std::string_view name_of(place::Statistic statistic) { return statistic == place::Statistic::median ? "median" : "mean"; }
+
+std::string_view name_of(TimeKind use) {
+  switch (use) {
+    case TimeKind::iteration:
+      return "iteration";
+    case TimeKind::phase:
+      return "phase";
+    case TimeKind::other:
+      return "other";
+    case TimeKind::interruption:
+      return "interruption";
+    case TimeKind::part:
+      return "part";
+    case TimeKind::rate:
+      break;
+  }
+  return "rate";
+}
+
+std::string quartiles(const TimeSpread& spread) { return fmt::format("{} to {}", seconds_text(spread.lower), seconds_text(spread.upper)); }
+
+/// "1 to 3, 7": runs of numbers that follow each other.
+std::string numbers_text(const std::vector<std::int64_t>& numbers) {
+  std::vector<std::string> runs;
+  for (std::size_t begin = 0; begin < numbers.size();) {
+    std::size_t end = begin + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    runs.push_back(end - begin == 1 ? fmt::format("{}", numbers[begin]) : fmt::format("{} to {}", numbers[begin], numbers[end - 1]));
+    begin = end;
+  }
+  return fmt::format("{}", fmt::join(runs, ", "));
+}
+
+std::string head_text(const place::MeasuredRun& run) {
+  std::string text = fmt::format("log of {}: {} over {} of {}\n", place::name_of(run.format), name_of(run.statistic),
+                                 report::counted(static_cast<std::int64_t>(run.steps.size()), "step"),
+                                 run.steps.size() + run.warm_up.size() + run.interrupted.size());
+  if (!run.warm_up.empty())
+    text += fmt::format("left out as warm-up: {}{}\n", numbers_text(run.warm_up),
+                        run.warm_up_ratio ? fmt::format(" (the first took {:.2f} times as long)", *run.warm_up_ratio) : "");
+  if (!run.interrupted.empty()) text += fmt::format("left out for validation or checkpoints: {}\n", numbers_text(run.interrupted));
+  if (run.mean_response)
+    text += fmt::format("responses: {:.0f} tokens on average{}{}\n", *run.mean_response,
+                        run.longest_response ? fmt::format(", the longest {:.0f}", *run.longest_response) : "",
+                        run.at_cap ? fmt::format(", {} at the cap", percent(*run.at_cap)) : "");
+  return text + "\n";
+}
+
+/// What a time is of the iteration: "scoring: reference", "part of generation".
+std::string meaning_of(const MeasuredTime& time) {
+  if (time.known.use != TimeKind::phase) return std::string(name_of(time.known.use));
+  return time.known.roles.empty() ? std::string(time.known.phase)
+                                  : fmt::format("{}: {}", time.known.phase, fmt::join(time.known.roles, ", "));
+}
+
+std::string times_table(const place::MeasuredRun& run) {
+  std::vector<std::vector<std::string>> rows;
+  for (const MeasuredTime& time : run.times) {
+    const bool rate = time.known.use == TimeKind::rate;
+    rows.push_back({report::clean_text(time.key), meaning_of(time),
+                    rate ? fmt::format("{:.1f}", time.spread.by(run.statistic)) : seconds_text(time.spread.by(run.statistic)),
+                    rate ? "" : quartiles(time.spread)});
+  }
+  return report::render_table({{"key", Align::left}, {"what it is", Align::left}, {"takes"}, {"half of the steps"}}, rows);
+}
+
+std::string change_text(const MeasuredAgainst& phase) {
+  return phase.predicted > 0 ? fmt::format("{:+.1f}%", 100 * (phase.predicted / std::max(phase.seconds, 1e-9) - 1)) : "";
+}
+
+std::vector<std::string> compared_row(const MeasuredAgainst& phase) {
+  std::vector<std::string> keys;
+  for (const std::string& key : phase.keys) keys.push_back(report::clean_text(key));
+  return {phase.with_refit ? phase.phase + " and refit" : phase.phase,
+          seconds_text(phase.seconds),
+          quartiles(phase.measured),
+          seconds_text(phase.predicted),
+          change_text(phase),
+          fmt::format("{}", fmt::join(keys, ", "))};
+}
+
+std::string compared_table(const place::MeasuredComparison& comparison) {
+  std::vector<std::vector<std::string>> rows;
+  for (const MeasuredAgainst& phase : comparison.phases) rows.push_back(compared_row(phase));
+  if (comparison.iteration) rows.push_back(compared_row(*comparison.iteration));
+  return report::render_table({{"phase", Align::left}, {"measured"}, {"half of the steps"}, {"predicted"}, {"off"}, {"keys", Align::left}},
+                              rows);
+}
+
+std::string one_sided_text(std::string_view intro, const std::vector<place::OneSided>& sides) {
+  if (sides.empty()) return "";
+  std::vector<std::string> parts;
+  for (const place::OneSided& side : sides)
+    parts.push_back(fmt::format("{} {}", report::clean_text(side.name), seconds_text(side.seconds)));
+  return fmt::format("{}: {}\n", intro, fmt::join(parts, ", "));
+}
+
+void add_reasons(std::string& text, const MeasuredAgainst& phase) {
+  if (phase.reasons.empty()) return;
+  text += fmt::format("\n{}: {} {} than predicted\n", phase.phase, seconds_text(std::abs(phase.difference())),
+                      phase.difference() > 0 ? "longer" : "shorter");
+  for (const std::string& reason : phase.reasons) text += fmt::format("  - {}\n", reason);
+}
+
+std::string comparison_text(const MeasuredAnswer& answer) {
+  const place::MeasuredComparison& comparison = *answer.comparison;
+  std::string text = fmt::format("predicted with the efficiencies {}\n\n{}", answer.efficiency, compared_table(comparison));
+  text += "\n" + one_sided_text("only measured", comparison.only_measured);
+  text += one_sided_text("only predicted", comparison.only_predicted);
+  std::string reasons;
+  for (const MeasuredAgainst* phase : comparison.by_difference()) add_reasons(reasons, *phase);
+  if (comparison.iteration) add_reasons(reasons, *comparison.iteration);
+  text += reasons.empty() ? "no phase differs by more than a tenth of itself and a fiftieth of the iteration\n"
+                          : "\nwhat differs most, and why it may:\n" + reasons;
+  return text;
+}
+
+/// What was read and is in no table.
+std::string rest_text(const place::MeasuredRun& run) {
+  std::string text;
+  if (!run.unknown.empty()) {
+    std::vector<std::string> keys;
+    for (const std::string& key : run.unknown) keys.push_back(report::clean_text(key));
+    text += fmt::format("times of which nothing is known, left out: {}\n", fmt::join(keys, ", "));
+  }
+  if (run.other_series > 0)
+    text += fmt::format("{} that {} no time\n", report::counted(static_cast<std::int64_t>(run.other_series), "key"),
+                        run.other_series == 1 ? "is" : "are");
+  if (run.not_numbers > 0)
+    text += fmt::format("{} that {} no number\n", report::counted(static_cast<std::int64_t>(run.not_numbers), "value"),
+                        run.not_numbers == 1 ? "is" : "are");
+  if (run.repeated > 0)
+    text += fmt::format("{} logged again for the same step: the last one counts\n",
+                        report::counted(static_cast<std::int64_t>(run.repeated), "value"));
+  return text.empty() ? "" : "\n" + text;
+}
+
+Json to_json(const TimeSpread& spread) {
+  return {{"steps", spread.steps},
+          {"median", json_ratio(spread.median)},
+          {"mean", json_ratio(spread.mean)},
+          {"lower", json_ratio(spread.lower)},
+          {"upper", json_ratio(spread.upper)},
+          {"least", json_ratio(spread.least)},
+          {"most", json_ratio(spread.most)}};
+}
+
+Json to_json(const MeasuredTime& time) {
+  Json object{{"key", report::clean_text(time.key)}, {"use", name_of(time.known.use)}};
+  if (time.known.use == TimeKind::phase) {
+    object["phase"] = time.known.phase;
+    object["roles"] = time.known.roles;
+  }
+  object["seconds"] = to_json(time.spread);
+  return object;
+}
+
+Json to_json(const MeasuredAgainst& phase) {
+  Json object{{"phase", phase.phase},
+              {"keys", Json::array()},
+              {"measured", json_ratio(phase.seconds)},
+              {"predicted", json_ratio(phase.predicted)},
+              {"with_refit", phase.with_refit},
+              {"whole", phase.whole},
+              {"spread", to_json(phase.measured)},
+              {"reasons", phase.reasons}};
+  for (const std::string& key : phase.keys) object["keys"].push_back(report::clean_text(key));
+  return object;
+}
+
+Json to_json(const std::vector<place::OneSided>& sides) {
+  Json list = Json::array();
+  for (const place::OneSided& side : sides)
+    list.push_back({{"name", report::clean_text(side.name)}, {"seconds", json_ratio(side.seconds)}});
+  return list;
+}
+
+}  // namespace
+
+std::string to_text(const MeasuredAnswer& answer) {
+  return head_text(answer.run) + (answer.comparison ? comparison_text(answer) : times_table(answer.run)) + rest_text(answer.run);
+}
+
+Json to_json(const MeasuredAnswer& answer) {
+  const place::MeasuredRun& run = answer.run;
+  Json object{{"format", "dovetail/measured@1"},
+              {"log", place::name_of(run.format)},
+              {"statistic", name_of(run.statistic)},
+              {"steps", run.steps},
+              {"warm_up", run.warm_up},
+              {"interrupted", run.interrupted},
+              {"times", Json::array()},
+              {"unknown", Json::array()},
+              {"other_series", run.other_series},
+              {"not_numbers", run.not_numbers},
+              {"repeated", run.repeated}};
+  for (const MeasuredTime& time : run.times) object["times"].push_back(to_json(time));
+  for (const std::string& key : run.unknown) object["unknown"].push_back(report::clean_text(key));
+  if (run.warm_up_ratio) object["warm_up_ratio"] = json_ratio(*run.warm_up_ratio);
+  if (run.mean_response) object["mean_response"] = json_ratio(*run.mean_response);
+  if (run.longest_response) object["longest_response"] = json_ratio(*run.longest_response);
+  if (run.at_cap) object["at_cap"] = json_ratio(*run.at_cap);
+  if (!answer.comparison) return object;
+  const place::MeasuredComparison& comparison = *answer.comparison;
+  Json compared{{"efficiency", answer.efficiency}, {"phases", Json::array()}};
+  for (const MeasuredAgainst& phase : comparison.phases) compared["phases"].push_back(to_json(phase));
+  if (comparison.iteration) compared["iteration"] = to_json(*comparison.iteration);
+  compared["only_measured"] = to_json(comparison.only_measured);
+  compared["only_predicted"] = to_json(comparison.only_predicted);
+  object["comparison"] = std::move(compared);
+  return object;
+}
+
+}  // namespace dovetail::cli

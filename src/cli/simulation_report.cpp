@@ -1,0 +1,288 @@
+#include "cli/simulation_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "cli/job.h"
+#include "cluster/mesh.h"
+#include "report/iteration_picture.h"
+#include "report/table.h"
+#include "report/text.h"
+#include "simulate/accounting.h"
+
+namespace dovetail::cli {
+namespace {
+
+using report::Align;
+using report::device_ranges;
+using simulate::Lane;
+using simulate::Use;
+
+double seconds_of(base::Ticks time) { return static_cast<double>(time.count()) * 1e-9; }
+
+std::string task_name(const SimulatedPlan& simulated, std::int32_t task) {
+  return task < 0 ? "" : simulated.ground.job.workflow.tasks[static_cast<std::size_t>(task)].name;
+}
+
+std::string step_name(const SimulatedPlan& simulated, const plan::Step& step) {
+  const std::string& task = simulated.ground.job.workflow.tasks[step.task].name;
+  return step.kind == plan::Step::Kind::task ? task : fmt::format("weights to {}", task);
+}
+
+/// Of a step: how long it is in the simulation, and by the closed form.
+struct StepLine {
+  std::size_t step = 0;
+  std::string name;
+  std::string devices;
+  double begin = 0;
+  double simulated = 0;
+  double closed = 0;
+};
+
+std::vector<StepLine> step_lines(const SimulatedPlan& simulated) {
+  std::vector<StepLine> lines;
+  for (std::size_t index = 0; index < simulated.simulation.closed.graph.steps.size(); ++index) {
+    const plan::Step& step = simulated.simulation.closed.graph.steps[index];
+    if (step.within) continue;
+    StepLine line{index, step_name(simulated, step), {}, 0, 0, 0};
+    for (std::size_t other = 0; other < simulated.simulation.closed.graph.steps.size(); ++other)
+      if (const plan::Step& within = simulated.simulation.closed.graph.steps[other]; within.within == index)
+        line.name += " + " + step_name(simulated, within);
+    if (const cluster::Mesh mesh = simulated.plan.tasks[step.task].mesh; mesh.count > 0)
+      line.devices = cluster::name_of(simulated.ground.job.cluster, mesh);
+    const plan::StepTime& time = simulated.simulation.iteration.steps[index];
+    line.begin = seconds_of(time.begin);
+    line.simulated = seconds_of(time.end - time.begin);
+    line.closed = simulated.simulation.closed.steps[index].seconds;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+/// "+2.3%"; empty where there is nothing to compare with.
+std::string difference(double value, double with) { return with > 0 ? fmt::format("{:+.1f}%", 100 * (value / with - 1)) : ""; }
+
+std::string steps_table(const SimulatedPlan& simulated) {
+  std::vector<std::vector<std::string>> rows;
+  for (const StepLine& line : step_lines(simulated))
+    rows.push_back({line.name, line.devices, seconds_text(line.begin), seconds_text(line.simulated), seconds_text(line.closed),
+                    difference(line.simulated, line.closed)});
+  return report::render_table({{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"simulated"}, {"closed form"}, {"difference"}},
+                              rows);
+}
+
+/// Uses of one kind, the largest first, as seconds of the average device.
+std::string uses_table(const SimulatedPlan& simulated, bool idle) {
+  std::vector<Use> uses = simulate::uses_of(simulated.simulation.iteration.trace);
+  std::erase_if(uses, [idle](const Use& use) { return simulate::is_idle(use.activity) != idle; });
+  std::stable_sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.time > b.time; });
+  const double devices = cluster::device_count(simulated.ground.job.cluster);
+  const double iterations = static_cast<double>(simulated.simulation.iteration.iterations);
+  const double all = seconds_of(simulated.simulation.iteration.trace.end);
+  std::vector<std::vector<std::string>> rows;
+  for (const Use& use : uses) {
+    const double mean = seconds_of(use.time) / devices;
+    std::string name(simulate::name_of(use.activity));
+    if (idle && use.task < 0) name = "no step is there";
+    rows.push_back({std::move(name), task_name(simulated, use.task), seconds_text(mean / iterations), percent(mean / all)});
+  }
+  return report::render_table({{idle ? "idle" : "work", Align::left}, {idle ? "in, or for" : "of", Align::left}, {"a device"}, {"share"}},
+                              rows);
+}
+
+/// "bubble 3.1%, long tail 1.2%": what a lane idles with, the most first.
+std::string idle_text(const Lane& lane, base::Ticks end) {
+  std::vector<Use> sums;
+  for (const Use& use : simulate::uses_of(lane)) {
+    if (!simulate::is_idle(use.activity)) continue;
+    const auto known = std::find_if(sums.begin(), sums.end(), [&](const Use& sum) { return sum.activity == use.activity; });
+    if (known == sums.end())
+      sums.push_back(use);
+    else
+      known->time += use.time;
+  }
+  std::stable_sort(sums.begin(), sums.end(), [](const Use& a, const Use& b) { return a.time > b.time; });
+  std::vector<std::string> texts;
+  for (const Use& sum : sums)
+    if (const double share = seconds_of(sum.time) / seconds_of(end); share >= 0.0005)
+      texts.push_back(fmt::format("{} {}", simulate::name_of(sum.activity), percent(share)));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::int64_t usable_of(const SimulatedPlan& simulated, const Lane& lane) {
+  return cluster::gpu_of(simulated.ground.job.cluster, base::DeviceId(lane.devices.front())).usable_memory;
+}
+
+/// Device classes, the idlest first.
+std::string lanes_table(const SimulatedPlan& simulated) {
+  const simulate::Trace& trace = simulated.simulation.iteration.trace;
+  std::vector<const Lane*> lanes;
+  for (const Lane& lane : trace.lanes) lanes.push_back(&lane);
+  const auto idle = [](const Lane* lane) { return simulate::idle_time(simulate::uses_of(*lane)); };
+  std::stable_sort(lanes.begin(), lanes.end(), [&](const Lane* a, const Lane* b) { return idle(a) > idle(b); });
+  constexpr std::size_t shown = 6;
+  std::vector<std::vector<std::string>> rows;
+  for (const Lane* lane : lanes) {
+    if (rows.size() == shown) break;
+    rows.push_back({device_ranges(lane->devices), percent(seconds_of(idle(lane)) / seconds_of(trace.end)), idle_text(*lane, trace.end),
+                    gibibytes(simulate::peak_of(*lane).second), gibibytes(usable_of(simulated, *lane))});
+  }
+  std::string text =
+      report::render_table({{"devices", Align::left}, {"idle"}, {"of it", Align::left}, {"most memory used"}, {"usable"}}, rows);
+  if (lanes.size() > shown) text += fmt::format("and {} more\n", lanes.size() - shown);
+  return text;
+}
+
+std::string variants_table(const SimulatedPlan& simulated) {
+  if (simulated.variants.empty()) return "";
+  std::vector<std::vector<std::string>> rows;
+  for (const FusionVariant& variant : simulated.variants)
+    rows.push_back({variant.name + (variant.played ? " *" : ""), seconds_text(variant.seconds),
+                    fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds)});
+  return "\nWhat stage fusion gains (*: the plan above):\n" +
+         report::render_table({{"fused", Align::left}, {"iteration"}, {"speed"}}, rows);
+}
+
+std::string training_text(const SimulatedPlan& simulated) {
+  if (!simulated.simulation.training) return "";
+  const place::FusedTraining& training = *simulated.simulation.training;
+  const base::Ticks fused = training.trace.end;
+  return fmt::format(
+      "\nfused training  {}; no schedule of both takes less than {} (proven); one after the other {}\n"
+      "                drifting across the borders of mini-batches takes {} off: each pair fused by itself takes {}\n",
+      seconds_text(seconds_of(fused)), seconds_text(seconds_of(training.bound)), seconds_text(seconds_of(training.apart)),
+      seconds_text(seconds_of(training.mini_by_mini - fused)), seconds_text(seconds_of(training.mini_by_mini)));
+}
+
+std::string iteration_text(const SimulatedPlan& simulated) {
+  const place::Simulation& simulation = simulated.simulation;
+  const double closed = simulated.simulation.closed.iteration_seconds;
+  std::string text = fmt::format("iteration       {} simulated; {} by the closed form ({})\n", seconds_text(simulation.iteration_seconds),
+                                 seconds_text(closed), difference(simulation.iteration_seconds, closed));
+  if (simulated.bound)
+    text += fmt::format("bound           no plan of the meshes, layouts and settings looked at takes less than {} (proven)\n",
+                        seconds_text(*simulated.bound));
+  const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
+  text +=
+      fmt::format("lengths         {} (seed {}): {} to {}\n", report::counted(static_cast<std::int64_t>(simulation.draws.size()), "draw"),
+                  simulated.seed, seconds_text(*least), seconds_text(*most));
+  const simulate::Iteration& iteration = simulation.iteration;
+  if (iteration.steady)
+    text += fmt::format("steady state    {} after {}\n",
+                        iteration.iterations == 1
+                            ? "each iteration is like the one before"
+                            : report::counted(static_cast<std::int64_t>(iteration.iterations), "iteration") + " in turn repeat",
+                        report::counted(static_cast<std::int64_t>(iteration.played), "iteration"));
+  else
+    text += fmt::format("steady state    none after {}: what follows is of the later half\n",
+                        report::counted(static_cast<std::int64_t>(iteration.played), "iteration"));
+  return text;
+}
+
+Json uses_json(const SimulatedPlan& simulated, const std::vector<Use>& uses) {
+  Json array = Json::array();
+  for (const Use& use : uses) {
+    Json entry{{"activity", simulate::name_of(use.activity)}, {"idle", simulate::is_idle(use.activity)}};
+    if (use.task >= 0) entry["task"] = task_name(simulated, use.task);
+    entry["device_seconds"] = json_ratio(seconds_of(use.time));
+    array.push_back(std::move(entry));
+  }
+  return array;
+}
+
+Json spans_json(const SimulatedPlan& simulated, const Lane& lane) {
+  Json spans = Json::array();
+  for (const simulate::Span& span : lane.spans) {
+    Json entry = Json::array();
+    entry.push_back(span.begin.count());
+    entry.push_back(span.end.count());
+    entry.push_back(simulate::name_of(span.activity));
+    entry.push_back(task_name(simulated, span.task));
+    entry.push_back(span.amount);
+    entry.push_back(span.launch.count());
+    spans.push_back(std::move(entry));
+  }
+  return spans;
+}
+
+Json lane_json(const SimulatedPlan& simulated, const Lane& lane, bool timeline) {
+  const std::vector<Use> uses = simulate::uses_of(lane);
+  Json object{{"devices", device_ranges(lane.devices)},
+              {"busy_seconds", json_ratio(seconds_of(simulate::busy_time(uses)))},
+              {"idle_seconds", json_ratio(seconds_of(simulate::idle_time(uses)))},
+              {"peak_bytes", simulate::peak_of(lane).second},
+              {"usable_bytes", usable_of(simulated, lane)},
+              {"uses", uses_json(simulated, uses)}};
+  if (!timeline) return object;
+  object["spans"] = spans_json(simulated, lane);
+  Json memory = Json::array();
+  for (const auto& [time, bytes] : lane.memory) memory.push_back(Json::array({time.count(), bytes}));
+  object["memory"] = std::move(memory);
+  return object;
+}
+
+}  // namespace
+
+std::string to_text(const SimulatedPlan& simulated) {
+  const plan::Job& job = simulated.ground.job;
+  const place::Software& software = simulated.ground.software;
+  std::string text = fmt::format("{}: {} on {}, {} samples an iteration\n", job.name, job.workflow.name,
+                                 report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+  text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n\n", simulated.plan.placement, software.efficiency.name,
+                      software.conventions.name);
+  text += iteration_text(simulated);
+  text += training_text(simulated);
+  text += "\n" + steps_table(simulated);
+  text += "\nWhere the time of the average device goes:\n" + uses_table(simulated, false);
+  text += "\n" + uses_table(simulated, true);
+  text += "\nDevices that do the same, the idlest first:\n" + lanes_table(simulated);
+  text += variants_table(simulated);
+  for (const std::string& note : simulated.notes) text += "\n" + note + "\n";
+  if (!simulated.simulation.closed.fits()) text += "\nThe plan does not fit; see dovetail fit\n";
+  return text;
+}
+
+Json to_json(const SimulatedPlan& simulated, bool timeline) {
+  const place::Simulation& simulation = simulated.simulation;
+  Json object{{"format", "dovetail/simulation@1"},
+              {"job", simulated.ground.job.name},
+              {"placement", simulated.plan.placement},
+              {"efficiency", simulated.ground.software.efficiency.name},
+              {"conventions", simulated.ground.software.conventions.name},
+              {"fits", simulated.simulation.closed.fits()},
+              {"seed", simulated.seed},
+              {"iteration_seconds", json_ratio(simulation.iteration_seconds)},
+              {"closed_form_seconds", json_ratio(simulated.simulation.closed.iteration_seconds)}};
+  if (simulated.bound) object["bound_seconds"] = json_ratio(*simulated.bound);
+  object["draws"] = Json::array();
+  for (const double seconds : simulation.draws) object["draws"].push_back(json_ratio(seconds));
+  object["steady"] = simulation.iteration.steady;
+  object["iterations_played"] = simulation.iteration.played;
+  object["iterations_shown"] = simulation.iteration.iterations;
+  object["steps"] = Json::array();
+  for (const StepLine& line : step_lines(simulated))
+    object["steps"].push_back(Json{{"step", line.name},
+                                   {"begin", json_ratio(line.begin)},
+                                   {"seconds", json_ratio(line.simulated)},
+                                   {"closed_form_seconds", json_ratio(line.closed)}});
+  object["uses"] = uses_json(simulated, simulate::uses_of(simulation.iteration.trace));
+  if (simulation.training)
+    object["fused_training"] = Json{{"seconds", json_ratio(seconds_of(simulation.training->trace.end))},
+                                    {"bound_seconds", json_ratio(seconds_of(simulation.training->bound))},
+                                    {"apart_seconds", json_ratio(seconds_of(simulation.training->apart))},
+                                    {"mini_by_mini_seconds", json_ratio(seconds_of(simulation.training->mini_by_mini))}};
+  object["fusion"] = Json::array();
+  for (const FusionVariant& variant : simulated.variants)
+    object["fusion"].push_back(
+        Json{{"fused", variant.name}, {"iteration_seconds", json_ratio(variant.seconds)}, {"played", variant.played}});
+  object["notes"] = simulated.notes;
+  if (timeline) object["span_columns"] = Json::array({"begin", "end", "activity", "task", "amount", "launch"});
+  object["devices"] = Json::array();
+  for (const Lane& lane : simulation.iteration.trace.lanes) object["devices"].push_back(lane_json(simulated, lane, timeline));
+  return object;
+}
+
+}  // namespace dovetail::cli

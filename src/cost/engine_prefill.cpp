@@ -1,0 +1,122 @@
+#include "cost/engine_prefill.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace dovetail::cost {
+namespace {
+
+constexpr int grid = 64;  // parts of the longest response
+
+/// Steps that compute, and the tokens that each does.
+struct Chunks {
+  double steps = 0;
+  double tokens = 0;
+};
+
+/// Of tokens that come in parts of `each`, over `steps`: one part a step or, where there are more parts, a bit of all in each step; never
+/// more than `most` in one.
+Chunks chunks_of(double tokens, double each, double steps, double most) {
+  if (tokens <= 0) return {};
+  const double in_one = std::min(most, std::max(each, tokens / std::max(1.0, steps)));
+  return {tokens / in_one, in_one};
+}
+
+class Engine {
+ public:
+  Engine(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill, const EngineLimits& limits,
+         const Machine& machine, const Efficiency& efficiency)
+      : facts_(facts), layout_(layout), prefill_(prefill), limits_(limits), machine_(machine), efficiency_(efficiency) {}
+
+  PrefillSeconds seconds() const { return limits_.chunked_prefill ? PrefillSeconds{at_start() + later(), again()} : apart(); }
+
+ private:
+  double step(double sequences, double tokens, double attended) const {
+    return mixed_step_seconds(facts_, layout_, {sequences, prefill_.full.context}, {tokens, tokens * attended}, machine_, efficiency_);
+  }
+
+  /// As sequences enter, more and more decode; what they decode in these steps is not to be decoded later.
+  double at_start() const {
+    constexpr double most_played = 16;
+    const double beside = prefill_.full.sequences / 2;
+    const double steps = std::max(1.0, std::ceil(prefill_.at_start / std::max(1.0, limits_.batched_tokens - beside)));
+    const double played = std::min(most_played, steps);
+    double seconds = 0;
+    for (double part = 0; part < played; ++part) {
+      const double entered = steps > 1 ? (part / std::max(1.0, played - 1)) * (steps - 1) / steps : 0;
+      seconds += steps / played * step(entered * prefill_.full.sequences, prefill_.at_start / steps, prefill_.attended);
+    }
+    return std::max(0.0, seconds - (steps - 1) / 2 * step(prefill_.full.sequences, 0, 0));
+  }
+
+  double most_beside() const { return std::max(1.0, limits_.batched_tokens - prefill_.full.sequences); }
+
+  double later() const {
+    const Chunks chunks = chunks_of(prefill_.later, prefill_.prompt, prefill_.full_steps, most_beside());
+    if (chunks.steps == 0) return 0;
+    return chunks.steps * (step(prefill_.full.sequences, chunks.tokens, prefill_.attended) - step(prefill_.full.sequences, 0, 0));
+  }
+
+  /// Beside prompts as they come on average.
+  double again() const {
+    const double prompts = prefill_.full_steps > 0 ? std::min(most_beside(), prefill_.later / prefill_.full_steps) : 0;
+    const Chunks chunks = chunks_of(prefill_.again, prefill_.again_each, prefill_.full_steps, std::max(1.0, most_beside() - prompts));
+    if (chunks.steps == 0) return 0;
+    const double all = prompts + chunks.tokens;
+    const double attended = (prompts * prefill_.attended + chunks.tokens * prefill_.again_each) / all;
+    return chunks.steps * (step(prefill_.full.sequences, all, attended) - step(prefill_.full.sequences, prompts, prefill_.attended));
+  }
+
+  PrefillSeconds apart() const {
+    const auto alone = [this](const Chunks& chunks, double attended) {
+      return chunks.steps > 0 ? chunks.steps * step(0, chunks.tokens, attended) : 0;
+    };
+    const double most = limits_.batched_tokens;
+    const double at_start = std::ceil(prefill_.at_start / most);
+    return {alone({at_start, prefill_.at_start / std::max(1.0, at_start)}, prefill_.attended) +
+                alone(chunks_of(prefill_.later, prefill_.prompt, prefill_.full_steps, most), prefill_.attended),
+            alone(chunks_of(prefill_.again, prefill_.again_each, prefill_.full_steps, most), prefill_.again_each)};
+  }
+
+  const ModelFacts& facts_;
+  const llm::Layout& layout_;
+  const EnginePrefill& prefill_;
+  const EngineLimits& limits_;
+  const Machine& machine_;
+  const Efficiency& efficiency_;
+};
+
+}  // namespace
+
+PrefillSeconds engine_prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill,
+                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency) {
+  return Engine(facts, layout, prefill, limits, machine, efficiency).seconds();
+}
+
+double most_held(double prompt, double group, const workflow::LengthDistribution& responses) {
+  double most = prompt;
+  for (int part = 1; part <= grid; ++part) {
+    const std::int64_t length = responses.longest() * part / grid;
+    // Those that are exactly that long have not ended before.
+    const double left = responses.survival(length - 1);
+    most = std::max(most, prompt * (1 - std::pow(1 - left, group)) + static_cast<double>(length) * left);
+  }
+  return most;
+}
+
+double recomputed_tokens(double room, double prompt, const workflow::LengthDistribution& responses, double sequences, double full_steps) {
+  const double met = responses.second_moment() / (2 * responses.mean());
+  double full_from = full_steps;
+  for (int part = 0; part <= grid; ++part) {
+    const std::int64_t steps = responses.longest() * part / grid;
+    const auto age = static_cast<double>(steps);
+    const double left = responses.survival(steps);
+    if (prompt + age * left + std::min(age / 2, met) * (1 - left) < room) continue;
+    full_from = age;
+    break;
+  }
+  return sequences * std::max(0.0, full_steps - full_from);
+}
+
+}  // namespace dovetail::cost

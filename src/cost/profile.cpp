@@ -1,0 +1,104 @@
+#include "cost/profile.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace dovetail::cost {
+namespace {
+
+/// A model of which only a layer is left.
+llm::Transformer layer_of(llm::Transformer model) {
+  model.name.clear();
+  model.layers = 0;
+  model.vocabulary = 0;
+  model.positions = 0;
+  model.head = llm::Head::language_model;
+  model.tied_embeddings = false;
+  if (model.experts) model.experts->dense_layers = 0;
+  return model;
+}
+
+bool is_same_model(llm::Transformer a, const llm::Transformer& b) {
+  a.name = b.name;
+  return a == b;
+}
+
+/// The neighbours of `value` among items sorted by `key`, and how far it is from the first to the second; one of them twice where it is the
+/// value itself, or the end that the value lies beyond.
+struct Neighbours {
+  std::size_t below = 0;
+  std::size_t above = 0;
+  double share = 0;
+};
+
+template <class Item>
+Neighbours neighbours_of(const std::vector<Item>& items, double Item::* key, double value) {
+  const auto above = std::lower_bound(items.begin(), items.end(), value, [key](const Item& item, double v) { return item.*key < v; });
+  if (above == items.begin()) return {};
+  const auto index = static_cast<std::size_t>(above - items.begin());
+  if (above == items.end()) return {index - 1, index - 1, 0};
+  if (items[index].*key == value) return {index, index, 0};
+  const double low = items[index - 1].*key;
+  return {index - 1, index, (value - low) / (items[index].*key - low)};
+}
+
+double on_curve(const ProfileCurve& curve, double amount, const ModelledSeconds& modelled) {
+  const Neighbours near = neighbours_of(curve.points, &ProfilePoint::amount, amount);
+  const ProfilePoint& below = curve.points[near.below];
+  const ProfilePoint& above = curve.points[near.above];
+  if (near.below == near.above && amount != below.amount)
+    return below.seconds * modelled(amount, curve.length) / modelled(below.amount, curve.length);
+  return below.seconds + near.share * (above.seconds - below.seconds);
+}
+
+}  // namespace
+
+std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transformer& model) {
+  std::vector<LayerProfile> found;
+  for (LayerProfile layer : profile.layers) {
+    if (layer_of(layer.model) != layer_of(model)) continue;
+    if (!is_same_model(layer.model, model)) layer.decode.clear();
+    found.push_back(std::move(layer));
+  }
+  return found;
+}
+
+const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu, const llm::Layout& layout,
+                                       bool with_experts) {
+  if (layout.context > 1) return nullptr;
+  const auto found = std::find_if(profiles.begin(), profiles.end(), [&](const LayerProfile& profile) {
+    return profile.gpu == gpu && profile.tensor == layout.tensor && profile.with_experts == with_experts &&
+           (!with_experts || profile.expert == layout.expert);
+  });
+  return found == profiles.end() ? nullptr : &*found;
+}
+
+const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu, const llm::Layout& layout) {
+  if (layout.context > 1 || layout.pipeline > 1) return nullptr;
+  const auto found = std::find_if(profiles.begin(), profiles.end(), [&](const LayerProfile& profile) {
+    return profile.gpu == gpu && profile.tensor == layout.tensor && profile.expert == layout.expert && !profile.decode.empty();
+  });
+  return found == profiles.end() ? nullptr : &found->decode;
+}
+
+double profiled_seconds(const ProfileTable& table, double amount, double length, const ModelledSeconds& modelled) {
+  DOVETAIL_ASSERT(!table.empty());
+  const Neighbours near = neighbours_of(table, &ProfileCurve::length, length);
+  const ProfileCurve& below = table[near.below];
+  const double seconds = on_curve(below, amount, modelled);
+  if (near.below == near.above)
+    return length == below.length ? seconds : seconds * modelled(amount, length) / modelled(amount, below.length);
+  return seconds + near.share * (on_curve(table[near.above], amount, modelled) - seconds);
+}
+
+bool is_within(const ProfileTable& table, double amount, double length) {
+  const auto covers = [amount](const ProfileCurve& curve) {
+    return curve.points.front().amount <= amount && amount <= curve.points.back().amount;
+  };
+  if (table.empty() || length < table.front().length || length > table.back().length) return false;
+  const Neighbours near = neighbours_of(table, &ProfileCurve::length, length);
+  return covers(table[near.below]) && covers(table[near.above]);
+}
+
+}  // namespace dovetail::cost

@@ -1,0 +1,79 @@
+// Measured seconds of layers and decode steps, which stand in for the roofline where they are given.
+//
+// ReaL plans from such profiles alone (arXiv 2406.14088): each layer's passes, measured over a grid of batches and lengths.
+// Here they are tables that are read between their points, and the roofline goes on where they end.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "llm/layout.h"
+#include "llm/transformer.h"
+
+namespace dovetail::cost {
+
+/// Seconds at an amount of work: tokens of a micro-batch on its tensor-parallel group, or sequences of a decode step.
+struct ProfilePoint {
+  double amount = 0;
+  double seconds = 0;
+
+  friend bool operator==(const ProfilePoint&, const ProfilePoint&) = default;
+};
+
+/// Points by rising amount, all measured at one length of sequences, or with one context before each.
+struct ProfileCurve {
+  double length = 0;
+  std::vector<ProfilePoint> points;  ///< at least one
+
+  friend bool operator==(const ProfileCurve&, const ProfileCurve&) = default;
+};
+
+/// Curves by rising length; empty where nothing was measured.
+using ProfileTable = std::vector<ProfileCurve>;
+
+/// What was measured of one model on one kind of GPU, with one tensor-parallel degree.
+struct LayerProfile {
+  std::string gpu;  ///< its name, as clusters have it
+  llm::Transformer model;
+  int tensor = 1;
+  int expert = 1;             ///< groups of experts
+  bool with_experts = false;  ///< whether the layer is one with experts
+  ProfileTable forward;       ///< of one layer, collectives left out
+  ProfileTable backward;      ///< likewise, without recomputation
+  ProfileTable decode;        ///< of a whole step of an instance, collectives and sampling and all
+
+  friend bool operator==(const LayerProfile&, const LayerProfile&) = default;
+};
+
+struct Profile {
+  std::string name;
+  std::vector<LayerProfile> layers;
+};
+
+/// What of a profile is of this model: layers of the same shape, whatever is around them, and decode steps where the whole model is the
+/// same. Names make no difference.
+std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transformer& model);
+
+/// The profile of a kind of layer on this GPU under this layout; null where there is none. Sequences that are cut (context parallelism)
+/// were not measured.
+const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu, const llm::Layout& layout,
+                                       bool with_experts);
+
+/// The decode steps of an instance; null where there are none. Those of pipelines were not measured.
+const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu, const llm::Layout& layout);
+
+/// Seconds by a model of the same thing: (amount, length).
+using ModelledSeconds = std::function<double(double, double)>;
+
+/// The seconds at this amount and length: between points linear in the amount, between curves linear in the length. Beyond the range of
+/// either the nearest measured seconds times what `modelled` says of here over there: as the roofline goes on. REQUIRES: the table is not
+/// empty; modelled seconds are above 0.
+double profiled_seconds(const ProfileTable& table, double amount, double length, const ModelledSeconds& modelled);
+
+/// Whether the table was measured on both sides of this amount and length.
+bool is_within(const ProfileTable& table, double amount, double length);
+
+}  // namespace dovetail::cost

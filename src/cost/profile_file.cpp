@@ -1,0 +1,163 @@
+#include "cost/profile_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/document.h"
+#include "base/file.h"
+#include "cluster/gpu.h"
+#include "plan/model_file.h"
+#include "workflow/lengths.h"
+#include "workflow/numbers.h"
+
+namespace dovetail::cost {
+namespace {
+
+using base::Node;
+using base::quote;
+using base::Result;
+using base::Status;
+
+constexpr double shortest_seconds = 1e-9;
+constexpr double longest_seconds = 1e4;
+constexpr double largest_amount = 1e9;
+constexpr std::int64_t largest_degree = 1 << 14;
+
+/// A name for messages and tables.
+Result<std::string> read_name(const Node& map, std::string_view what, std::string_view key, std::string_view example) {
+  DOVETAIL_TRY(const Node node, base::require(map, what, key, example));
+  std::string name(node.is_string() ? node.text() : "");
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  if (name.empty() || std::any_of(name.begin(), name.end(), is_control))
+    return node.error(fmt::format("{} is {}; accepted: a name", quote(key), node.describe()));
+  return name;
+}
+
+/// The words of a table: what its amounts and its lengths are.
+struct TableWords {
+  std::string_view amounts;
+  std::string_view length;
+  std::string_view example;
+};
+constexpr TableWords layer_words{"tokens", "length", "{length: 2048, tokens: [2048, 4096], seconds: [0.001, 0.002]}"};
+constexpr TableWords decode_words{"sequences", "context", "{context: 1024, sequences: [1, 64], seconds: [0.012, 0.014]}"};
+
+Result<std::vector<double>> read_numbers(const Node& map, const std::string& what, std::string_view key, double least, double most) {
+  DOVETAIL_TRY(const Node list, base::require(map, what, key));
+  if (!list.is_list() || list.size() == 0)
+    return list.error(fmt::format("{} of {} is {}; accepted: a list of numbers", quote(key), what, list.describe()));
+  std::vector<double> numbers;
+  for (std::size_t item = 0; item < list.size(); ++item) {
+    DOVETAIL_TRY(const double number, workflow::read_number(list.item(item), quote(key), least, most));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+Result<ProfileCurve> read_curve(const Node& node, const std::string& what, const TableWords& words) {
+  DOVETAIL_CHECK(base::check_keys(node, what, {words.length, words.amounts, "seconds"}));
+  DOVETAIL_TRY(const Node length, base::require(node, what, words.length));
+  ProfileCurve curve;
+  DOVETAIL_TRY(curve.length, workflow::read_number(length, quote(words.length), 1, static_cast<double>(workflow::largest_length)));
+  DOVETAIL_TRY(const std::vector<double> amounts, read_numbers(node, what, words.amounts, 1, largest_amount));
+  DOVETAIL_TRY(const std::vector<double> seconds, read_numbers(node, what, "seconds", shortest_seconds, longest_seconds));
+  if (amounts.size() != seconds.size())
+    return node.error(fmt::format("there are {} {} and {} seconds; accepted: as many", amounts.size(), words.amounts, seconds.size()));
+  for (std::size_t index = 0; index < amounts.size(); ++index) {
+    if (index > 0 && amounts[index] <= amounts[index - 1])
+      return node.find(words.amounts)
+          ->item(index)
+          .error(fmt::format("{} come in no rising order; accepted: each more than the one before it", quote(words.amounts)));
+    curve.points.push_back({amounts[index], seconds[index]});
+  }
+  return curve;
+}
+
+/// A list of curves, sorted by their length; empty where the key is not there.
+Result<ProfileTable> read_table(const Node& layer, std::string_view key, const TableWords& words) {
+  ProfileTable table;
+  const auto list = layer.find(key);
+  if (!list) return table;
+  if (!list->is_list() || list->size() == 0)
+    return list->error(fmt::format("{} is {}; accepted: a list of maps such as {}", quote(key), list->describe(), words.example));
+  for (std::size_t item = 0; item < list->size(); ++item) {
+    DOVETAIL_TRY(ProfileCurve curve, read_curve(list->item(item), fmt::format("an item of {}", quote(key)), words));
+    const auto twice = std::find_if(table.begin(), table.end(), [&](const ProfileCurve& other) { return other.length == curve.length; });
+    if (twice != table.end())
+      return list->item(item).error(fmt::format("{} {} stands twice in {}; accepted: each once", words.length, curve.length, quote(key)));
+    table.push_back(std::move(curve));
+  }
+  std::sort(table.begin(), table.end(), [](const ProfileCurve& a, const ProfileCurve& b) { return a.length < b.length; });
+  return table;
+}
+
+Result<int> read_degree(const Node& layer, std::string_view key) {
+  const auto node = layer.find(key);
+  if (!node) return 1;
+  DOVETAIL_TRY(const std::int64_t degree, base::read_whole(*node, quote(key), 1, largest_degree));
+  return static_cast<int>(degree);
+}
+
+Status read_kind(const Node& node, LayerProfile& layer) {
+  const auto experts = node.find("experts");
+  layer.with_experts = layer.model.experts.has_value();
+  if (experts) {
+    if (!experts->is_boolean()) return experts->error(fmt::format("`experts` is {}; accepted: true or false", experts->describe()));
+    layer.with_experts = experts->text() == "true";
+    if (layer.with_experts && !layer.model.experts) return experts->error("the model has no experts; accepted: false");
+  }
+  DOVETAIL_TRY(layer.tensor, read_degree(node, "tensor"));
+  DOVETAIL_TRY(layer.expert, read_degree(node, "expert"));
+  if (layer.expert > 1 && !layer.model.experts) return node.find("expert")->error("the model has no experts; accepted: 1");
+  return {};
+}
+
+Result<LayerProfile> read_layer(const Node& node, const std::filesystem::path& folder) {
+  constexpr std::string_view what = "an item of `layers`";
+  DOVETAIL_CHECK(base::check_keys(node, what, {"model", "gpu", "tensor", "expert", "experts", "forward", "backward", "decode"}));
+  DOVETAIL_TRY(const Node model, base::require(node, what, "model", "model: llama-2-7b"));
+  LayerProfile layer;
+  DOVETAIL_TRY(layer.model, plan::read_model(model, "layers", folder));
+  DOVETAIL_TRY(layer.gpu, read_name(node, what, "gpu", "gpu: A100-80"));
+  if (const auto bundled = cluster::find_gpu(layer.gpu); bundled.ok()) layer.gpu = bundled->name;
+  DOVETAIL_CHECK(read_kind(node, layer));
+  DOVETAIL_TRY(layer.forward, read_table(node, "forward", layer_words));
+  DOVETAIL_TRY(layer.backward, read_table(node, "backward", layer_words));
+  DOVETAIL_TRY(layer.decode, read_table(node, "decode", decode_words));
+  if (layer.forward.empty() && layer.backward.empty() && layer.decode.empty())
+    return node.error("there is nothing measured of the layer; accepted: `forward`, `backward`, `decode` or some of them");
+  return layer;
+}
+
+bool is_of_the_same(const LayerProfile& a, const LayerProfile& b) {
+  return a.gpu == b.gpu && a.model == b.model && a.tensor == b.tensor && a.expert == b.expert && a.with_experts == b.with_experts;
+}
+
+}  // namespace
+
+Result<Profile> parse_profile(std::string_view content, const std::string& path) {
+  DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
+  const Node root = document.root();
+  DOVETAIL_CHECK(base::check_keys(root, "a profile", {"format", "name", "layers"}));
+  DOVETAIL_TRY(const Node format, base::require(root, "a profile", "format", fmt::format("format: {}", profile_format)));
+  if (!format.is_string() || format.text() != profile_format)
+    return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), profile_format));
+  Profile profile;
+  DOVETAIL_TRY(profile.name, read_name(root, "a profile", "name", "name: a100/megatron"));
+  DOVETAIL_TRY(const Node layers, base::require(root, "a profile", "layers", "layers: [...]"));
+  if (!layers.is_list() || layers.size() == 0)
+    return layers.error(fmt::format("`layers` is {}; accepted: a list of maps", layers.describe()));
+  for (std::size_t item = 0; item < layers.size(); ++item) {
+    DOVETAIL_TRY(LayerProfile layer, read_layer(layers.item(item), std::filesystem::path(path).parent_path()));
+    for (const LayerProfile& other : profile.layers)
+      if (is_of_the_same(layer, other))
+        return layers.item(item).error("there are two items of this model, GPU and degrees; accepted: one of each");
+    profile.layers.push_back(std::move(layer));
+  }
+  return profile;
+}
+
+}  // namespace dovetail::cost

@@ -1,0 +1,103 @@
+#include "cost/shares.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "workflow/normal.h"
+
+namespace dovetail::cost {
+namespace {
+
+using workflow::LengthDistribution;
+
+/// What the spread of lengths says of sums of them.
+struct Spread {
+  double variance = 0;
+  double skewness = 0;
+  double squares = 0;  // Cov(l, l^2) / variance
+};
+
+Spread spread_of(const LengthDistribution& lengths) {
+  const double mean = lengths.mean();
+  double third = 0;
+  double covariance = 0;
+  Spread spread;
+  for (const workflow::LengthPoint& point : lengths.points()) {
+    const double probability = static_cast<double>(point.weight) / static_cast<double>(lengths.total_weight());
+    const auto length = static_cast<double>(point.length);
+    const double off = length - mean;
+    spread.variance += probability * off * off;
+    third += probability * off * off * off;
+    covariance += probability * off * length * length;
+  }
+  spread.skewness = third / (spread.variance * std::sqrt(spread.variance));
+  spread.squares = covariance / spread.variance;
+  return spread;
+}
+
+std::int64_t whole(double count) { return std::max<std::int64_t>(1, std::llround(std::min(count, 1e9))); }
+
+/// Tokens of the largest of equal shares.
+double most_of_balanced(const LengthDistribution& lengths, double each, int ranks) {
+  const double equal = each * lengths.mean();
+  const double others = std::max(0.0, each - 1);
+  const double short_ones = others * static_cast<double>(lengths.quantile(others / (2 * each * ranks)));
+  if (static_cast<double>(lengths.longest()) + short_ones <= equal) return equal;
+  return std::max(equal, lengths.expected_maximum(whole(each * ranks)) + short_ones);
+}
+
+/// Tokens of the largest of shares as they come.
+double most_of_unbalanced(const LengthDistribution& lengths, const Spread& spread, double each, int ranks) {
+  if (each <= 1) return lengths.expected_maximum(ranks);
+  const NormalMaximum of = normal_maximum(ranks);
+  const double normal = of.mean + spread.skewness * (of.square - 1) / (6 * std::sqrt(each));
+  const double most = each * lengths.mean() + std::sqrt(each * spread.variance) * std::max(0.0, normal);
+  return std::min(most, each * static_cast<double>(lengths.longest()));
+}
+
+/// As many sequences of the mean length as have the share's tokens.
+double sequences_of(const Batch& batch, const Share& share, const MicroBatching& micro_batching) {
+  return micro_batching.tokens > 0 ? share.tokens.count / batch.lengths->mean() : share.sequences;
+}
+
+}  // namespace
+
+NormalMaximum normal_maximum(int count) {
+  constexpr double step = 0.125;
+  constexpr double end = 9;
+  NormalMaximum maximum;
+  for (double z = -end; z <= end; z += step) {
+    const double density = count * workflow::normal_density(z) * std::pow(workflow::normal_cumulative(z), count - 1);
+    maximum.mean += step * z * density;
+    maximum.square += step * z * z * density;
+  }
+  return maximum;
+}
+
+Share slowest_share(const Batch& batch, double steps, int ranks) {
+  const double parts = steps * ranks;
+  Share share{batch.sequences / parts, {batch.tokens.count / parts, batch.tokens.squares / parts}};
+  const LengthDistribution& lengths = *batch.lengths;
+  if (ranks == 1 || share.sequences <= 0 || lengths.shortest() == lengths.longest()) return share;
+  const double each = std::max(1.0, share.sequences);
+  const double equal = each * lengths.mean();
+  double most = batch.balanced ? most_of_balanced(lengths, each, ranks) : 0;
+  if (batch.balanced && most <= equal) return share;
+  const Spread spread = spread_of(lengths);
+  if (!batch.balanced) most = most_of_unbalanced(lengths, spread, each, ranks);
+  const double beyond = std::max(0.0, most - equal);
+  share.tokens.count += beyond;
+  share.tokens.squares += beyond * spread.squares;
+  return share;
+}
+
+double count_micro_batches(const Batch& batch, const Share& share, const MicroBatching& micro_batching) {
+  return count_micro_batches(*batch.lengths, sequences_of(batch, share, micro_batching), micro_batching, batch.together);
+}
+
+int whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share, const MicroBatching& micro_batching) {
+  return whole_micro_batches(layout, *batch.lengths, sequences_of(batch, share, micro_batching), micro_batching, batch.together);
+}
+
+}  // namespace dovetail::cost

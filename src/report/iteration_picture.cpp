@@ -1,0 +1,71 @@
+#include "report/iteration_picture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace dovetail::report {
+namespace {
+
+using simulate::Activity;
+using simulate::Span;
+
+/// The tint of idle time by its cause, in the order of Activity from `tail` on.
+constexpr Color idle_tints[] = {{0xF6, 0xD5, 0xD5}, {0xE5, 0xE7, 0xEB}, {0xD6, 0xE4, 0xF0}, {0xE4, 0xDC, 0xF0},
+                                {0xF3, 0xEE, 0xD2}, {0xDD, 0xEB, 0xDD}, {0xF0, 0xE2, 0xD2}};
+
+constexpr Color moving{0x6B, 0x72, 0x80};
+constexpr Color overhead{0x9C, 0xA3, 0xAF};
+
+/// Which shade of its role's hue an activity has; below 0: none.
+int shade_of(Activity activity) {
+  switch (activity) {
+    case Activity::prefill:
+    case Activity::score:
+    case Activity::forward:
+      return 0;
+    case Activity::decode:
+    case Activity::backward:
+      return 1;
+    case Activity::recompute:
+      return 3;
+    case Activity::optimizer:
+      return 4;
+    default:
+      return -1;
+  }
+}
+
+}  // namespace
+
+std::string device_ranges(const std::vector<int>& devices) {
+  std::vector<std::string> texts;
+  for (std::size_t begin = 0; begin < devices.size();) {
+    std::size_t end = begin + 1;
+    while (end < devices.size() && devices[end] == devices[end - 1] + 1) ++end;
+    texts.push_back(end - begin == 1 ? std::to_string(devices[begin]) : fmt::format("{}-{}", devices[begin], devices[end - 1]));
+    begin = end;
+  }
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
+std::string describe(const IterationPicture& picture, const Span& span) {
+  const std::string_view name = simulate::name_of(span.activity);
+  if (span.task < 0) return std::string(name);
+  const std::string& task = picture.tasks[static_cast<std::size_t>(span.task)];
+  if (span.activity == Activity::dependency) return fmt::format("{} on {}", name, task);
+  if (span.activity == Activity::awaiting || span.activity == Activity::reallocation) return fmt::format("{} for {}", name, task);
+  return fmt::format("{} of {}", name, task);
+}
+
+Color color_of(const IterationPicture& picture, const Span& span) {
+  if (simulate::is_idle(span.activity)) return idle_tints[static_cast<int>(span.activity) - static_cast<int>(Activity::tail)];
+  const int shade = shade_of(span.activity);
+  const int role = span.task < 0 ? -1 : picture.roles[static_cast<std::size_t>(span.task)];
+  if (span.activity == Activity::hand_over) return overhead;
+  if (shade < 0 || role < 0) return moving;
+  return colors_of({{"", role, 0}}).front()[static_cast<std::size_t>(shade)];
+}
+
+}  // namespace dovetail::report

@@ -1,0 +1,266 @@
+#include "simulate/engine.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "base/assert.h"
+#include "plan/timing.h"
+
+namespace dovetail::simulate {
+namespace {
+
+using base::Ticks;
+
+enum class State : std::uint8_t { waiting, preparing, sending, ended };
+
+/// One activity of one iteration, on its way.
+struct Node {
+  State state = State::waiting;
+  std::size_t waits_for = 0;  ///< predecessors that have not ended
+  std::size_t arriving = 0;   ///< transfers that have not arrived
+  Ticks prepared;             ///< when its duration is over
+};
+
+/// What decides how things go on once an iteration has ended.
+struct Moment {
+  Ticks time;
+  std::vector<std::tuple<State, Ticks, std::size_t>> under_way;  ///< of the iterations behind it: state, how long ago begun, arriving
+
+  bool like(const Moment& other) const { return under_way == other.under_way; }
+};
+
+class Engine {
+ public:
+  Engine(const Activities& activities, std::size_t most_iterations)
+      : activities_(activities),
+        most_(most_iterations),
+        into_(activities.items.size()),
+        out_of_(activities.items.size()),
+        traffic_(activities.links) {
+    int lag = 1;
+    for (const plan::StepEdge& edge : activities.edges) {
+      into_[edge.to].push_back(edge);
+      out_of_[edge.from].push_back(edge);
+      lag = std::max(lag, edge.iterations);
+    }
+    under_way_ = static_cast<std::size_t>(lag) + 1;
+    std::vector<std::array<cluster::Mesh, 2>> meshes;
+    for (const Activities::Item& item : activities.items) meshes.push_back(item.devices);
+    plan::find_blocks(meshes, blocks_);
+    holder_.assign(blocks_.borders.size(), nothing);
+    released_by_.assign(blocks_.borders.size(), nothing);
+  }
+
+  Play run() {
+    for (std::size_t iteration = 0; iteration < under_way_; ++iteration) open();
+    while (!done()) {
+      while (begin_one()) {
+      }
+      if (done()) break;
+      go_on();
+    }
+    return std::move(play_);
+  }
+
+ private:
+  std::size_t size() const { return activities_.items.size(); }
+  const Activities::Item& item_of(std::size_t node) const { return activities_.items[node % size()]; }
+  bool done() const { return stop_ && moments_.size() > *stop_; }
+
+  /// Lets the next iteration in.
+  void open() {
+    const std::size_t first = nodes_.size();
+    nodes_.resize(first + size());
+    play_.played.resize(first + size(), {Ticks(0), Ticks(-1), {}, nothing});
+    for (std::size_t item = 0; item < size(); ++item) {
+      for (const plan::StepEdge& edge : into_[item]) {
+        const auto back = static_cast<std::size_t>(edge.iterations) * size();
+        if (back <= first && nodes_[first - back + edge.from].state != State::ended) ++nodes_[first + item].waits_for;
+      }
+      if (nodes_[first + item].waits_for == 0) ready_.push_back(first + item);
+    }
+  }
+
+  template <class Action>
+  void for_each_block(std::size_t node, Action action) {
+    for (const plan::BlockRange& range : blocks_.of[node % size()])
+      for (std::size_t block = range.begin; block < range.end; ++block) action(block);
+  }
+
+  bool is_free(std::size_t node) {
+    bool free = true;
+    for_each_block(node, [&](std::size_t block) { free = free && holder_[block] == nothing; });
+    return free;
+  }
+
+  /// Begins with the first of those that can; false where none can.
+  bool begin_one() {
+    std::size_t best = nothing;
+    for (const std::size_t node : ready_) {
+      const auto key = [&](std::size_t of) { return std::tuple(!item_of(of).urgent, of); };
+      if (best != nothing && key(best) < key(node)) continue;
+      if (is_free(node)) best = node;
+    }
+    if (best == nothing) return false;
+    std::erase(ready_, best);
+    begin(best);
+    return true;
+  }
+
+  void begin(std::size_t node) {
+    Played& played = play_.played[node];
+    played.begin = now_;
+    played.behind = awaited(node);
+    played.arrivals.resize(item_of(node).transfers.size());
+    for_each_block(node, [&](std::size_t block) { holder_[block] = node; });
+    nodes_[node].state = State::preparing;
+    nodes_[node].prepared = now_ + item_of(node).duration;
+    running_.push_back(node);
+    if (nodes_[node].prepared == now_) settle();
+  }
+
+  /// What ended just now and let `node` begin.
+  std::size_t awaited(std::size_t node) {
+    const std::size_t iteration = node / size();
+    for (const plan::StepEdge& edge : into_[node % size()]) {
+      const auto lag = static_cast<std::size_t>(edge.iterations);
+      if (lag > iteration) continue;
+      const std::size_t from = (iteration - lag) * size() + edge.from;
+      if (play_.played[from].end == now_) return from;
+    }
+    std::size_t holder = nothing;
+    for_each_block(node, [&](std::size_t block) {
+      const std::size_t released = released_by_[block];
+      if (released != nothing && play_.played[released].end == now_) holder = std::min(holder, released);
+    });
+    if (holder != nothing || now_ == Ticks(0)) return holder;
+    return last_ended_;
+  }
+
+  /// Ends what is prepared and has arrived, and begins the transfers of what is prepared; in the order of nodes.
+  void settle() {
+    std::sort(running_.begin(), running_.end());
+    const std::vector<std::size_t> running = running_;
+    for (const std::size_t node : running) {
+      if (nodes_[node].state == State::preparing && nodes_[node].prepared == now_) send(node);
+      if (nodes_[node].state == State::sending && nodes_[node].arriving == 0) end(node);
+    }
+    while (iteration_has_ended()) {
+    }
+  }
+
+  void send(std::size_t node) {
+    nodes_[node].state = State::sending;
+    const std::vector<Transfer>& transfers = item_of(node).transfers;
+    for (std::size_t index = 0; index < transfers.size(); ++index) {
+      play_.played[node].arrivals[index] = now_;
+      if (transfers[index].alone == Ticks(0)) continue;
+      ++nodes_[node].arriving;
+      traffic_.begin(transfers[index], sent_.size());
+      sent_.emplace_back(node, index);
+    }
+  }
+
+  void end(std::size_t node) {
+    nodes_[node].state = State::ended;
+    play_.played[node].end = now_;
+    last_ended_ = node;
+    std::erase(running_, node);
+    for_each_block(node, [&](std::size_t block) {
+      holder_[block] = nothing;
+      released_by_[block] = node;
+    });
+    for (const plan::StepEdge& edge : out_of_[node % size()]) {
+      const std::size_t next = (node / size() + static_cast<std::size_t>(edge.iterations)) * size() + edge.to;
+      if (next < nodes_.size() && --nodes_[next].waits_for == 0) ready_.push_back(next);
+    }
+  }
+
+  /// On to the next moment at which something ends, arrives or is prepared.
+  void go_on() {
+    std::optional<Ticks> next;
+    for (const std::size_t node : running_)
+      if (nodes_[node].state == State::preparing) next = next ? std::min(*next, nodes_[node].prepared) : nodes_[node].prepared;
+    if (!traffic_.empty()) next = next ? std::min(*next, traffic_.next_arrival()) : traffic_.next_arrival();
+    DOVETAIL_ASSERT(next && *next >= now_);
+    now_ = *next;
+    for (const std::size_t name : traffic_.advance(now_)) {
+      const auto [node, index] = sent_[name];
+      play_.played[node].arrivals[index] = now_;
+      --nodes_[node].arriving;
+    }
+    settle();
+  }
+
+  /// Whether all of the first iteration that has not ended is over; then it has ended, and another is let in.
+  bool iteration_has_ended() {
+    const std::size_t iteration = moments_.size();
+    for (std::size_t node = iteration * size(); node < (iteration + 1) * size(); ++node)
+      if (nodes_[node].state != State::ended) return false;
+    moments_.push_back(moment(iteration));
+    if (!stop_) find_end(iteration);
+    open();
+    return true;
+  }
+
+  Moment moment(std::size_t iteration) const {
+    Moment moment{now_, {}};
+    for (std::size_t node = (iteration + 1) * size(); node < nodes_.size(); ++node) {
+      const State state = nodes_[node].state;
+      // What has ended counts no more, and what waits has not begun.
+      const bool begun = state == State::preparing || state == State::sending;
+      moment.under_way.emplace_back(state, begun ? now_ - play_.played[node].begin : Ticks(0), nodes_[node].arriving);
+    }
+    return moment;
+  }
+
+  /// Whether the last iterations repeat those before them, or there were enough.
+  void find_end(std::size_t iteration) {
+    for (std::size_t length = 1; length <= iteration && length <= 2 * under_way_; ++length)
+      if (moments_[iteration].like(moments_[iteration - length])) return stop_at(iteration, length, true);
+    if (iteration + 1 >= most_) stop_at(iteration, std::max<std::size_t>(1, iteration / 2), false);
+  }
+
+  void stop_at(std::size_t iteration, std::size_t length, bool steady) {
+    play_.begin = moments_[iteration - length].time;
+    play_.end = moments_[iteration].time;
+    play_.iterations = length;
+    play_.last = iteration;
+    play_.steady = steady;
+    stop_ = iteration + under_way_;
+  }
+
+  const Activities& activities_;
+  std::size_t most_;
+  std::vector<std::vector<plan::StepEdge>> into_;    // [item]
+  std::vector<std::vector<plan::StepEdge>> out_of_;  // [item]
+  std::size_t under_way_ = 2;                        // iterations
+  plan::Blocks blocks_;
+  std::vector<std::size_t> holder_;       // [block] the node that has it
+  std::vector<std::size_t> released_by_;  // [block] the last that had it
+  Ticks now_;
+  Traffic traffic_;
+  std::vector<std::pair<std::size_t, std::size_t>> sent_;  // node and transfer of each name
+  std::vector<Node> nodes_;                                // [iteration * items + item]
+  std::vector<std::size_t> ready_;                         // nodes that wait for devices alone
+  std::vector<std::size_t> running_;
+  std::size_t last_ended_ = nothing;
+  std::vector<Moment> moments_;  // [iteration] its end
+  std::optional<std::size_t> stop_;
+  Play play_;
+};
+
+}  // namespace
+
+Ticks Play::period() const {
+  const auto count = static_cast<std::int64_t>(iterations);
+  return Ticks(((end - begin).count() + count - 1) / count);
+}
+
+Play play(const Activities& activities, std::size_t most_iterations) {
+  DOVETAIL_ASSERT(!activities.items.empty() && most_iterations >= 2);
+  return Engine(activities, most_iterations).run();
+}
+
+}  // namespace dovetail::simulate

@@ -1,0 +1,31 @@
+// A task that scores samples, as simulations see it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/quantity.h"
+#include "cost/efficiency.h"
+#include "cost/machine.h"
+#include "cost/model_facts.h"
+#include "llm/layout.h"
+#include "plan/task_plan.h"
+
+namespace dovetail::simulate {
+
+/// A task that scores samples. Its facts must outlive whatever is made of it.
+struct InferTask {
+  const cost::ModelFacts& facts;
+  llm::Layout layout;  ///< as planned for all devices; a replica is one data-parallel rank of it, whatever their number here
+  plan::MicroBatching micro_batching;
+  cost::Machine machine;
+  cost::Efficiency efficiency;
+  base::Ticks load;                     ///< until a worker has its weights, from host memory or from where they are kept
+  std::vector<std::size_t> after = {};  ///< tasks of the same list whose answers it reads, each before it
+  std::int32_t task = 0;                ///< Span::task
+
+  int replica_devices() const { return layout.devices() / layout.data; }
+};
+
+}  // namespace dovetail::simulate

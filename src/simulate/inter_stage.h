@@ -1,0 +1,44 @@
+// Generation and inference together: inference begins on devices that the long tail of generation leaves (RLHFuse, NSDI 2025, section 4).
+//
+// - The threshold is a fraction of the samples. When no more than floor(threshold x samples), at least 1, are unfinished on all instances,
+//   each instance ends its step, and what is left moves to the fewest instances that take it without slowing down (migration.h). If these
+//   are all, or what they leave is smaller than a replica of a model that scores, nothing migrates.
+// - The devices of the other instances drop the actor and become workers that score finished samples as they come (scoring.h). Devices are
+//   taken in their order, as many for a worker as the largest replica has; a worker is there when all its devices are.
+// - Instances that have generated their last sample become workers, too.
+// - Where nothing migrates inference waits for all of generation, and then has all devices: the same code, with all samples ready and all
+//   workers free at that time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/quantity.h"
+#include "simulate/sample.h"
+#include "simulate/stages.h"
+#include "simulate/trace.h"
+
+namespace dovetail::simulate {
+
+/// What happened. Lane::memory: keys and values while devices generate, then the weights of the model that they score with.
+struct InterStage {
+  Trace trace;  ///< of all devices of the mesh
+  base::Ticks generation_end;
+  base::Ticks end;                               ///< of generation and inference
+  std::vector<base::Ticks> finished;             ///< [sample] generated
+  std::vector<std::vector<base::Ticks>> scored;  ///< [infer task][sample]
+  GenerationCounts counts;
+  std::optional<Migration> migration;  ///< nothing: nothing migrated
+  base::Ticks without;                 ///< the end where nothing migrates
+
+  /// What migrating gains; below 0 where it loses.
+  base::Ticks gain() const { return without - end; }
+};
+
+/// Plays generation and inference of `samples`, with inter-stage fusion at this threshold; nothing: without. REQUIRES: as
+/// simulate_generation; threshold in (0, 1); no replica of an infer task has more devices than the mesh; at least one sample.
+InterStage simulate_inter_stage(const InterStageTask& task, const std::vector<Sample>& samples, std::optional<double> threshold);
+
+}  // namespace dovetail::simulate

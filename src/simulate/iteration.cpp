@@ -1,0 +1,281 @@
+#include "simulate/iteration.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/assert.h"
+#include "simulate/accounting.h"
+
+namespace dovetail::simulate {
+namespace {
+
+using base::Ticks;
+
+constexpr int links_of_a_device = 4;
+
+Transfer transfer_of(const DeviceTransfer& way) {
+  Transfer transfer{{}, way.alone, way.bytes};
+  const int level = way.between ? 2 : 0;
+  if (way.from != DeviceTransfer::nobody) transfer.links.push_back(links_of_a_device * way.from + level);
+  if (way.to != DeviceTransfer::nobody) transfer.links.push_back(links_of_a_device * way.to + level + 1);
+  return transfer;
+}
+
+Activities activities_of(const Workload& workload) {
+  Activities activities;
+  activities.edges = workload.edges;
+  activities.links = links_of_a_device * workload.devices;
+  for (const Step& step : workload.steps) {
+    Activities::Item item;
+    item.devices = step.devices;
+    item.duration = step.trace.end;
+    // Generation on other devices waits for new weights.
+    item.urgent = step.reallocation && step.devices[1].count > 0;
+    for (const DeviceTransfer& way : step.transfers) item.transfers.push_back(transfer_of(way));
+    activities.items.push_back(std::move(item));
+  }
+  return activities;
+}
+
+bool is_on(const cluster::Mesh& mesh, int device) { return device >= mesh.first && device < mesh.first + mesh.count; }
+
+/// Where the steps' traces have each device.
+class Places {
+ public:
+  explicit Places(const Workload& workload) : workload_(workload), lane_of_(static_cast<std::size_t>(workload.devices)) {
+    for (std::vector<int>& lanes : lane_of_) lanes.assign(workload.steps.size(), absent);
+    for (std::size_t step = 0; step < workload.steps.size(); ++step) place(step);
+  }
+
+  static constexpr int absent = -1;
+  static constexpr int without_lane = -2;
+
+  int lane(int device, std::size_t step) const { return lane_of_[static_cast<std::size_t>(device)][step]; }
+
+  /// In which lanes the device is, and what it holds in each step: equal where two devices do the same, but for transfers.
+  std::vector<std::int64_t> key(int device) const {
+    const std::vector<int>& lanes = lane_of_[static_cast<std::size_t>(device)];
+    std::vector<std::int64_t> key(lanes.begin(), lanes.end());
+    if (!workload_.resident) return key;
+    key.push_back(workload_.resident(device, std::nullopt));
+    for (std::size_t step = 0; step < lanes.size(); ++step)
+      if (lanes[step] != absent) key.push_back(workload_.resident(device, step));
+    return key;
+  }
+
+ private:
+  void place(std::size_t step) {
+    const Step& here = workload_.steps[step];
+    for (const cluster::Mesh& mesh : here.devices)
+      for (int device = mesh.first; device < mesh.first + mesh.count; ++device)
+        lane_of_[static_cast<std::size_t>(device)][step] = without_lane;
+    for (std::size_t lane = 0; lane < here.trace.lanes.size(); ++lane)
+      for (const int device : here.trace.lanes[lane].devices) {
+        DOVETAIL_ASSERT(is_on(here.devices[0], device) || is_on(here.devices[1], device));
+        lane_of_[static_cast<std::size_t>(device)][step] = static_cast<int>(lane);
+      }
+  }
+
+  const Workload& workload_;
+  std::vector<std::vector<int>> lane_of_;  // [device][step]
+};
+
+/// Makes the lanes of the stretch that repeats.
+class Cutter {
+ public:
+  Cutter(const Workload& workload, const Play& play) : workload_(workload), play_(play), places_(workload) {
+    for (std::size_t node = 0; node < play.played.size(); ++node)
+      if (play.played[node].end > play.begin && !step_of(node).transfers.empty()) own_arrivals_[node] = arrivals_of(node);
+  }
+
+  Trace cut() const {
+    Trace trace;
+    trace.end = length() + workload_.overhead * static_cast<std::int64_t>(play_.iterations);
+    for (std::vector<int>& devices : classes()) {
+      Lane lane = lane_of(devices.front());
+      lane.devices = std::move(devices);
+      trace.lanes.push_back(std::move(lane));
+    }
+    return trace;
+  }
+
+ private:
+  /// [device] when the last of what it sends or receives has arrived.
+  std::vector<Ticks> arrivals_of(std::size_t node) const {
+    const Played& played = play_.played[node];
+    const Step& step = step_of(node);
+    std::vector<Ticks> arrivals(static_cast<std::size_t>(workload_.devices), played.begin + step.trace.end);
+    for (std::size_t index = 0; index < step.transfers.size(); ++index)
+      for (const int device : {step.transfers[index].from, step.transfers[index].to})
+        if (device != DeviceTransfer::nobody) {
+          Ticks& arrival = arrivals[static_cast<std::size_t>(device)];
+          arrival = std::max(arrival, played.arrivals[index]);
+        }
+    return arrivals;
+  }
+
+  /// Devices that do the same and hold the same all the time, by their first.
+  std::vector<std::vector<int>> classes() const {
+    std::map<std::vector<std::int64_t>, std::vector<int>> alike;
+    for (int device = 0; device < workload_.devices; ++device) {
+      std::vector<std::int64_t> key = places_.key(device);
+      for (const auto& [node, arrivals] : own_arrivals_) key.push_back(arrivals[static_cast<std::size_t>(device)].count());
+      alike[key].push_back(device);
+    }
+    std::vector<std::vector<int>> classes;
+    for (auto& [key, devices] : alike) classes.push_back(std::move(devices));
+    std::sort(classes.begin(), classes.end());
+    return classes;
+  }
+
+  Ticks length() const { return play_.end - play_.begin; }
+  std::size_t steps() const { return workload_.steps.size(); }
+  const Step& step_of(std::size_t node) const { return workload_.steps[node % steps()]; }
+
+  /// The nodes that have `device` within the stretch, and the first behind it, in order.
+  std::vector<std::size_t> nodes_on(int device) const {
+    std::vector<std::size_t> nodes;
+    for (std::size_t node = 0; node < play_.played.size(); ++node) {
+      const Played& played = play_.played[node];
+      if (played.end < played.begin || played.end <= play_.begin) continue;
+      if (places_.lane(device, node % steps()) != Places::absent) nodes.push_back(node);
+    }
+    const auto begin = [this](std::size_t node) { return std::pair(play_.played[node].begin, node); };
+    std::sort(nodes.begin(), nodes.end(), [&](std::size_t a, std::size_t b) { return begin(a) < begin(b); });
+    const auto beyond = [this](std::size_t node) { return play_.played[node].begin >= play_.end; };
+    const auto behind = std::find_if(nodes.begin(), nodes.end(), beyond);
+    if (behind != nodes.end()) nodes.erase(behind + 1, nodes.end());
+    return nodes;
+  }
+
+  Lane lane_of(int device) const {
+    Lane lane;
+    Ticks now = play_.begin;
+    for (const std::size_t node : nodes_on(device)) {
+      const Played& played = play_.played[node];
+      const Ticks until = std::min(played.begin, play_.end);
+      if (now < until) hold(lane, now, resident(device, std::nullopt));
+      wait(lane, now, until, played.behind);
+      now = play_.end;
+      if (played.begin >= play_.end) break;
+      work(lane, device, node);
+      now = std::min(played.end, play_.end);
+    }
+    if (lane.spans.empty() || now < play_.end) {
+      hold(lane, now, resident(device, std::nullopt));
+      add(lane, now, play_.end, {{}, {}, Activity::dependency, -1, 0, {}});
+    }
+    if (workload_.overhead > Ticks(0)) {
+      hold(lane, play_.end, resident(device, std::nullopt));
+      const Ticks overhead = workload_.overhead * static_cast<std::int64_t>(play_.iterations);
+      lane.spans.push_back({length(), length() + overhead, Activity::hand_over, -1, 0, {}});
+    }
+    return lane;
+  }
+
+  std::int64_t resident(int device, std::optional<std::size_t> step) const {
+    return workload_.resident ? workload_.resident(device, step) : 0;
+  }
+
+  /// `span` from `begin` to `end`, as far as it is in the stretch; of the launches in it the same part.
+  void add(Lane& lane, Ticks begin, Ticks end, Span span) const {
+    const Ticks from = std::max(begin, play_.begin);
+    const Ticks to = std::min(end, play_.end);
+    if (from >= to) return;
+    if (from > begin || to < end) span.launch = std::min(span.launch, to - from);
+    span.begin = from - play_.begin;
+    span.end = to - play_.begin;
+    const bool goes_on =
+        !lane.spans.empty() && is_idle(span.activity) && lane.spans.back().activity == span.activity && lane.spans.back().task == span.task;
+    if (goes_on)
+      lane.spans.back().end = span.end;
+    else
+      lane.spans.push_back(span);
+  }
+
+  void hold(Lane& lane, Ticks time, std::int64_t bytes) const {
+    const Ticks at = std::max(time, play_.begin) - play_.begin;
+    if (!lane.memory.empty() && lane.memory.back().first == at)
+      lane.memory.back().second = bytes;
+    else if (lane.memory.empty() || lane.memory.back().second != bytes)
+      lane.memory.emplace_back(at, bytes);
+  }
+
+  /// Idle from `from` to `to`, when `behind` ended: by what was waited for, and what that had waited for before.
+  void wait(Lane& lane, Ticks from, Ticks to, std::size_t behind) const {
+    std::vector<Span> causes;
+    Ticks until = to;
+    while (until > from) {
+      if (behind == nothing) {
+        causes.push_back({from, until, Activity::dependency, -1, 0, {}});
+        break;
+      }
+      const Played& played = play_.played[behind];
+      const Step& step = step_of(behind);
+      const Ticks since = std::clamp(played.begin, from, until);
+      const Activity cause = step.reallocation ? Activity::awaiting : Activity::dependency;
+      if (since < until) causes.push_back({since, until, cause, step.task, 0, {}});
+      until = since;
+      behind = played.behind;
+    }
+    for (auto cause = causes.rbegin(); cause != causes.rend(); ++cause) add(lane, cause->begin, cause->end, *cause);
+  }
+
+  void work(Lane& lane, int device, std::size_t node) const {
+    const Played& played = play_.played[node];
+    const Step& step = step_of(node);
+    const std::int64_t base = resident(device, node % steps());
+    hold(lane, played.begin, base);
+    const int own = places_.lane(device, node % steps());
+    Ticks now = played.begin;
+    if (own >= 0) {
+      const Lane& trace = step.trace.lanes[static_cast<std::size_t>(own)];
+      for (const Span& span : trace.spans) add(lane, played.begin + span.begin, played.begin + span.end, span);
+      for (const auto& [time, bytes] : trace.memory)
+        if (played.begin + time < play_.end) hold(lane, played.begin + time, base + bytes);
+      now += step.trace.end;
+    }
+    if (step.transfers.empty()) return;
+    // What it sends and receives itself, then what others do.
+    const Ticks arrived = own_arrivals_.at(node)[static_cast<std::size_t>(device)];
+    add(lane, now, arrived, {{}, {}, Activity::reallocation, step.task, 0, {}});
+    add(lane, arrived, played.end, {{}, {}, Activity::awaiting, step.task, 0, {}});
+  }
+
+  const Workload& workload_;
+  const Play& play_;
+  Places places_;
+  std::map<std::size_t, std::vector<Ticks>> own_arrivals_;  // of nodes with transfers
+};
+
+std::vector<plan::StepTime> steps_of(const Play& play, std::size_t steps) {
+  const auto begin = play.played.begin() + static_cast<std::ptrdiff_t>(play.last * steps);
+  Ticks first = begin->begin;
+  for (std::size_t step = 0; step < steps; ++step) first = std::min(first, (begin + static_cast<std::ptrdiff_t>(step))->begin);
+  std::vector<plan::StepTime> times;
+  for (std::size_t step = 0; step < steps; ++step) {
+    const Played& played = *(begin + static_cast<std::ptrdiff_t>(step));
+    times.push_back({played.begin - first, played.end - first});
+  }
+  return times;
+}
+
+}  // namespace
+
+Iteration play_iterations(const Workload& workload) {
+  for (const Step& step : workload.steps) DOVETAIL_ASSERT(!find_fault(step.trace));
+  const Activities every = activities_of(workload);
+  const Play played = play(every, workload.most_iterations);
+  Iteration iteration;
+  iteration.trace = Cutter(workload, played).cut();
+  iteration.iterations = played.iterations;
+  iteration.played = played.last + 1;
+  iteration.steady = played.steady;
+  iteration.period = played.period();
+  iteration.steps = steps_of(played, workload.steps.size());
+  DOVETAIL_ASSERT(!find_fault(iteration.trace));
+  return iteration;
+}
+
+}  // namespace dovetail::simulate

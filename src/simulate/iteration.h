@@ -1,0 +1,65 @@
+// A steady iteration of a plan: what every device does in it from the first to the last ns, and why it waits where it does.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "cluster/mesh.h"
+#include "plan/timing.h"
+#include "simulate/engine.h"
+#include "simulate/trace.h"
+
+namespace dovetail::simulate {
+
+/// What one device sends another. A device has four links: to and from the devices of its node, to and from other nodes.
+struct DeviceTransfer {
+  int from = nobody;
+  int to = nobody;
+  bool between = false;  ///< nodes
+  base::Ticks alone;     ///< ns that it takes where nothing else is on its links
+  std::int64_t bytes = 0;
+
+  static constexpr int nobody = -1;  ///< whose link does not count
+};
+
+/// A step of an iteration: a task, several tasks that run as one, or a reallocation.
+struct Step {
+  std::int32_t task = -1;                     ///< of the workflow: its first task; of a reallocation the one that gets the weights
+  bool reallocation = false;                  ///< else whoever waits for it waits for a task
+  std::array<cluster::Mesh, 2> devices = {};  ///< that it has for itself
+  Trace trace;                                ///< of what it does before its transfers; lanes for all of its devices, or none
+  std::vector<DeviceTransfer> transfers = {};
+};
+
+/// What an iteration is played from.
+struct Workload {
+  int devices = 0;  ///< of the cluster
+  std::vector<Step> steps;
+  std::vector<plan::StepEdge> edges;
+  base::Ticks overhead;  ///< of each iteration, on all devices, in no step
+  /// Bytes that a device holds whatever a step's own trace says: in step `step`, or between steps (nothing).
+  std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident = {};
+  std::size_t most_iterations = 64;  ///< to wait for a steady state
+};
+
+/// What repeats once iterations are steady.
+struct Iteration {
+  /// Of all devices, each in one lane. Waiting has its cause: `dependency` on the task whose end let the next step begin, `awaiting` where
+  /// that was a reallocation, and before it likewise what that had waited for. Devices that no step uses wait for task -1.
+  Trace trace;
+  std::size_t iterations = 1;         ///< that the trace is of: more than one where iterations alternate
+  std::size_t played = 1;             ///< until they repeated
+  bool steady = false;                ///< false: they did not, and the trace is of the later half of those that were played
+  base::Ticks period;                 ///< of an iteration without its overhead
+  std::vector<plan::StepTime> steps;  ///< [step] of the last iteration, from the beginning of its first step
+};
+
+/// Plays the iterations until they are steady, and cuts one period out. Its overhead is at its end. REQUIRES: each step's trace has each of
+/// its devices in one lane, or has no lanes, and no fault (accounting.h); each transfer's devices are the step's.
+Iteration play_iterations(const Workload& workload);
+
+}  // namespace dovetail::simulate

@@ -1,0 +1,70 @@
+#include "simulate/micro_batches.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost/training.h"
+
+namespace dovetail::simulate {
+namespace {
+
+double tokens_of(const Sample& sample) { return static_cast<double>(sample.prompt + sample.response); }
+
+BatchSeconds seconds_of_tokens(const InferTask& task, const llm::Tokens& micro_batch) {
+  const cost::ScoringPasses passes = cost::scoring_passes(task.facts, task.layout, micro_batch, task.machine, task.efficiency);
+  BatchSeconds seconds;
+  for (const cost::PassSeconds& stage : passes.stages) {
+    if (stage.sum() > seconds.next) {
+      seconds.next = stage.sum();
+      seconds.launch = stage.launch;
+    }
+    seconds.done += stage.sum();
+  }
+  seconds.done += passes.hop * (task.layout.pipeline - 1);
+  return seconds;
+}
+
+}  // namespace
+
+MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& samples) {
+  llm::Tokens all;
+  for (const Sample& sample : samples) {
+    all.count += tokens_of(sample);
+    all.squares += tokens_of(sample) * tokens_of(sample);
+  }
+  const auto count = static_cast<double>(std::max<std::size_t>(1, samples.size()));
+  MicroBatchLimit limit{std::floor(task.micro_batching.sequences), task.micro_batching.tokens};
+  if (task.micro_batching.count > 0) limit = {std::ceil(count / task.layout.data / task.micro_batching.count), 0};
+  if (limit.sequences < 1 && limit.tokens <= 0) limit.sequences = 1;
+  const double full = std::clamp(limit.tokens > 0 ? limit.tokens * count / std::max(1.0, all.count) : limit.sequences, 1.0, count);
+  limit.worker_seconds = seconds_of_tokens(task, {all.count * full / count, all.squares * full / count}).next / full;
+  return limit;
+}
+
+std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit, double replicas,
+                                   const std::vector<Sample>& samples) {
+  std::vector<std::size_t> taken;
+  double tokens = 0;
+  while (!queue.empty() && taken.size() < most) {
+    tokens += tokens_of(samples[queue.front()]);
+    const bool too_many = limit.sequences > 0 && static_cast<double>(taken.size() + 1) > limit.sequences * replicas;
+    const bool too_long = limit.tokens > 0 && tokens > limit.tokens * replicas;
+    if (!taken.empty() && (too_many || too_long)) break;
+    taken.push_back(queue.front());
+    queue.pop_front();
+  }
+  return taken;
+}
+
+BatchSeconds seconds_of(const InferTask& task, const std::vector<std::size_t>& batch, double replicas, const std::vector<Sample>& samples) {
+  const double parts = std::min(replicas, static_cast<double>(batch.size()));
+  llm::Tokens micro_batch;
+  for (const std::size_t sample : batch) {
+    const double tokens = tokens_of(samples[sample]);
+    micro_batch.count += tokens / parts;
+    micro_batch.squares += tokens * tokens / parts;
+  }
+  return seconds_of_tokens(task, micro_batch);
+}
+
+}  // namespace dovetail::simulate

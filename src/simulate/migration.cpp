@@ -1,0 +1,170 @@
+#include "simulate/migration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cluster/collective.h"
+#include "cost/generation.h"
+#include "simulate/links.h"
+
+namespace dovetail::simulate {
+
+using base::Ticks;
+
+namespace {
+
+/// A sample on its way.
+struct Move {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  Sequence sequence;
+  bool between = false;  // nodes
+  Transfer transfer = {};
+  Ticks arrival = {};
+};
+
+/// The first `count` instances by their unfinished samples, in order of their numbers.
+std::vector<std::size_t> fullest(const std::vector<Instance>& instances, std::size_t count) {
+  std::vector<std::size_t> order(instances.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return instances[a].unfinished() > instances[b].unfinished(); });
+  order.resize(count);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+bool in_one_node(const cluster::Cluster& cluster, const std::vector<int>& a, const std::vector<int>& b) {
+  const int first = std::min(a.front(), b.front());
+  const int last = std::max(a.back(), b.back());
+  return cluster::meeting_level(cluster, base::DeviceId(first), base::DeviceId(last)) == 0;
+}
+
+std::vector<Move> moves_to(const std::vector<std::size_t>& destinations, std::vector<Instance>& instances) {
+  std::vector<std::size_t> load(instances.size(), 0);
+  for (const std::size_t destination : destinations) load[destination] = instances[destination].unfinished();
+  std::vector<Move> moves;
+  for (std::size_t from = 0; from < instances.size(); ++from) {
+    if (std::binary_search(destinations.begin(), destinations.end(), from)) continue;
+    for (const Sequence& sequence : instances[from].leave()) {
+      const std::size_t to =
+          *std::min_element(destinations.begin(), destinations.end(), [&](std::size_t a, std::size_t b) { return load[a] < load[b]; });
+      ++load[to];
+      moves.push_back({from, to, sequence});
+    }
+  }
+  return moves;
+}
+
+/// Links of an instance: from it and to it, within its node and between nodes.
+int link_of(std::size_t instance, bool sends, bool between) { return static_cast<int>(4 * instance) + (between ? 2 : 0) + (sends ? 0 : 1); }
+
+/// When each has arrived, if keys and values go with it; `starts`: [instance] when it may begin to send.
+void send(const GenerationTask& task, const Fleet& fleet, const std::vector<Ticks>& starts, std::vector<Move>& moves) {
+  const cluster::Links links = cost::machine_of(task.cluster, task.mesh, task.efficiency).links;
+  for (Move& move : moves) {
+    move.between = !in_one_node(task.cluster, fleet.devices[move.from], fleet.devices[move.to]);
+    const double bytes = move.sequence.cached ? static_cast<double>(move.sequence.tokens()) * fleet.limits.token_bytes : 0;
+    move.transfer.links = {link_of(move.from, true, move.between), link_of(move.to, false, move.between)};
+    move.transfer.bytes = std::llround(bytes);
+    move.transfer.alone = std::max(Ticks(1), ticks_of(cluster::send_seconds(move.between ? links.between : links.inside, bytes)));
+  }
+  Traffic traffic(static_cast<int>(4 * starts.size()));
+  // Each instance's next one; the moves of an instance stand together.
+  std::vector<std::pair<Ticks, std::size_t>> waiting;
+  for (std::size_t index = 0; index < moves.size(); ++index)
+    if (index == 0 || moves[index].from != moves[index - 1].from) waiting.emplace_back(starts[moves[index].from], index);
+  std::sort(waiting.begin(), waiting.end());
+  std::size_t begun = 0;
+  while (begun < waiting.size() || !traffic.empty()) {
+    const bool begins = begun < waiting.size() && (traffic.empty() || waiting[begun].first <= traffic.next_arrival());
+    const Ticks now = begins ? waiting[begun].first : traffic.next_arrival();
+    for (const std::size_t arrived : traffic.advance(now)) {
+      moves[arrived].arrival = now;
+      const std::size_t next = arrived + 1;
+      if (next < moves.size() && moves[next].from == moves[arrived].from) traffic.begin(moves[next].transfer, next);
+    }
+    for (; begun < waiting.size() && waiting[begun].first == now; ++begun)
+      traffic.begin(moves[waiting[begun].second].transfer, waiting[begun].second);
+  }
+}
+
+/// Seconds until the busiest destination has computed what its samples had.
+double seconds_to_compute(const GenerationTask& task, std::size_t instances, const std::vector<Move>& moves) {
+  const cost::Machine machine = cost::machine_of(task.cluster, task.mesh, task.efficiency);
+  std::vector<llm::Tokens> tokens(instances);
+  for (const Move& move : moves) {
+    if (!move.sequence.cached) continue;
+    const auto own = static_cast<double>(move.sequence.tokens());
+    tokens[move.to].count += own;
+    tokens[move.to].squares += own * own;
+  }
+  double most = 0;
+  for (const llm::Tokens& own : tokens)
+    if (own.count > 0) most = std::max(most, cost::prefill_seconds(task.facts, task.layout, own, machine, task.efficiency));
+  return most;
+}
+
+/// Leaves keys and values behind: what goes is there at once.
+void forget(const std::vector<Ticks>& starts, std::vector<Move>& moves) {
+  for (Move& move : moves) {
+    move.arrival = starts[move.from];
+    move.sequence.again = move.sequence.again || move.sequence.cached;
+    move.sequence.cached = false;
+    move.transfer.bytes = 0;
+  }
+}
+
+}  // namespace
+
+std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples, std::size_t unfinished,
+                              std::int64_t longest_sequence) {
+  double prompts = 0;
+  double responses = 0;
+  double squares = 0;
+  for (const Sample& sample : samples) {
+    const auto response = static_cast<double>(sample.response);
+    prompts += static_cast<double>(sample.prompt) / static_cast<double>(samples.size());
+    responses += response;
+    squares += response * response;
+  }
+  // A sequence met at a random moment has half of the responses' squares over their sum.
+  const double context = prompts + (responses > 0 ? squares / (2 * responses) : 0);
+  const cost::Machine machine = cost::machine_of(task.cluster, task.mesh, task.efficiency);
+  const double flat =
+      std::min(static_cast<double>(fleet.limits.sequences), cost::flat_batch(task.facts, task.layout, context, machine, task.efficiency));
+  const double room = static_cast<double>(fleet.limits.blocks) * static_cast<double>(fleet.limits.block_tokens);
+  const auto left = static_cast<double>(unfinished);
+  return static_cast<std::size_t>(std::max({1.0, std::ceil(left / flat), std::ceil(left * static_cast<double>(longest_sequence) / room)}));
+}
+
+Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance>& instances, Ticks at, std::size_t destinations,
+                  std::vector<Ticks>& freed) {
+  Migration migration;
+  migration.at = at;
+  for (const Instance& instance : instances) migration.unfinished += instance.unfinished();
+  migration.destinations = fullest(instances, destinations);
+  std::vector<Ticks> starts;
+  for (const Instance& instance : instances) starts.push_back(std::max(at, instance.now()));
+  std::vector<Move> moves = moves_to(migration.destinations, instances);
+  migration.moved = moves.size();
+  send(task, fleet, starts, moves);
+  Ticks sent = at;
+  for (const Move& move : moves) sent = std::max(sent, move.arrival);
+  migration.computed_again = sent - at > ticks_of(seconds_to_compute(task, instances.size(), moves));
+  if (migration.computed_again) forget(starts, moves);
+  freed = starts;
+  for (const std::size_t destination : migration.destinations) freed[destination] = Ticks(0);
+  migration.end = at;
+  for (const Move& move : moves) {
+    freed[move.from] = std::max(freed[move.from], move.arrival);
+    migration.end = std::max(migration.end, move.arrival);
+    migration.bytes += move.transfer.bytes * static_cast<std::int64_t>(fleet.devices[move.from].size());
+  }
+  std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.arrival < b.arrival; });
+  for (const Move& move : moves) instances[move.to].arrive(move.arrival, move.sequence);
+  return migration;
+}
+
+}  // namespace dovetail::simulate

@@ -1,0 +1,208 @@
+#include "simulate/scoring.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <queue>
+#include <tuple>
+
+#include "base/assert.h"
+#include "cost/training.h"
+#include "simulate/micro_batches.h"
+#include "simulate/step_clock.h"
+
+namespace dovetail::simulate {
+
+using base::Ticks;
+
+namespace {
+
+/// All workers at work, from event to event.
+class Scorer {
+ public:
+  Scorer(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
+         const std::vector<Worker>& workers)
+      : tasks_(tasks), samples_(samples), workers_(workers), states_(workers.size()), queues_(tasks.size()) {
+    scoring_.scored.assign(tasks.size(), std::vector<Ticks>(samples.size()));
+    scoring_.spans.resize(workers.size());
+    scoring_.memory.resize(workers.size());
+    for (std::size_t task = 0; task < tasks.size(); ++task) {
+      limits_.push_back(limit_of(tasks[task], samples));
+      lacking_.emplace_back(samples.size(), 1 + tasks[task].after.size());
+    }
+    for (std::size_t sample = 0; sample < samples.size(); ++sample) push(ready[sample], Event::Kind::generated, sample);
+    for (std::size_t worker = 0; worker < workers.size(); ++worker) push(workers[worker].from, Event::Kind::free, worker);
+  }
+
+  Scoring score() {
+    while (!events_.empty()) {
+      now_ = events_.top().time;
+      while (!events_.empty() && events_.top().time == now_) {
+        const Event event = events_.top();
+        events_.pop();
+        happen(event);
+      }
+      for (std::size_t worker = 0; worker < states_.size(); ++worker)
+        if (states_[worker].free) choose_model(worker);
+      for (std::size_t worker = 0; worker < states_.size(); ++worker)
+        if (states_[worker].free) take(worker);
+    }
+    for (const std::deque<std::size_t>& queue : queues_) DOVETAIL_ASSERT(queue.empty());
+    return std::move(scoring_);
+  }
+
+ private:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  struct Event {
+    enum class Kind { generated, scored, free };
+    Ticks time;
+    Kind kind;
+    std::size_t index;  // sample, batch or worker
+
+    friend bool operator>(const Event& a, const Event& b) { return std::tie(a.time, a.kind, a.index) > std::tie(b.time, b.kind, b.index); }
+  };
+
+  struct State {
+    bool free = false;
+    std::size_t model = none;
+    Ticks available;  // when it can take the next micro-batch
+    Ticks drained;    // when its pipelines are empty
+  };
+
+  struct Batch {
+    std::size_t task = 0;
+    std::vector<std::size_t> samples;
+  };
+
+  void push(Ticks time, Event::Kind kind, std::size_t index) { events_.push({time, kind, index}); }
+
+  void happen(const Event& event) {
+    switch (event.kind) {
+      case Event::Kind::generated:
+        for (std::size_t task = 0; task < tasks_.size(); ++task) one_less(task, event.index);
+        break;
+      case Event::Kind::scored:
+        for (const std::size_t sample : batches_[event.index].samples) answer(batches_[event.index].task, sample);
+        break;
+      case Event::Kind::free:
+        states_[event.index].free = true;
+        break;
+    }
+  }
+
+  void answer(std::size_t task, std::size_t sample) {
+    scoring_.scored[task][sample] = now_;
+    scoring_.end = std::max(scoring_.end, now_);
+    for (std::size_t next = task + 1; next < tasks_.size(); ++next)
+      for (const std::size_t before : tasks_[next].after)
+        if (before == task) one_less(next, sample);
+  }
+
+  void one_less(std::size_t task, std::size_t sample) {
+    if (--lacking_[task][sample] == 0) queues_[task].push_back(sample);
+  }
+
+  void choose_model(std::size_t worker) {
+    State& state = states_[worker];
+    if (state.model == none && workers_[worker].first_task >= 0) load(worker, static_cast<std::size_t>(workers_[worker].first_task));
+    // Loading may take no time.
+    if (!state.free || (state.model != none && !queues_[state.model].empty())) return;
+    const std::size_t task = most_work();
+    if (task != none) load(worker, task);
+  }
+
+  /// The task that another worker helps most; none where it helps none.
+  std::size_t most_work() const {
+    std::size_t best = none;
+    double most = 0;
+    for (std::size_t task = 0; task < tasks_.size(); ++task) {
+      if (queues_[task].empty()) continue;
+      double work = static_cast<double>(queues_[task].size()) * limits_[task].worker_seconds / replicas(task, workers_.front()) * 1e9;
+      double holders = 0;
+      for (const State& state : states_) {
+        if (state.model != task) continue;
+        ++holders;
+        work += static_cast<double>((std::max(now_, state.available) - now_).count());
+      }
+      if (holders > 0 && work / holders <= static_cast<double>(tasks_[task].load.count())) continue;
+      if (work / (holders + 1) <= most) continue;
+      most = work / (holders + 1);
+      best = task;
+    }
+    return best;
+  }
+
+  static double replicas_of(const InferTask& task, const Worker& worker) {
+    return std::floor(static_cast<double>(worker.devices.size()) / task.replica_devices());
+  }
+  double replicas(std::size_t task, const Worker& worker) const { return replicas_of(tasks_[task], worker); }
+
+  void load(std::size_t worker, std::size_t task) {
+    State& state = states_[worker];
+    if (state.model == task) return;
+    state.model = task;
+    const Ticks begin = std::max(now_, state.drained);
+    scoring_.memory[worker].emplace_back(begin, cost::weight_bytes(tasks_[task].facts, tasks_[task].layout));
+    const Ticks end = begin + tasks_[task].load;
+    if (end == now_) return;
+    if (end > begin) show(worker, {begin, end, Activity::loading, tasks_[task].task});
+    state.free = false;
+    state.available = end;
+    push(end, Event::Kind::free, worker);
+  }
+
+  void take(std::size_t worker) {
+    State& state = states_[worker];
+    const std::size_t task = state.model;
+    if (task == none || queues_[task].empty()) return;
+    std::size_t sharing = 0;
+    for (const State& other : states_) sharing += other.free && other.model == task ? 1U : 0U;
+    std::deque<std::size_t>& queue = queues_[task];
+    const std::size_t part = (queue.size() + sharing - 1) / sharing;
+    Batch batch{task, take_from(queue, part, limits_[task], replicas(task, workers_[worker]), samples_)};
+    const BatchSeconds seconds = seconds_of(tasks_[task], batch.samples, replicas(task, workers_[worker]), samples_);
+    const Ticks next = now_ + std::max(Ticks(1), ticks_of(seconds.next));
+    const Ticks done = std::max(next, now_ + ticks_of(seconds.done));
+    show(worker, {now_, next, Activity::score, tasks_[task].task, static_cast<std::int64_t>(batch.samples.size()),
+                  std::min(next - now_, ticks_of(seconds.launch))});
+    if (done > next) show(worker, {next, done, Activity::bubble, tasks_[task].task});
+    state.free = false;
+    state.available = next;
+    state.drained = done;
+    push(next, Event::Kind::free, worker);
+    push(done, Event::Kind::scored, batches_.size());
+    batches_.push_back(std::move(batch));
+  }
+
+  /// What comes ends a pipeline's draining.
+  void show(std::size_t worker, const Span& span) {
+    std::vector<Span>& spans = scoring_.spans[worker];
+    if (!spans.empty() && spans.back().end > span.begin) spans.back().end = span.begin;
+    if (!spans.empty() && spans.back().end <= spans.back().begin) spans.pop_back();
+    spans.push_back(span);
+  }
+
+  const std::vector<InferTask>& tasks_;
+  const std::vector<Sample>& samples_;
+  const std::vector<Worker>& workers_;
+  std::vector<MicroBatchLimit> limits_;            // [task]
+  std::vector<State> states_;                      // [worker]
+  std::vector<std::deque<std::size_t>> queues_;    // [task] ready samples
+  std::vector<std::vector<std::size_t>> lacking_;  // [task][sample] what is not there yet
+  std::vector<Batch> batches_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  Ticks now_;
+  Scoring scoring_;
+};
+
+}  // namespace
+
+Scoring score(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
+              const std::vector<Worker>& workers) {
+  DOVETAIL_ASSERT(!workers.empty() && ready.size() == samples.size());
+  return Scorer(tasks, samples, ready, workers).score();
+}
+
+}  // namespace dovetail::simulate

@@ -1,0 +1,92 @@
+#include "simulate/step_clock.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/assert.h"
+#include "cost/engine_step.h"
+#include "cost/generation.h"
+
+namespace dovetail::simulate {
+base::Ticks ticks_of(double seconds) {
+  return base::Ticks(std::llround(std::clamp(seconds * 1e9, 0.0, static_cast<double>(base::largest_time))));
+}
+
+StepClock::StepClock(const cost::ModelFacts& facts, const llm::Layout& layout, const cost::Machine& machine,
+                     const cost::Efficiency& efficiency, std::int64_t longest)
+    : facts_(facts),
+      layout_(layout),
+      machine_(machine),
+      efficiency_(efficiency),
+      no_launch_(cost::without_launch(efficiency)),
+      longest_(static_cast<double>(std::max<std::int64_t>(1, longest))) {}
+
+double StepClock::step(double sequences, double context, const cost::Efficiency& efficiency) const {
+  return cost::decode_step_seconds(facts_, layout_, sequences, context, machine_, efficiency);
+}
+
+StepClock::Pieces StepClock::pieces_of(double sequences, const cost::Efficiency& efficiency) const {
+  struct Part {
+    double begin, end, at_begin, at_end;
+  };
+  const auto seconds = [&](double context) { return step(sequences, context, efficiency); };
+  const double at_end = seconds(longest_);
+  const double tolerance = 1e-12 * at_end;
+  std::vector<Part> open{{0, longest_, seconds(0), at_end}};
+  Pieces pieces;
+  while (!open.empty()) {
+    const Part part = open.back();
+    open.pop_back();
+    const double length = part.end - part.begin;
+    const double middle = part.begin + length / 2;
+    const double at_middle = seconds(middle);
+    if (length < 1 || std::abs(at_middle - (part.at_begin + part.at_end) / 2) <= tolerance) {
+      const double slope = (part.at_end - part.at_begin) / length;
+      pieces.push_back({part.begin, part.at_begin, slope});
+    } else {
+      open.push_back({middle, part.end, at_middle, part.at_end});
+      open.push_back({part.begin, middle, part.at_begin, at_middle});
+    }
+  }
+  return pieces;
+}
+
+const StepClock::Batch& StepClock::batch_of(std::int64_t sequences) {
+  const auto index = static_cast<std::size_t>(sequences);
+  if (batches_.size() <= index) batches_.resize(index + 1);
+  Batch& batch = batches_[index];
+  if (batch.all.empty())
+    batch = {pieces_of(static_cast<double>(sequences), efficiency_), pieces_of(static_cast<double>(sequences), no_launch_)};
+  return batch;
+}
+
+StepSeconds StepClock::decode(std::int64_t sequences, double context, std::int64_t steps) {
+  DOVETAIL_ASSERT(sequences >= 1);
+  const auto sum_of = [&](const Pieces& pieces) {
+    double sum = 0;
+    double at = context;
+    auto left = static_cast<double>(steps);
+    for (std::size_t index = 0; index < pieces.size() && left > 0; ++index) {
+      const Piece& piece = pieces[index];
+      double count = left;
+      if (index + 1 < pieces.size()) count = std::clamp(std::ceil(pieces[index + 1].from - at), 0.0, left);
+      sum += count * (piece.seconds + piece.slope * (at - piece.from)) + piece.slope * count * (count - 1) / 2;
+      at += count;
+      left -= count;
+    }
+    return sum;
+  };
+  const Batch& batch = batch_of(sequences);
+  const double all = sum_of(batch.all);
+  return {all, std::max(0.0, all - sum_of(batch.working))};
+}
+
+MixedSeconds StepClock::mixed(std::int64_t sequences, double context, const llm::Tokens& prefilled) {
+  MixedSeconds seconds;
+  if (sequences > 0) seconds.decode = decode(sequences, context, 1);
+  seconds.prefill = cost::mixed_step_seconds(facts_, layout_, {static_cast<double>(sequences), context}, prefilled, machine_, efficiency_) -
+                    seconds.decode.all;
+  return seconds;
+}
+
+}  // namespace dovetail::simulate

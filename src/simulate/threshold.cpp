@@ -1,0 +1,60 @@
+#include "simulate/threshold.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/assert.h"
+#include "parallel/for_each_index.h"
+
+namespace dovetail::simulate {
+
+using base::Ticks;
+
+namespace {
+
+/// The mean, rounded down, or a quantile.
+Ticks value_of(std::vector<Ticks> ends, std::optional<double> quantile) {
+  const auto count = static_cast<std::int64_t>(ends.size());
+  if (!quantile) {
+    Ticks sum;
+    for (const Ticks end : ends) sum += end;
+    return Ticks(sum.count() / count);
+  }
+  std::sort(ends.begin(), ends.end());
+  const auto rank = static_cast<std::int64_t>(std::ceil(*quantile * static_cast<double>(count) - 1e-9));
+  return ends[static_cast<std::size_t>(std::clamp<std::int64_t>(rank, 1, count) - 1)];
+}
+
+}  // namespace
+
+ThresholdChoice choose_threshold(const InterStageTask& task, const std::vector<std::vector<Sample>>& draws,
+                                 const ThresholdOptions& options) {
+  DOVETAIL_ASSERT(!draws.empty() && options.step_percent >= 1 && options.step_percent <= 99);
+  ThresholdChoice choice;
+  choice.points.emplace_back();
+  for (int percent = options.step_percent; percent < 100; percent += options.step_percent)
+    choice.points.push_back({percent / 100.0, {}, {}, 0});
+  std::vector<std::vector<std::pair<Ticks, bool>>> ends(draws.size());  // [draw][point] and whether anything migrated
+  parallel::for_each_index(static_cast<int>(draws.size()), options.threads, [&](int index) {
+    const auto draw = static_cast<std::size_t>(index);
+    Stages stages(task, draws[draw]);
+    for (const ThresholdPoint& point : choice.points) {
+      std::optional<PlayedStages> fused;
+      if (point.threshold) fused = stages.with_threshold(*point.threshold);
+      ends[draw].emplace_back(fused ? fused->end : stages.plain().end, fused.has_value());
+    }
+  });
+  for (std::size_t index = 0; index < choice.points.size(); ++index) {
+    ThresholdPoint& point = choice.points[index];
+    for (const std::vector<std::pair<Ticks, bool>>& draw : ends) {
+      point.ends.push_back(draw[index].first);
+      point.migrated += draw[index].second ? 1U : 0U;
+    }
+    point.value = value_of(point.ends, options.quantile);
+    if (point.value < choice.points[choice.best].value) choice.best = index;
+  }
+  return choice;
+}
+
+}  // namespace dovetail::simulate

@@ -1,0 +1,37 @@
+// The threshold of inter-stage fusion, chosen by simulation over several draws of samples.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/quantity.h"
+#include "simulate/sample.h"
+#include "simulate/stages.h"
+
+namespace dovetail::simulate {
+
+/// One threshold over several draws of samples.
+struct ThresholdPoint {
+  std::optional<double> threshold;  ///< nothing: do not migrate
+  std::vector<base::Ticks> ends;    ///< [draw]
+  base::Ticks value;                ///< what is compared: their mean, or a quantile
+  std::size_t migrated = 0;         ///< draws in which anything did
+};
+
+struct ThresholdOptions {
+  int step_percent = 5;            ///< thresholds are step, 2 step, ... below 100%
+  std::optional<double> quantile;  ///< in [0, 1], of the draws' ends: the least that at least this fraction does not exceed; else the mean
+  int threads = 1;                 ///< that draws are shared out over; they do not change the answer
+};
+
+struct ThresholdChoice {
+  std::vector<ThresholdPoint> points;  ///< without migration, then by rising threshold
+  std::size_t best = 0;                ///< index of the first with the least value
+};
+
+/// Plays every threshold on every draw. REQUIRES: at least one draw; 1 <= step_percent <= 99; as simulate_inter_stage.
+ThresholdChoice choose_threshold(const InterStageTask& task, const std::vector<std::vector<Sample>>& draws,
+                                 const ThresholdOptions& options = {});
+
+}  // namespace dovetail::simulate

@@ -1,0 +1,115 @@
+// dovetail measured: the times of a log, beside what is predicted, and the measurement that calibrate reads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/job_files.h"
+#include "cli/run_program.h"
+
+namespace dovetail::cli {
+namespace {
+
+using nlohmann::json;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+std::string verl_log(double generation) {
+  std::string text;
+  for (int step = 1; step <= 4; ++step)
+    text += R"({"step": )" + std::to_string(step) + R"(, "data": {"timing_s/gen": )" + std::to_string(generation + step) +
+            R"(, "timing_s/update_actor": 5, "timing_s/update_weights": 4, "timing_s/mine": 1, "timing_s/step": )" +
+            std::to_string(generation + step + 12) + "}}\n";
+  return text;
+}
+
+TEST(Measured, ShowsTheTimesOfALog) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_program({"measured", folder.write("run.jsonl", verl_log(50))});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(result.out, HasSubstr("log of verl: median over 2 steps of 4\n"));
+  EXPECT_THAT(result.out, HasSubstr("left out as warm-up: 1 to 2 (the first took 0.96 times as long)\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\ndata/timing_s/gen +generation: actor +53.5 s +53.2 s to 53.8 s\n"));
+  EXPECT_THAT(result.out, HasSubstr("times of which nothing is known, left out: data/timing_s/mine\n"));
+}
+
+TEST(Measured, SetsPredictionsBesideAndWritesAMeasurement) {
+  const TemporaryFolder folder;
+  const std::string job = folder.write("job.yaml", small_job);
+  const std::string plan = folder.write("plan.json", small_plan);
+  const std::string log = folder.write("run.jsonl", verl_log(500));
+  for (const char* name : {"measured.yaml", "measured.json"}) {
+    const std::string output = folder.file(name);
+    const ProgramResult result = run_program({"measured", log, "--job", job, "--plan", plan, "-o", output});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, ContainsRegex("\nactor_generate +504 s +503 s to 504 s +[0-9.]+ m?s +-[0-9.]+% +data/timing_s/gen\n"));
+    EXPECT_THAT(result.out, HasSubstr("\nactor_generate: "));
+    EXPECT_THAT(result.out, HasSubstr("  - the tail: "));
+    EXPECT_THAT(content_of(output), HasSubstr("job.yaml"));
+    const ProgramResult calibrated = run_program({"calibrate", output, "--evaluations", "20"});
+    EXPECT_EQ(calibrated.exit_code, 0) << calibrated.err << content_of(output);
+  }
+  const ProgramResult answer = run_program({"measured", log, "--job", job, "--plan", plan, "--json", "--skip", "0", "--statistic", "mean"});
+  ASSERT_EQ(answer.exit_code, 0) << answer.err;
+  const json report = json::parse(answer.out);
+  EXPECT_EQ(report["format"], "dovetail/measured@1");
+  EXPECT_EQ(report["steps"], json::parse("[1, 2, 3, 4]"));
+  EXPECT_EQ(report["comparison"]["phases"][0]["measured"], 502.5);
+}
+
+TEST(Measured, MistakesAreTold) {
+  const TemporaryFolder folder;
+  const std::string log = folder.write("run.jsonl", verl_log(50));
+  const ProgramResult alone = run_program({"measured", log, "--job", folder.write("job.yaml", small_job)});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("only one of --job and --plan is there"));
+  const ProgramResult output = run_program({"measured", log, "-o", folder.file("out.yaml")});
+  EXPECT_EQ(output.exit_code, 2);
+  EXPECT_THAT(output.err, HasSubstr("accepted: -o with --job and --plan"));
+  EXPECT_EQ(content_of(folder.file("out.yaml")), "");
+  const ProgramResult broken = run_program({"measured", folder.write("bad.jsonl", "{\"timing_s/gen\": 1}\n{\"timing_s/gen\": -1}\n")});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("bad.jsonl:2:18: `timing_s/gen` takes -1 s at step 2"));
+  EXPECT_EQ(run_program({"measured", log, "--format", "slime"}).exit_code, 2);
+  EXPECT_EQ(run_program({"measured", folder.file("nothing.jsonl")}).exit_code, 1);
+}
+
+TEST(Measured, AScalarTakesItsKeyFromTheArgument) {
+  const TemporaryFolder folder;
+  const std::string gen = folder.write("run-1-tag-timing_s_gen.csv", "Wall time,Step,Value\n1,1,5\n2,2,6\n3,3,7\n");
+  const std::string step = folder.write("x.csv", "Wall time,Step,Value\n1,1,15\n2,2,16\n3,3,17\n");
+  const ProgramResult result = run_program({"measured", gen, "timing_s/step=" + step, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json report = json::parse(result.out);
+  EXPECT_EQ(report["times"][0]["use"], "iteration");
+  EXPECT_EQ(report["times"][0]["seconds"]["median"], 17);
+  EXPECT_EQ(report["times"][1]["key"], "timing_s_gen");
+}
+
+TEST(Measured, AProfileStandsInForTheRoofline) {
+  const TemporaryFolder folder;
+  folder.write(
+      "profile.yaml",
+      "format: dovetail/profile@1\nname: slow\nlayers:\n  - model: qwen3-0.6b\n    gpu: H100\n"
+      "    forward: [{length: 640, tokens: [2560], seconds: [0.05]}]\n    backward: [{length: 640, tokens: [2560], seconds: [0.1]}]\n");
+  const std::string plan = folder.write("plan.json", small_plan);
+  const std::string job = folder.write("job.yaml", small_job);
+  const std::string profiled = folder.write("profiled.yaml", std::string(small_job) + "software: {profile: profile.yaml}\n");
+  const ProgramResult usual = run_program({"plan", job, "--plan", plan, "--json"});
+  const ProgramResult slow = run_program({"plan", profiled, "--plan", plan, "--json"});
+  ASSERT_EQ(slow.exit_code, 0) << slow.err;
+  EXPECT_GT(json::parse(slow.out)["iteration_seconds"], json::parse(usual.out)["iteration_seconds"]);
+  EXPECT_EQ(json::parse(slow.out)["profile"]["name"], "slow");
+  const ProgramResult words = run_program({"plan", profiled, "--plan", plan});
+  EXPECT_THAT(words.out, HasSubstr("measured layers slow: profile: actor_infer, reference_infer, actor_train; profile, beyond its range: "
+                                   "actor_generate; roofline: actor_generate (decode)\n"));
+  folder.write("profile.yaml", "format: dovetail/profile@1\nname: slow\nlayers: 3\n");
+  const ProgramResult broken = run_program({"plan", profiled, "--plan", plan});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("profile.yaml:3:9: `layers` is 3"));
+}
+
+}  // namespace
+}  // namespace dovetail::cli

@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/run_program.h"
+#include "cli/schedule_files.h"
+
+namespace dovetail::cli {
+namespace {
+
+using testing::HasSubstr;
+
+class Report : public WithScheduleFiles {};
+
+TEST_F(Report, WritesOnePage) {
+  const std::string input = schedule("exp5", "list", "a.json");
+  const std::string output = folder.file("a.html");
+  const ProgramResult result = run_program({"report", input, "-o", output, "--title", "A & B"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "written: " + output + "; open it in a browser\n");
+  const std::string page = content_of(output);
+  EXPECT_THAT(page, HasSubstr("<title>A &amp; B</title>"));
+  EXPECT_THAT(page, HasSubstr("\"format\": \"dovetail/report@1\""));
+  EXPECT_EQ(run_program({"report", input, "-o", "-", "--title", "A & B"}).out, page);
+}
+
+TEST_F(Report, ReadsEveryFormat) {
+  for (const std::string file : {"tests/data/flexfusion/trace_exp5.txt", "tests/data/pytorch/interleaved_2rank_4stage_8mb.csv"}) {
+    const ProgramResult result = run_program({"report", repository_file(file), "-o", "-"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("\"makespan\"")) << file;
+  }
+  const std::string trace = folder.file("a.trace.json");
+  ASSERT_EQ(run_program({"convert", schedule("exp5", "list", "a.json"), trace}).exit_code, 0);
+  EXPECT_THAT(run_program({"report", trace, "-o", "-"}).out, HasSubstr("A Chrome trace."));
+}
+
+TEST_F(Report, PutsSeveralFilesSideBySide) {
+  const ProgramResult result = run_program({"report", schedule("exp5", "list", "a.json"), schedule("exp5", "greedy", "b.json"), "-o", "-"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("Side by side"));
+}
+
+TEST_F(Report, OverlaysTwoTimelines) {
+  const std::string a = schedule("exp5", "list", "a.json");
+  const std::string b = schedule("exp5", "greedy", "b.json");
+  const ProgramResult result = run_program({"report", "--overlay", a, b, "-o", "-"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("Differences by bar"));
+  const ProgramResult alone = run_program({"report", "--overlay", a, "-o", "-"});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_EQ(alone.err, "dovetail: --overlay lays two timelines over each other, and one is given; accepted: --overlay A B\n");
+}
+
+TEST_F(Report, NotesWhatATraceLacks) {
+  const std::string trace =
+      folder.write("t.json", R"([{"ph":"B","pid":1,"tid":1,"ts":0,"name":"a"},{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"b"}])");
+  const ProgramResult result = run_program({"report", trace, "-o", folder.file("t.html")});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("slices that begin and never end (1)"));
+}
+
+TEST_F(Report, SaysWhereAFileIsWrongAndWritesNothing) {
+  const std::string output = folder.file("a.html");
+  const std::string trace = folder.write("t.json", "{\"traceEvents\": [\n  {\"ph\": \"X\", \"ts\": 0, \"dur\": \"long\"}]}");
+  const ProgramResult result = run_program({"report", trace, "-o", output});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("t.json:2:"));
+  EXPECT_THAT(result.err, HasSubstr("accepted: a number of microseconds"));
+  EXPECT_EQ(content_of(output), "");
+  EXPECT_THAT(run_program({"report", "exp5"}).err, HasSubstr("is a problem, not a schedule"));
+  EXPECT_EQ(run_program({"report", trace, "-o", folder.file("nowhere/a.html")}).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace dovetail::cli

@@ -1,0 +1,106 @@
+// dovetail simulate: a plan played event by event.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/job_files.h"
+#include "cli/run_program.h"
+
+namespace dovetail::cli {
+namespace {
+
+using nlohmann::json;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+ProgramResult simulate(const TemporaryFolder& folder, std::vector<std::string> more) {
+  std::vector<std::string> arguments{"simulate", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_program(arguments);
+}
+
+TEST(Simulate, SaysWhereTheTimeGoes) {
+  const TemporaryFolder folder;
+  const ProgramResult result = simulate(folder, {});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("\niteration +[0-9.]+ s simulated; [0-9.]+ s by the closed form \\([+-][0-9.]+%\\)\n"));
+  EXPECT_THAT(result.out, HasSubstr("\nsteady state    each iteration is like the one before after"));
+  EXPECT_THAT(result.out, ContainsRegex("\nactor_train +0-7 "));
+  EXPECT_THAT(result.out, ContainsRegex("\ndecode +actor_generate +[0-9.]+ m?s +[0-9.]+%\n"));
+  EXPECT_THAT(result.out, HasSubstr("\nDevices that do the same, the idlest first:\n"));
+}
+
+TEST(Simulate, JsonAddsUp) {
+  const TemporaryFolder folder;
+  const ProgramResult result = simulate(folder, {"--json", "--draws", "2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json object = json::parse(result.out);
+  EXPECT_EQ(object["format"], "dovetail/simulation@1");
+  EXPECT_EQ(object["draws"].size(), 2U);
+  EXPECT_NEAR(object["iteration_seconds"].get<double>(), (object["draws"][0].get<double>() + object["draws"][1].get<double>()) / 2, 1e-5);
+  double all = 0;
+  for (const json& use : object["uses"]) all += use["device_seconds"].get<double>();
+  EXPECT_NEAR(all, 8 * object["draws"][0].get<double>() * object["iterations_shown"].get<double>(), 1e-3);
+  for (const json& group : object["devices"]) {
+    EXPECT_NEAR(group["busy_seconds"].get<double>() + group["idle_seconds"].get<double>(), object["draws"][0].get<double>(), 1e-4);
+    EXPECT_LE(group["peak_bytes"].get<std::int64_t>(), group["usable_bytes"].get<std::int64_t>());
+    EXPECT_FALSE(group.contains("spans")) << "these are for files";
+  }
+}
+
+TEST(Simulate, WritesTheTimelineAsJsonTraceAndPicture) {
+  const TemporaryFolder folder;
+  for (const char* name : {"iteration.json", "iteration.trace.json", "iteration.svg"}) {
+    const ProgramResult result = simulate(folder, {"-o", folder.file(name)});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+  const json object = json::parse(content_of(folder.file("iteration.json")));
+  const json& group = object["devices"][0];
+  std::int64_t now = 0;
+  for (const json& span : group["spans"]) {
+    EXPECT_EQ(span[0].get<std::int64_t>(), now);
+    now = span[1].get<std::int64_t>();
+  }
+  const json trace = json::parse(content_of(folder.file("iteration.trace.json")));
+  EXPECT_GT(trace["traceEvents"].size(), group["spans"].size());
+  EXPECT_THAT(content_of(folder.file("iteration.svg")), testing::StartsWith("<svg"));
+  EXPECT_THAT(content_of(folder.file("iteration.svg")), HasSubstr("decode of actor_generate"));
+}
+
+TEST(Simulate, IsTheSameToTheByte) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(simulate(folder, {"--json"}).out, simulate(folder, {"--json"}).out);
+  EXPECT_NE(simulate(folder, {"--json"}).out, simulate(folder, {"--json", "--seed", "2"}).out);
+}
+
+TEST(Simulate, SaysWhyThereIsNothingToFuse) {
+  const TemporaryFolder folder;
+  const ProgramResult result = simulate(folder, {"--fuse", "intra"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("training is not fused: no two trainings of different models can run together"));
+}
+
+TEST(Simulate, FindsAPlanWhereNoneIsGiven) {
+  const TemporaryFolder folder;
+  const ProgramResult result =
+      run_program({"simulate", folder.write("job.yaml", small_job), "--chains", "2", "--iterations", "500", "--threads", "1"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("\nbound +no plan of the meshes, layouts and settings looked at takes less than [0-9.]+ m?s"));
+}
+
+TEST(Simulate, MistakesAreSaidBeforeAnythingIsPlayed) {
+  const TemporaryFolder folder;
+  const ProgramResult format = simulate(folder, {"-o", folder.file("iteration.png")});
+  EXPECT_EQ(format.exit_code, 2);
+  EXPECT_THAT(format.err, HasSubstr("accepted: .json, .trace.json, .svg"));
+  EXPECT_EQ(format.out, "");
+  EXPECT_EQ(simulate(folder, {"--fuse", "all"}).exit_code, 2);
+  EXPECT_EQ(simulate(folder, {"--draws", "0"}).exit_code, 2);
+  EXPECT_EQ(simulate(folder, {"-o", folder.file("none/iteration.svg")}).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace dovetail::cli

@@ -1,0 +1,196 @@
+// Measured layers in place of the roofline.
+#include "cost/profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "cost/clusters.h"
+#include "cost/generation.h"
+#include "cost/passes.h"
+#include "cost/profile_file.h"
+#include "llm/bundled_models.h"
+
+namespace dovetail::cost {
+namespace {
+
+using testing::HasSubstr;
+
+Machine test_machine() { return test::h100_machine(1); }
+
+const ModelFacts& bare_facts() {
+  static const ModelFacts facts = test::facts_of_bundled("llama-2-7b");
+  return facts;
+}
+
+constexpr StageLayers one_layer{1, 0, false, false};
+
+/// One layer's computation by the roofline.
+double roofline_layer(bool backward, double tokens, double length, int tensor) {
+  llm::Layout layout;
+  layout.tensor = tensor;
+  const llm::Tokens micro_batch{tokens, tokens * length};
+  const auto pass = backward ? backward_pass : forward_pass;
+  return pass(bare_facts(), layout, one_layer, micro_batch, test_machine(), {}).compute;
+}
+
+/// A profile that was taken from the roofline, `factor` times as slow.
+ModelFacts profiled_facts(double factor, int tensor) {
+  LayerProfile layer;
+  layer.gpu = "H100-80";
+  layer.model = bare_facts().model;
+  layer.tensor = tensor;
+  llm::Layout layout;
+  layout.tensor = tensor;
+  for (const double length : {512.0, 1024.0, 4096.0}) {
+    ProfileCurve forward{length, {}};
+    ProfileCurve backward{length, {}};
+    for (const double tokens : {1024.0, 4096.0, 65536.0}) {
+      forward.points.push_back({tokens, factor * roofline_layer(false, tokens, length, tensor)});
+      backward.points.push_back({tokens, factor * roofline_layer(true, tokens, length, tensor)});
+    }
+    layer.forward.push_back(forward);
+    layer.backward.push_back(backward);
+  }
+  for (const double context : {128.0, 4096.0}) {
+    ProfileCurve curve{context, {}};
+    for (const double sequences : {1.0, 64.0, 256.0})
+      curve.points.push_back({sequences, factor * decode_step_seconds(bare_facts(), layout, sequences, context, test_machine(), {})});
+    layer.decode.push_back(curve);
+  }
+  ModelFacts facts = bare_facts();
+  facts.profiles = profiles_of({"roofline", {layer}}, facts.model);
+  return facts;
+}
+
+RC_GTEST_PROP(Profile, OfTheRooflineIsTheRoofline, ()) {
+  const int tensor = *rc::gen::element(1, 2, 8);
+  const double tokens = *rc::gen::inRange(1, 200'000);
+  const double length = *rc::gen::inRange(1, 20'000);
+  llm::Layout layout;
+  layout.tensor = tensor;
+  layout.recomputation = *rc::gen::element(llm::Recomputation::none, llm::Recomputation::full);
+  const StageLayers stage{16, 0, true, *rc::gen::arbitrary<bool>()};
+  const llm::Tokens micro_batch{tokens, tokens * length};
+  const ModelFacts facts = profiled_facts(1, tensor);
+  const PassSeconds forward = forward_pass(facts, layout, stage, micro_batch, test_machine(), {});
+  const PassSeconds backward = backward_pass(facts, layout, stage, micro_batch, test_machine(), {});
+  const double expected_forward = forward_pass(bare_facts(), layout, stage, micro_batch, test_machine(), {}).sum();
+  const double expected_backward = backward_pass(bare_facts(), layout, stage, micro_batch, test_machine(), {}).sum();
+  RC_ASSERT(std::abs(forward.sum() - expected_forward) <= 1e-9 * expected_forward);
+  RC_ASSERT(std::abs(backward.sum() - expected_backward) <= 1e-9 * expected_backward);
+}
+
+TEST(Profile, TwiceAsSlowTakesTwiceTheComputation) {
+  llm::Layout layout;
+  layout.tensor = 2;
+  const StageLayers stage{16, 0, false, false};
+  for (const double tokens : {100.0, 3000.0, 500'000.0}) {
+    const llm::Tokens micro_batch{tokens, tokens * 700};
+    const PassSeconds slow = backward_pass(profiled_facts(2, 2), layout, stage, micro_batch, test_machine(), {});
+    const PassSeconds usual = backward_pass(bare_facts(), layout, stage, micro_batch, test_machine(), {});
+    EXPECT_NEAR(slow.compute, 2 * usual.compute, 1e-9 * usual.compute);
+    EXPECT_EQ(slow.communication, usual.communication);
+  }
+  for (const double sequences : {1.0, 64.0, 1000.0})
+    for (const double context : {16.0, 128.0, 4096.0, 100'000.0}) {
+      const double usual = decode_step_seconds(bare_facts(), layout, sequences, context, test_machine(), {});
+      EXPECT_NEAR(decode_step_seconds(profiled_facts(2, 2), layout, sequences, context, test_machine(), {}), 2 * usual, 1e-9 * usual);
+    }
+}
+
+TEST(Profile, IsUsedWhereGpuDegreeAndShapeAreItsOwn) {
+  const ModelFacts facts = profiled_facts(3, 2);
+  const llm::Tokens micro_batch{4096, 4096.0 * 1024};
+  const auto forward = [&](const ModelFacts& of, const llm::Layout& layout, const Machine& machine) {
+    return forward_pass(of, layout, one_layer, micro_batch, machine, {}).sum();
+  };
+  llm::Layout layout;
+  layout.tensor = 4;
+  EXPECT_EQ(forward(facts, layout, test_machine()), forward(bare_facts(), layout, test_machine()));
+  layout.tensor = 2;
+  EXPECT_GT(forward(facts, layout, test_machine()), forward(bare_facts(), layout, test_machine()));
+  Machine other = test_machine();
+  other.gpu.name = "mine";
+  EXPECT_EQ(forward(facts, layout, other), forward(bare_facts(), layout, other));
+  layout.context = 2;
+  EXPECT_EQ(forward(facts, layout, test_machine()), forward(bare_facts(), layout, test_machine()));
+
+  const llm::Transformer critic = llm::with_scalar_head(bare_facts().model);
+  const std::vector<LayerProfile> of_critic = profiles_of({"", facts.profiles}, critic);
+  ASSERT_EQ(of_critic.size(), 1U);
+  EXPECT_TRUE(of_critic[0].decode.empty()) << "a whole model with another head is another model";
+  EXPECT_TRUE(profiles_of({"", facts.profiles}, llm::find_bundled_model("llama-2-13b").value()).empty());
+}
+
+TEST(Profile, IsReadBetweenItsPoints) {
+  const ProfileTable table{{100, {{10, 1}, {20, 3}}}, {300, {{10, 5}, {20, 7}, {40, 11}}}};
+  const auto never = [](double, double) -> double { return 0; };
+  EXPECT_EQ(profiled_seconds(table, 10, 100, never), 1);
+  EXPECT_EQ(profiled_seconds(table, 15, 100, never), 2);
+  EXPECT_EQ(profiled_seconds(table, 15, 200, never), 4);
+  EXPECT_EQ(profiled_seconds(table, 30, 300, never), 9);
+  const auto product = [](double amount, double length) { return amount * length; };
+  EXPECT_EQ(profiled_seconds(table, 40, 100, product), 6);
+  EXPECT_EQ(profiled_seconds(table, 5, 100, product), 0.5);
+  EXPECT_EQ(profiled_seconds(table, 40, 600, product), 22);
+  EXPECT_TRUE(is_within(table, 15, 200));
+  EXPECT_FALSE(is_within(table, 40, 200));
+  EXPECT_TRUE(is_within(table, 40, 300));
+  EXPECT_FALSE(is_within(table, 15, 99));
+  EXPECT_FALSE(is_within({}, 15, 99));
+}
+
+constexpr const char* file = R"(format: dovetail/profile@1
+name: mine
+layers:
+  - model: llama-2-7b
+    gpu: A100
+    tensor: 2
+    forward:
+      - {length: 2048, tokens: [2048, 4096], seconds: [0.001, 0.002]}
+      - {length: 1024, tokens: [1024], seconds: [0.0005]}
+    decode: [{context: 512, sequences: [1, 64], seconds: [0.01, 0.012]}]
+)";
+
+TEST(ProfileFile, IsRead) {
+  const Profile profile = parse_profile(file, "profile.yaml").value();
+  EXPECT_EQ(profile.name, "mine");
+  ASSERT_EQ(profile.layers.size(), 1U);
+  EXPECT_EQ(profile.layers[0].gpu, "A100-80");
+  EXPECT_EQ(profile.layers[0].tensor, 2);
+  EXPECT_FALSE(profile.layers[0].with_experts);
+  const ProfileTable sorted{{1024, {{1024, 0.0005}}}, {2048, {{2048, 0.001}, {4096, 0.002}}}};
+  EXPECT_EQ(profile.layers[0].forward, sorted);
+  EXPECT_TRUE(profile.layers[0].backward.empty());
+  EXPECT_EQ(profile.layers[0].decode, (ProfileTable{{512, {{1, 0.01}, {64, 0.012}}}}));
+}
+
+/// The error of the file with `from` replaced by `to`.
+std::string error_with(const std::string& from, const std::string& to) {
+  std::string text = file;
+  const std::size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  const auto read = parse_profile(text.replace(place, from.size(), to), "profile.yaml");
+  return read.ok() ? "" : base::to_text(read.error());
+}
+
+TEST(ProfileFile, MistakesHaveTheirPlace) {
+  EXPECT_THAT(error_with("profile@1", "profile@2"), HasSubstr("profile.yaml:1:9: the format is"));
+  EXPECT_THAT(error_with("tensor: 2", "tensors: 2"), HasSubstr("profile.yaml:6:5: unknown key `tensors`"));
+  EXPECT_THAT(error_with("tensor: 2", "tensor: 0"), HasSubstr("profile.yaml:6:13: `tensor`"));
+  EXPECT_THAT(error_with("llama-2-7b", "llama-2-7c"), HasSubstr("profile.yaml:4:12: "));
+  EXPECT_THAT(error_with("[2048, 4096]", "[4096, 2048]"), HasSubstr("profile.yaml:8:39: `tokens` come in no rising order"));
+  EXPECT_THAT(error_with("[2048, 4096]", "[2048]"), HasSubstr("there are 1 tokens and 2 seconds"));
+  EXPECT_THAT(error_with("0.001,", "-1,"), HasSubstr("`seconds` must be a number"));
+  EXPECT_THAT(error_with("length: 1024", "length: 2048"), HasSubstr("profile.yaml:9:9: length 2048 stands twice"));
+  EXPECT_THAT(error_with("    tensor: 2\n", "    experts: true\n"), HasSubstr("profile.yaml:6:14: the model has no experts"));
+  EXPECT_THAT(error_with("layers:", "layers: []\nlayer:"), HasSubstr("unknown key `layer`"));
+}
+
+}  // namespace
+}  // namespace dovetail::cost

@@ -1,0 +1,29 @@
+// Reads logs of training runs; what is read has steps that rise, and what is measured of it counts some of them.
+#include <algorithm>
+#include <string>
+
+#include "fuzz.h"
+#include "place/measured.h"
+
+namespace place = dovetail::place;
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto log = place::read_step_log({{std::string(dovetail::fuzz::as_text(data, size)), "run-tag-timing_s_gen.csv"}});
+  if (!log.ok()) {
+    DOVETAIL_ASSERT(!log.error().message.empty());
+    return 0;
+  }
+  for (const place::LoggedSeries& series : log->series) {
+    const auto falls = [](const place::LoggedValue& a, const place::LoggedValue& b) { return a.step >= b.step; };
+    DOVETAIL_ASSERT(!series.values.empty());
+    DOVETAIL_ASSERT(std::adjacent_find(series.values.begin(), series.values.end(), falls) == series.values.end());
+  }
+  const auto run = place::measured_run(*log);
+  if (!run.ok()) {
+    DOVETAIL_ASSERT(!run.error().message.empty());
+    return 0;
+  }
+  DOVETAIL_ASSERT(!run->steps.empty());
+  for (const place::MeasuredTime& time : run->times) DOVETAIL_ASSERT(time.spread.steps > 0 && time.spread.least <= time.spread.most);
+  return 0;
+}

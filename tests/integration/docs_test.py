@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""What README and manual show on a console is what the program prints there today.
+
+The `console` blocks of a page run in order in one empty folder beside `examples`. A line of `...` stands for any lines. Not compared are
+wall times, which differ each time, and the widths of tables, which follow from them.
+
+usage: docs_test.py SOURCE_DIR DOVETAIL
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(".")
+DOVETAIL = "dovetail"
+# Not run: several processes are left to mpi_test.py; what follows predicts plans, which takes longer than all the rest together.
+NOT_RUN = re.compile(r"mpirun|dovetail (plan|fit|explain|calibrate)\b")
+BORDER = "-- next command --"
+
+
+def blocks_of(page):
+    """[(line number, [(command, expected output lines)])] of the console blocks of a page."""
+    blocks = []
+    for found in re.finditer(r"^```console\n(.*?)^```$", page, re.M | re.S):
+        commands = []
+        for text in re.split(r"^\$ ", found.group(1), flags=re.M)[1:]:
+            command = re.match(r"(?:.*\\\n)*.*\n", text).group(0)
+            commands.append((command.rstrip("\n"), text[len(command):].splitlines()))
+        blocks.append((page.count("\n", 0, found.start()) + 1, commands))
+    return blocks
+
+
+def without_times(command, lines):
+    """The lines without wall times and without the widths of their columns."""
+    text = "".join(line.rstrip() + "\n" for line in lines)
+    text = re.sub(r"^took: [0-9.]+ s$", "took: ? s", text, flags=re.M)
+    if "dovetail compare" in command:
+        text = re.sub(r" +[0-9]+\.[0-9]{2}$", " ?", text, flags=re.M)  # the column of seconds
+    return re.sub(r"-{2,}", "--", re.sub(r" {2,}", " ", text))
+
+
+def is_as_shown(shown, printed):
+    """Whether `printed` is `shown`, where a line of `...` is any lines."""
+    return re.fullmatch("(?:.*\n)*".join(map(re.escape, re.split(r"^\.\.\.\n", shown, flags=re.M))), printed) is not None
+
+
+class Consoles(unittest.TestCase):
+    maxDiff = None
+
+    def run_block(self, commands, folder):
+        """What each command of a block prints, on both streams. Progress, which comes by the clock, is left out."""
+        script = "".join(f"{command}\ncode=$?; echo '{BORDER}'; (exit $code)\n" for command, _ in commands)
+        environment = {**os.environ, "PATH": f"{Path(DOVETAIL).resolve().parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
+        environment.pop("COLUMNS", None)
+        result = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True, check=False, timeout=600)
+        shown = re.sub(r"^.*: makespan \S+ \(bound .*\n", "", result.stdout, flags=re.M)
+        return shown.split(BORDER + "\n")[:-1]
+
+    def check_page(self, name):
+        blocks = blocks_of((SOURCE / name).read_text(encoding="utf-8"))
+        compared = 0
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "examples").symlink_to((SOURCE / "examples").resolve())
+            for line, commands in blocks:
+                if any(NOT_RUN.search(command) for command, _ in commands):
+                    continue
+                for (command, expected), printed in zip(commands, self.run_block(commands, folder), strict=True):
+                    compared += 1
+                    with self.subTest(page=name, block=line, command=command):
+                        shown, found = without_times(command, expected), without_times(command, printed.splitlines())
+                        if not is_as_shown(shown, found):
+                            self.assertMultiLineEqual(shown, found)
+        return compared
+
+    def test_readme_shows_what_is_printed(self):
+        self.assertGreaterEqual(self.check_page("README.md"), 4)
+
+    def test_manual_shows_what_is_printed(self):
+        self.assertGreaterEqual(self.check_page("docs/commands.md"), 15)
+
+
+if __name__ == "__main__":
+    SOURCE, DOVETAIL = Path(sys.argv.pop(1)).resolve(), sys.argv.pop(1)
+    unittest.main()

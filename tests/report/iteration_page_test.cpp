@@ -1,0 +1,59 @@
+#include "report/iteration_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/chart_sections.h"
+
+namespace dovetail::report {
+namespace {
+
+using base::Ticks;
+using simulate::Activity;
+using testing::ElementsAre;
+
+simulate::Trace small_trace() {
+  simulate::Trace trace;
+  trace.end = Ticks(10);
+  trace.lanes.push_back({{0, 1},
+                         {{Ticks(0), Ticks(4), Activity::decode, 0, 128, Ticks(1)}, {Ticks(4), Ticks(10), Activity::tail, 0, 0}},
+                         {{Ticks(0), 100}, {Ticks(4), 0}}});
+  trace.lanes.push_back({{2}, {{Ticks(0), Ticks(7), Activity::decode, 0, 64}, {Ticks(7), Ticks(10), Activity::backward, 1, 3}}, {}});
+  return trace;
+}
+
+TEST(IterationChart, HasABarForEachSpan) {
+  const simulate::Trace trace = small_trace();
+  const Chart chart = iteration_chart({trace, {"actor_generate", "critic_train"}, {0, 1}, "t"}, "Timeline");
+  ASSERT_EQ(chart.bars.size(), 4U);
+  EXPECT_EQ(chart.lanes[0].name, "devices 0-1");
+  EXPECT_EQ(chart.lanes[1].name, "device 2");
+  EXPECT_EQ(bar_title(chart, 0), "decode of actor_generate");
+  EXPECT_EQ(bar_title(chart, 3), "backward of critic_train");
+  EXPECT_EQ(chart.bars[0].category, chart.bars[2].category);
+  std::vector<std::string> names;
+  for (const Category& category : chart.categories) names.push_back(category.name);
+  EXPECT_THAT(names, ElementsAre("actor_generate decode", "critic_train backward", std::string(simulate::name_of(Activity::tail))));
+  EXPECT_THAT(chart.fields[1].values, ElementsAre(128, -1, 64, -1)) << chart.fields[1].name;
+  EXPECT_THAT(chart.fields[2].values, ElementsAre(-1, -1, -1, 3)) << chart.fields[2].name;
+  EXPECT_THAT(chart.fields[3].values, ElementsAre(1, -1, -1, -1)) << chart.fields[3].name;
+  ASSERT_EQ(chart.curves.size(), 1U) << "the second lane says nothing of memory";
+  EXPECT_EQ(chart.curves[0].steps[0].second, 100);
+}
+
+TEST(IterationPage, AttributesAllOfTheTime) {
+  const simulate::Trace trace = small_trace();
+  const Page page = iteration_page({trace, {"actor_generate", "critic_train"}, {0, 1}, "t"});
+  const auto& breakdown = std::get<Breakdown>(page.sections.at(1));
+  for (std::size_t row = 1; row < breakdown.rows.size(); ++row) {
+    Ticks sum;
+    for (const Ticks amount : breakdown.rows[row].amounts) sum += amount;
+    EXPECT_EQ(sum, trace.end) << breakdown.rows[row].name;
+  }
+  const auto& idle = std::get<Breakdown>(page.sections.at(2));
+  ASSERT_EQ(idle.parts.size(), 1U);
+  EXPECT_EQ(idle.rows[0].amounts[0], Ticks(6));
+}
+
+}  // namespace
+}  // namespace dovetail::report

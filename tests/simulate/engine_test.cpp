@@ -1,0 +1,141 @@
+#include "simulate/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "plan/jobs.h"
+#include "plan/timing.h"
+
+namespace dovetail::simulate {
+namespace {
+
+using base::Ticks;
+using cluster::Mesh;
+
+Activities::Item item(Mesh devices, std::int64_t duration) { return {{devices, Mesh{}}, Ticks(duration), {}, false}; }
+
+/// The first iteration.
+Played first(const Play& play, std::size_t item) { return play.played[item]; }
+
+TEST(Engine, SerialisesWhatSharesADevice) {
+  const Play played = play({{item({0, 4}, 10), item({3, 1}, 5)}, {}, 0}, 10);
+  EXPECT_EQ(first(played, 0).begin, Ticks(0));
+  EXPECT_EQ(first(played, 1).begin, Ticks(10));
+  EXPECT_EQ(played.period(), Ticks(15));
+  EXPECT_TRUE(played.steady);
+}
+
+TEST(Engine, OverlapsWhatSharesNone) {
+  const Play played = play({{item({0, 3}, 10), item({3, 1}, 5)}, {{0, 0, 1}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}}, 0}, 10);
+  EXPECT_EQ(first(played, 1).begin, Ticks(0));
+  EXPECT_EQ(played.period(), Ticks(10));
+}
+
+TEST(Engine, OfThoseThatCanBeginTheUrgentGoesFirst) {
+  Activities activities{{item({0, 1}, 10), item({0, 1}, 5)}, {{0, 1, 1}, {1, 0, 1}}, 0};
+  EXPECT_EQ(first(play(activities, 10), 0).begin, Ticks(0));
+  activities.items[1].urgent = true;
+  EXPECT_EQ(first(play(activities, 10), 0).begin, Ticks(5));
+}
+
+TEST(Engine, SaysWhatWasWaitedFor) {
+  const Play played = play({{item({0, 1}, 10), item({1, 1}, 4), item({0, 2}, 3)}, {{1, 2, 0}}, 0}, 10);
+  EXPECT_EQ(first(played, 0).behind, nothing);
+  EXPECT_EQ(first(played, 2).behind, 0U) << "its devices were free last";
+  const Play data = play({{item({0, 1}, 10), item({1, 1}, 40), item({0, 2}, 3)}, {{1, 2, 0}}, 0}, 10);
+  EXPECT_EQ(first(data, 2).behind, 1U) << "its data came last";
+}
+
+TEST(Engine, TransfersBeginBehindTheDurationAndShareLinks) {
+  Activities activities{{item({0, 1}, 10), item({1, 1}, 10)}, {{0, 0, 1}, {1, 1, 1}}, 1};
+  for (Activities::Item& of : activities.items) of.transfers = {{{0}, Ticks(20), 1000}};
+  const Play played = play(activities, 10);
+  EXPECT_EQ(first(played, 0).end, Ticks(50));
+  EXPECT_EQ(first(played, 0).arrivals.front(), Ticks(50));
+  activities.links = 2;
+  activities.items[1].transfers.front().links = {1};
+  EXPECT_EQ(first(play(activities, 10), 0).end, Ticks(30));
+}
+
+TEST(Engine, IterationsThatNeverRepeatAreCutOff) {
+  const Play played = play({{item({0, 1}, 10)}, {}, 0}, 2);
+  EXPECT_TRUE(played.steady);
+  EXPECT_EQ(played.last, 1U);
+}
+
+/// Any job's graph with any plan, and durations of some digits so that ties are common.
+struct Drawn {
+  plan::Job job;
+  plan::Plan plan;
+  plan::IterationGraph graph;
+  std::vector<Ticks> durations;
+};
+
+Drawn drawn() {
+  Drawn drawn{plan::test::random_job(), {}, {}, {}};
+  drawn.plan = plan::test::random_plan(drawn.job);
+  drawn.graph = plan::iteration_graph(drawn.job, drawn.plan);
+  for (std::size_t step = 0; step < drawn.graph.steps.size(); ++step) drawn.durations.emplace_back(*rc::gen::inRange(1, 30));
+  return drawn;
+}
+
+Activities activities_of(const Drawn& drawn) {
+  Activities activities;
+  activities.edges = drawn.graph.edges;
+  for (std::size_t index = 0; index < drawn.graph.steps.size(); ++index) {
+    const plan::Step& step = drawn.graph.steps[index];
+    Activities::Item& of = activities.items.emplace_back();
+    const std::vector<Mesh> meshes = plan::meshes_of(step, drawn.job, drawn.plan);
+    std::copy(meshes.begin(), meshes.end(), of.devices.begin());
+    of.duration = drawn.durations[index];
+    of.urgent = step.kind == plan::Step::Kind::reallocation && meshes.size() > 1;
+  }
+  return activities;
+}
+
+RC_GTEST_PROP(Engine, WithoutTransfersIsTheTimerOfPlans, ()) {
+  const Drawn of = drawn();
+  const plan::Timing timing = plan::time_iterations(of.graph, of.job, of.plan, of.durations);
+  const Play played = play(activities_of(of), 200);
+  if (played.steady) RC_ASSERT(played.period() == timing.period);
+}
+
+bool share_devices(const Activities& activities, std::size_t a, std::size_t b) {
+  for (const Mesh& of_a : activities.items[a].devices)
+    for (const Mesh& of_b : activities.items[b].devices)
+      if (of_a.count > 0 && of_b.count > 0 && cluster::overlap(of_a, of_b)) return true;
+  return false;
+}
+
+bool has_played(const Played& played) { return played.end >= played.begin; }
+
+RC_GTEST_PROP(Engine, NothingIsOutOfOrder, ()) {
+  const Drawn of = drawn();
+  Activities activities = activities_of(of);
+  activities.links = 3;
+  for (Activities::Item& with : activities.items)
+    if (*rc::gen::inRange(0, 3) == 0) with.transfers = {{{*rc::gen::inRange(0, 3)}, Ticks(*rc::gen::inRange(1, 20)), 1}};
+  const Play played = play(activities, 30);
+  const std::size_t size = activities.items.size();
+  for (std::size_t node = 0; node < played.played.size(); ++node) {
+    const Played& here = played.played[node];
+    if (!has_played(here)) continue;
+    for (const plan::StepEdge& edge : activities.edges) {
+      const auto back = static_cast<std::size_t>(edge.iterations);
+      if (edge.to != node % size || back > node / size) continue;
+      const Played& before = played.played[(node / size - back) * size + edge.from];
+      RC_ASSERT(has_played(before) && before.end <= here.begin);
+    }
+    for (std::size_t other = 0; other < node; ++other)
+      if (const Played& there = played.played[other]; has_played(there) && share_devices(activities, node % size, other % size))
+        RC_ASSERT(there.end <= here.begin || here.end <= there.begin);
+    RC_ASSERT(here.begin == Ticks(0) || (here.behind != nothing && played.played[here.behind].end == here.begin));
+    RC_ASSERT(here.end - here.begin >= activities.items[node % size].duration);
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::simulate

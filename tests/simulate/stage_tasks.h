@@ -1,0 +1,45 @@
+// Generation with inference behind it, as the tests of both share them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "generations.h"
+#include "llm/transformer.h"
+#include "simulate/inter_stage.h"
+
+namespace dovetail::simulate::test {
+
+/// A generate task and infer tasks on its mesh, with all that their references need. Not to be copied.
+struct StageGround {
+  Ground generation;
+  std::vector<std::unique_ptr<cost::ModelFacts>> models;
+  InterStageTask task;
+
+  StageGround(const char* model, const llm::Layout& layout) : generation(model, layout), task{generation.task, {}, base::Ticks(0)} {}
+
+  /// Adds a task; `tensor` x `pipeline` devices a replica, which divide the mesh.
+  InferTask& add(const char* model, int tensor, int pipeline, double sequences, double load_seconds) {
+    models.push_back(std::make_unique<cost::ModelFacts>(cost::facts_of(llm::with_scalar_head(llm::find_bundled_model(model).value()))));
+    const int devices = task.generation.mesh.count;
+    const InferTask infer{*models.back(),
+                          layout_of(devices / tensor / pipeline, tensor, pipeline),
+                          {sequences, 0, 0},
+                          cost::machine_of(generation.cluster, task.generation.mesh, {}),
+                          cost::Efficiency(),
+                          ticks_of(load_seconds),
+                          {},
+                          static_cast<std::int32_t>(models.size())};
+    task.infer.push_back(infer);
+    return task.infer.back();
+  }
+};
+
+/// Most responses are short, every `period`-th is `factor` times as long.
+inline std::vector<Sample> long_tailed(int count, std::int64_t response, int period, int factor) {
+  std::vector<Sample> samples = equal_samples(count, 100, response);
+  for (std::size_t index = 0; index < samples.size(); index += static_cast<std::size_t>(period)) samples[index].response *= factor;
+  return samples;
+}
+
+}  // namespace dovetail::simulate::test

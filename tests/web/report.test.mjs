@@ -1,0 +1,215 @@
+// The HTML report as a reader uses it.
+
+import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { close, dovetail, folder, open, openTime, report } from "./browser.mjs";
+
+after(close);
+
+const small = report("small", 4, 8);
+
+// A place in the middle of the lanes; x as a share of the plot.
+async function placeOn(page, share, lane, lanes) {
+  const box = await page.locator("canvas.bars").boundingBox();
+  const gutter = 70;
+  return [box.x + gutter + share * (box.width - gutter - 10), box.y + 24 + ((lane + 0.5) * (box.height - 28)) / lanes];
+}
+
+const panelOf = (page) => page.locator(".panel");
+const pixels = (page) => page.locator("canvas.bars").evaluate((canvas) => canvas.toDataURL());
+
+test("opens without an error or a request, and no name becomes markup", async () => {
+  const { page, problems } = await open(small);
+  await page.waitForTimeout(300);
+  assert.deepEqual(problems, []);
+  assert.equal(await page.locator("header b, .figure b").count(), await page.locator(".figure").count());
+  assert.match(await page.locator(".legend").innerText(), /actor <\/script><b> forward/);
+});
+
+test("a click on a bar shows its numbers, and Escape hides them", async () => {
+  const { page, problems } = await open(small);
+  await page.mouse.click(...(await placeOn(page, 0.01, 0, 4)));
+  const text = await panelOf(page).innerText();
+  assert.match(text, /F0 actor/);
+  assert.match(text, /device 0/);
+  assert.match(text, /lasts\s+2 ticks/);
+  assert.match(text, /needed by/);
+  await page.keyboard.press("Escape");
+  assert.match(await panelOf(page).innerText(), /Click a bar/);
+  assert.deepEqual(problems, []);
+});
+
+test("a link in the details leads to the other bar", async () => {
+  const { page } = await open(small);
+  await page.mouse.click(...(await placeOn(page, 0.01, 0, 4)));
+  await panelOf(page).getByRole("button", { name: /go to F0 actor/ }).click();
+  assert.match(await panelOf(page).innerText(), /device 1/);
+});
+
+test("the pointer names a bar", async () => {
+  const { page } = await open(small);
+  await page.mouse.move(...(await placeOn(page, 0.01, 0, 4)));
+  assert.match(await page.locator(".tooltip").innerText(), /F0 actor.*2 ticks/);
+  await page.mouse.move(5, 5);
+  assert.equal(await page.locator(".tooltip").isVisible(), false);
+});
+
+test("the keyboard walks through bars, zooms, pans and comes back", async () => {
+  const { page } = await open(small);
+  await page.locator("canvas.bars").focus();
+  const whole = await pixels(page);
+  await page.keyboard.press("Tab");
+  assert.match(await panelOf(page).innerText(), /F0 actor/);
+  await page.keyboard.press("Tab");
+  assert.match(await panelOf(page).innerText(), /F1 actor/);
+  await page.keyboard.press("Shift+Tab");
+  assert.match(await panelOf(page).innerText(), /F0 actor/);
+  await page.keyboard.press("ArrowDown");
+  assert.match(await panelOf(page).innerText(), /device 1/);
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.className), "panel");
+  await page.locator("canvas.bars").focus();
+  await page.keyboard.press("Escape");
+  for (const key of ["+", "+", "ArrowRight"]) await page.keyboard.press(key);
+  await page.waitForTimeout(100);
+  const zoomed = await pixels(page);
+  assert.notEqual(zoomed, whole);
+  await page.keyboard.press("0");
+  await page.waitForTimeout(100);
+  assert.equal(await pixels(page), whole);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Tab");
+  assert.notEqual(await page.evaluate(() => document.activeElement.className), "bars", "Tab leaves the chart after Escape");
+});
+
+test("dragging pans once zoomed, and Ctrl with the wheel zooms", async () => {
+  const { page } = await open(small);
+  const place = await placeOn(page, 0.5, 1, 4);
+  const whole = await pixels(page);
+  await page.mouse.move(...place);
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -400);
+  await page.keyboard.up("Control");
+  await page.waitForTimeout(150);
+  const zoomed = await pixels(page);
+  assert.notEqual(zoomed, whole);
+  await page.mouse.down();
+  await page.mouse.move(place[0] - 200, place[1], { steps: 4 });
+  await page.mouse.up();
+  await page.waitForTimeout(150);
+  assert.notEqual(await pixels(page), zoomed);
+  assert.match(await panelOf(page).innerText(), /Click a bar/, "a drag is no click");
+});
+
+test("a wheel over a chart without focus scrolls the page", async () => {
+  const { page } = await open(small, { viewport: { width: 1200, height: 500 } });
+  await page.mouse.move(...(await placeOn(page, 0.5, 1, 4)));
+  await page.mouse.wheel(0, 200);
+  await page.waitForTimeout(300);
+  assert.ok((await page.evaluate(() => window.scrollY)) > 0);
+});
+
+test("the search counts and walks through what it finds", async () => {
+  const { page } = await open(small);
+  await page.locator("canvas.bars").focus();
+  await page.keyboard.press("/");
+  await page.keyboard.type("f7 actor");
+  assert.equal(await page.locator(".count").innerText(), "4 found");
+  await page.keyboard.press("Enter");
+  assert.match(await panelOf(page).innerText(), /F7 actor[^]*device 0/);
+  await page.keyboard.press("Enter");
+  assert.match(await panelOf(page).innerText(), /F7 actor[^]*device 1/);
+});
+
+test("the legend hides kinds of bars", async () => {
+  const { page } = await open(small);
+  const whole = await pixels(page);
+  const chip = page.locator(".chip").first();
+  await chip.click();
+  assert.equal(await chip.getAttribute("aria-pressed"), "false");
+  await page.waitForTimeout(100);
+  assert.notEqual(await pixels(page), whole);
+  await chip.click();
+  await page.mouse.move(5, 5);
+  await page.waitForTimeout(100);
+  assert.equal(await pixels(page), whole);
+});
+
+test("? opens the help", async () => {
+  const { page } = await open(small);
+  await page.keyboard.press("?");
+  assert.ok(await page.locator("dialog").isVisible());
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("dialog").isVisible(), false);
+});
+
+const groundOf = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+
+test("follows the system's dark mode until the reader switches", async () => {
+  const { page } = await open(small, { colorScheme: "dark" });
+  const dark = await groundOf(page);
+  const picture = await pixels(page);
+  await page.getByRole("button", { name: "light or dark" }).click();
+  await page.waitForTimeout(100);
+  assert.notEqual(await groundOf(page), dark);
+  assert.notEqual(await pixels(page), picture);
+  assert.equal(await groundOf((await open(small)).page), await groundOf(page));
+});
+
+test("prints light, with its charts and without its controls", async () => {
+  const { page } = await open(small, { colorScheme: "dark" });
+  const pdf = join(folder, "small.pdf");
+  await page.pdf({ path: pdf, preferCSSPageSize: true });
+  assert.ok(statSync(pdf).size > 20_000, "the charts are in it");
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator(".toolbar").isVisible(), false);
+  assert.ok(await page.locator("canvas.bars").isVisible());
+  const white = await page.evaluate(() => {
+    window.dispatchEvent(new Event("beforeprint"));
+    const canvas = document.querySelector("canvas.bars");
+    return [...canvas.getContext("2d").getImageData(canvas.width - 2, 2, 1, 1).data];
+  });
+  assert.deepEqual(white, [255, 255, 255, 255]);
+});
+
+test("everything has a text alternative", async () => {
+  const { page } = await open(small);
+  assert.match(await page.locator("canvas.bars").getAttribute("aria-label"), /bars on 4 lanes/);
+  assert.equal(await page.locator("button:not([aria-label]):not([title])").evaluateAll((all) => all.filter((one) => !one.textContent.trim()).length), 0);
+  await page.getByText("the numbers").first().click();
+  assert.match(await page.locator("table").first().innerText(), /all devices/);
+});
+
+test("a row of the longest waits leads to its bar", async () => {
+  const { page } = await open(small);
+  await page.locator(".row-link").first().click();
+  assert.match(await panelOf(page).innerText(), /waits for/);
+});
+
+test("an overlay shows both timelines and the same bar in the other", async () => {
+  dovetail("convert", "small.json", "small.trace.json");
+  dovetail("report", "small.json", "small.trace.json", "--overlay", "-o", "both.html");
+  const { page, problems } = await open(join(folder, "both.html"));
+  assert.match(await page.locator(".gantt .note").innerText(), /upper one is A, small\.json/);
+  await page.locator("canvas.bars").focus();
+  await page.keyboard.press("Tab");
+  assert.match(await panelOf(page).innerText(), /device 0 · A[^]*the same bar[^]*device 0 · B/);
+  assert.match(await page.locator("main").innerText(), /No bar that is in both differs/);
+  assert.deepEqual(problems, []);
+});
+
+test("a narrow screen has no sideways scrolling", async () => {
+  const { page } = await open(small, { viewport: { width: 390, height: 800 } });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+});
+
+test("a page of 100,000 bars opens, and its bars answer", async () => {
+  const { page, problems } = await open(report("large", 64, 790));
+  console.log(`100,000 bars: open in ${(await openTime(page)).toFixed(0)} ms`);
+  assert.ok((await openTime(page)) < 10_000);
+  await page.mouse.click(...(await placeOn(page, 0.5, 32, 64)));
+  assert.match(await panelOf(page).innerText(), /[FB]\d+ actor/);
+  assert.deepEqual(problems, []);
+});

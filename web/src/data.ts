@@ -1,0 +1,162 @@
+// The report as it stands in the page (schemas/report@1.json), and its decoding into columns that are quick to draw from.
+
+export interface Category {
+  name: string;
+  title: string; // of a bar's details; {field} stands for the bar's value of that field
+  label: string; // written on a bar where it fits, likewise
+  color: string;
+  dark: string; // its colour on a dark ground
+  idle: boolean;
+}
+
+export interface FieldData {
+  name: string;
+  kind: "number" | "time" | "text";
+  texts?: string[];
+  values: number[]; // by bar; -1: the bar has none
+}
+
+export interface CurveData {
+  lane: number;
+  time: number[];
+  value: number[];
+  capacity?: number;
+}
+
+export interface GanttData {
+  kind: "gantt";
+  title: string;
+  note: string;
+  lane_noun: string;
+  time_unit: string;
+  end: number;
+  categories: Category[];
+  lanes: { name: string; bars: number; joined?: boolean }[];
+  gap: number[]; // time between a bar and the one before it on its lane
+  length: number[];
+  category: number[];
+  fields: FieldData[];
+  awaits?: number[];
+  partner?: number[];
+  arrows: { from: number[]; to: number[] };
+  curves: { name: string; unit: string; curves: CurveData[] };
+}
+
+export interface BreakdownData {
+  kind: "breakdown";
+  title: string;
+  note: string;
+  time_unit: string;
+  parts: { name: string; color: string; dark: string; idle: boolean }[];
+  rows: { name: string; amounts: number[] }[];
+}
+
+export interface TableData {
+  kind: "table";
+  title: string;
+  note: string;
+  columns: { name: string; number: boolean }[];
+  rows: string[][];
+  marked: number[];
+  bars?: number[];
+}
+
+export interface CurvesData {
+  kind: "curves";
+  title: string;
+  note: string;
+  x: string;
+  y: string;
+  series: { name: string; color: string; dark: string; x: number[]; y: number[] }[];
+  marks: { series: number; point: number; text: string }[];
+}
+
+export type SectionData = GanttData | BreakdownData | TableData | CurvesData;
+
+export interface ReportData {
+  format: string;
+  title: string;
+  subtitle: string;
+  figures: { name: string; value: string; note: string }[];
+  sections: SectionData[];
+}
+
+export interface Lane {
+  name: string;
+  first: number; // bar
+  last: number; // the bar after its last one
+  joined: boolean; // drawn close below the lane before
+}
+
+export interface Curve {
+  lane: number;
+  time: Float64Array;
+  value: Float64Array;
+  capacity: number | undefined;
+}
+
+// Bars are numbered lane by lane, in order of time; the columns are indexed by bar.
+export interface Gantt {
+  data: GanttData;
+  end: number;
+  lanes: Lane[];
+  begin: Float64Array;
+  finish: Float64Array;
+  category: Uint16Array;
+  laneOf: Int32Array;
+  from: Map<number, number[]>; // bar -> bars that it needs
+  to: Map<number, number[]>; // bar -> bars that need it
+  curves: Curve[];
+}
+
+function addArrow(arrows: Map<number, number[]>, key: number, value: number): void {
+  const known = arrows.get(key);
+  if (known) known.push(value);
+  else arrows.set(key, [value]);
+}
+
+export function decodeGantt(data: GanttData): Gantt {
+  const bars = data.length.length;
+  const begin = new Float64Array(bars);
+  const finish = new Float64Array(bars);
+  const laneOf = new Int32Array(bars);
+  const lanes: Lane[] = [];
+  let bar = 0;
+  data.lanes.forEach((lane, index) => {
+    const first = bar;
+    let now = 0;
+    for (; bar < first + lane.bars; ++bar) {
+      now += data.gap[bar]!;
+      begin[bar] = now;
+      now += data.length[bar]!;
+      finish[bar] = now;
+      laneOf[bar] = index;
+    }
+    lanes.push({ name: lane.name, first, last: bar, joined: lane.joined === true });
+  });
+  const from = new Map<number, number[]>();
+  const to = new Map<number, number[]>();
+  data.arrows.from.forEach((source, i) => {
+    addArrow(to, source, data.arrows.to[i]!);
+    addArrow(from, data.arrows.to[i]!, source);
+  });
+  const curves = data.curves.curves.map((curve) => ({
+    lane: curve.lane,
+    time: Float64Array.from(curve.time),
+    value: Float64Array.from(curve.value),
+    capacity: curve.capacity,
+  }));
+  return { data, end: data.end, lanes, begin, finish, category: Uint16Array.from(data.category), laneOf, from, to, curves };
+}
+
+// The first bar of the lane that ends after `time`; lane.last where none does.
+export function firstBarAfter(gantt: Gantt, lane: Lane, time: number): number {
+  let low = lane.first;
+  let high = lane.last;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (gantt.finish[middle]! > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,85 @@
+// Times and amounts as people read them.
+
+interface NamedUnit {
+  name: string;
+  size: number; // ns, or bytes
+}
+
+const timeUnits: NamedUnit[] = [
+  { name: "s", size: 1e9 },
+  { name: "ms", size: 1e6 },
+  { name: "µs", size: 1e3 },
+  { name: "ns", size: 1 },
+];
+
+const byteUnits: NamedUnit[] = [
+  { name: "TiB", size: 2 ** 40 },
+  { name: "GiB", size: 2 ** 30 },
+  { name: "MiB", size: 2 ** 20 },
+  { name: "KiB", size: 2 ** 10 },
+  { name: "B", size: 1 },
+];
+
+function unitFor(units: NamedUnit[], amount: number): NamedUnit {
+  return units.find((unit) => Math.abs(amount) >= unit.size) ?? units[units.length - 1]!;
+}
+
+const formats: Intl.NumberFormat[] = []; // by digits
+
+// At most `digits` after the point, without zeros at the end; thousands apart.
+export function formatNumber(value: number, digits = 2): string {
+  return (formats[digits] ??= new Intl.NumberFormat("en-US", { maximumFractionDigits: digits })).format(value);
+}
+
+// Three or four digits that count: 12.3 ms, 225 ticks.
+export function formatTime(time: number, unit: string): string {
+  if (unit === "tick") return `${formatNumber(time)} ${time === 1 ? "tick" : "ticks"}`;
+  const shown = unitFor(timeUnits, time);
+  const value = time / shown.size;
+  return `${formatNumber(value, Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 10 ? 2 : 3)} ${shown.name}`;
+}
+
+// Every digit: 12.345678 ms.
+export function formatTimeExactly(time: number, unit: string): string {
+  if (unit === "tick") return formatTime(time, unit);
+  const shown = unitFor(timeUnits, time);
+  return `${formatNumber(time / shown.size, Math.round(Math.log10(shown.size)))} ${shown.name}`;
+}
+
+export function formatShare(share: number): string {
+  return `${(100 * share).toFixed(1)}%`;
+}
+
+export function formatAmount(amount: number, unit: string): string {
+  if (unit !== "bytes") return unit ? `${formatNumber(amount, 6)} ${unit}` : formatNumber(amount, 6);
+  const shown = unitFor(byteUnits, amount);
+  return `${formatNumber(amount / shown.size)} ${shown.name}`;
+}
+
+// The least of 1, 2, 5, 10, 20, ... (and 0.5, 0.2, ...) that is at least `least`.
+export function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  for (const factor of [1, 2, 5]) if (factor * power >= least * (1 - 1e-9)) return factor * power;
+  return 10 * power;
+}
+
+export interface Axis {
+  step: number;
+  text: (value: number) => string;
+}
+
+// Marks of a time axis, at least `least` apart, all in one unit.
+export function timeAxis(least: number, end: number, unit: string): Axis {
+  if (unit === "tick") return { step: Math.max(1, roundStep(least)), text: (time) => formatNumber(time) };
+  const step = Math.max(1, roundStep(least));
+  const shown = unitFor(timeUnits, end);
+  const digits = Math.max(0, Math.ceil(-Math.log10(step / shown.size) - 1e-9));
+  return { step, text: (time) => `${(time / shown.size).toFixed(digits)} ${shown.name}` };
+}
+
+// Marks of an axis of amounts: about `count` of them up to `most`.
+export function amountAxis(most: number, count: number, unit: string): Axis {
+  const base = unit === "bytes" ? unitFor(byteUnits, most).size : 1;
+  const step = roundStep(most / base / count) * base;
+  return { step, text: (amount) => (amount === 0 ? "0" : formatAmount(amount, unit)) };
+}
