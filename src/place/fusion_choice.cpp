@@ -23,12 +23,12 @@ std::optional<double> chosen_threshold(const Ground& ground, const std::vector<p
 
 Estimate FusionChooser::estimate(const plan::Plan& plan) {
   if (!plan.fusion.training) return place::estimate(ground_, plan);
-  const auto [first, second] = *plan.fusion.training;
+  const plan::TaskPlan& first = plan.tasks[(*plan.fusion.training)[0]];
+  const plan::TaskPlan& second = plan.tasks[(*plan.fusion.training)[1]];
   const std::int64_t room = activation_room(ground_, plan);
-  auto known = std::find_if(known_.begin(), known_.end(), [&, first = first, second = second](const Known& one) {
-    return one.room == room && one.first == plan.tasks[first] && one.second == plan.tasks[second];
-  });
-  if (known == known_.end()) known = known_.insert(known_.end(), {plan.tasks[first], plan.tasks[second], room, intra_stage(ground_, plan)});
+  auto known = std::find_if(known_.begin(), known_.end(),
+                            [&](const Known& one) { return one.room == room && one.first == first && one.second == second; });
+  if (known == known_.end()) known = known_.insert(known_.end(), {first, second, room, intra_stage(ground_, plan)});
   return place::estimate(ground_, plan, known->training);
 }
 

@@ -33,7 +33,8 @@ std::vector<llm::Layout> layouts_of(int devices, int devices_per_node, const Lay
       const int unit = rules.stage_devices_unit;
       if (unit > 0 && stage % unit != 0 && !(stage < unit && is_power_of_two(stage))) continue;
       if (rules.most_stage_devices > 0 && stage > rules.most_stage_devices) continue;
-      if (rules.most_parts > 0 && devices / tensor > rules.most_parts) continue;
+      const int parts = devices / tensor;
+      if (rules.most_parts > 0 && parts > rules.most_parts) continue;
       llm::Layout layout;
       layout.tensor = tensor;
       layout.pipeline = pipeline;

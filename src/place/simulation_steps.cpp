@@ -92,8 +92,9 @@ void add_moves(const Ground& ground, const plan::Plan& plan, const plan::Step& f
   for (const auto& [pair, bytes] : pairs_of(moves)) {
     const bool between = moves.node_of[static_cast<std::size_t>(pair.first)] != moves.node_of[static_cast<std::size_t>(pair.second)];
     const cluster::Link& link = between ? links.between : links.inside;
-    const auto messages = static_cast<double>((bytes + moves.options.bucket - 1) / moves.options.bucket);
-    const Ticks alone = ticks_of(messages * link.latency + (static_cast<double>(bytes) + messages * link.half_size) / link.bandwidth);
+    const std::int64_t messages = (bytes + moves.options.bucket - 1) / moves.options.bucket;
+    const auto count = static_cast<double>(messages);
+    const Ticks alone = ticks_of(count * link.latency + (static_cast<double>(bytes) + count * link.half_size) / link.bandwidth);
     step.transfers.push_back({pair.first, pair.second, between, alone, bytes});
     busiest = std::max({busiest, busy[{-pair.first - 1, between}] += alone, busy[{pair.second, between}] += alone});
   }

@@ -14,7 +14,6 @@ namespace dovetail::plan {
 namespace {
 
 using base::Node;
-using base::quote;
 using base::Result;
 
 Result<double> read_threshold(const Node& node, const Job& job, const std::vector<TaskPlan>& tasks) {

@@ -37,6 +37,7 @@ class IterationPlayer {
     ended_.clear();
     waiting_.clear();
     turns_ = 0;
+    repeated_ = false;
     free_.assign(blocks.borders.size(), Ticks(0));
     for (int iteration = 0; iteration < under_way_; ++iteration) open(Ticks(0));
     while (true) {
@@ -50,7 +51,8 @@ class IterationPlayer {
   Ticks period(std::size_t length) const {
     const std::size_t last = ended_.size() - 1;
     const auto count = static_cast<std::int64_t>(length);
-    return Ticks(((ended_[last].time - ended_[last - length].time).count() + count - 1) / count);
+    const Ticks mean(((ended_[last].time - ended_[last - length].time).count() + count - 1) / count);
+    return repeated_ ? mean : std::max(mean, busiest());
   }
 
   Timing timing(std::size_t length) const {
@@ -76,6 +78,16 @@ class IterationPlayer {
   };
 
   std::size_t steps() const { return is_reallocation_.size(); }
+
+  /// What the busiest device has to do in an iteration.
+  Ticks busiest() const {
+    std::vector<Ticks> work(free_.size());
+    for (std::size_t step = 0; step < steps(); ++step)
+      for (const BlockRange& range : blocks_->of[step])
+        for (std::size_t block = range.begin; block < range.end; ++block) work[block] += (*durations_)[step];
+    return work.empty() ? Ticks(0) : *std::max_element(work.begin(), work.end());
+  }
+
   std::size_t index_of(std::size_t iteration, std::size_t step) const { return iteration * steps() + step; }
 
   /// Begins with the next iteration at `time` at the earliest.
@@ -158,7 +170,10 @@ class IterationPlayer {
     ended_.push_back({end, turns_});
     const auto under_way = static_cast<std::size_t>(under_way_);
     for (std::size_t length = 1; length + under_way <= iteration + 1 && length <= 2 * under_way; ++length)
-      if (repeats(length)) return length;
+      if (repeats(length)) {
+        repeated_ = true;
+        return length;
+      }
     if (iteration + 1 == under_way * longest_warm_up) return (under_way - 1) * longest_warm_up / 2;
     open(end);
     return 0;
@@ -199,6 +214,7 @@ class IterationPlayer {
   std::vector<Ended> ended_;                   // [iteration]
   std::vector<Ticks> free_;                    // [block]
   std::size_t turns_ = 0;
+  bool repeated_ = false;
   std::vector<std::size_t> waiting_;  // nodes whose predecessors have ended
 };
 

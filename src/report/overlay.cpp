@@ -75,7 +75,7 @@ std::string signed_time(Ticks change, TimeUnit unit) {
 }
 
 std::string change_text(Ticks from, Ticks to, TimeUnit unit) {
-  const std::string change = signed_time(to - from, unit);
+  std::string change = signed_time(to - from, unit);
   if (from == Ticks() || to == from) return change;
   return fmt::format("{} ({:+.1f}%)", change, 100 * (static_cast<double>(to.count()) / static_cast<double>(from.count()) - 1));
 }
