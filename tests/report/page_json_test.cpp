@@ -69,7 +69,7 @@ TEST(PageJson, WritesEverySection) {
   EXPECT_EQ(sections[0].at("rows").at(0).at("amounts"), json({7, 3}));
   EXPECT_EQ(sections[0].at("time_unit"), "ms");
   EXPECT_EQ(sections[1].at("rows").at(1), json({"other", "2 s"}));
-  EXPECT_EQ(sections[1].at("marked"), json({0}));
+  EXPECT_EQ(sections[1].at("marked"), json::array({0}));
   EXPECT_EQ(sections[1].at("bars"), json({4, -1}));
   EXPECT_EQ(sections[2].at("series").at(0).at("x"), json({0.05, 0.2}));
   EXPECT_EQ(sections[2].at("marks").at(0), json({{"series", 0}, {"point", 1}, {"text", "best"}}));
