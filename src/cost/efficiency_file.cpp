@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/utf8.h"
 #include "workflow/numbers.h"
 
@@ -14,15 +15,6 @@ using base::Node;
 using base::Status;
 
 constexpr double largest_error = 100;
-
-base::Result<std::string> read_name(const Node& root) {
-  DOVETAIL_TRY(const Node node, base::require(root, "a set of efficiencies", "name", "name: h100/megatron-vllm"));
-  std::string name(node.is_string() ? node.text() : "");
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-  if (name.empty() || std::any_of(name.begin(), name.end(), is_control))
-    return node.error(fmt::format("`name` is {}; accepted: a name", node.describe()));
-  return name;
-}
 
 }  // namespace
 
@@ -88,7 +80,8 @@ base::Result<Efficiency> parse_efficiency(std::string_view content, const std::s
   if (!format.is_string() || format.text() != efficiency_format)
     return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), efficiency_format));
   Efficiency efficiency;
-  DOVETAIL_TRY(efficiency.name, read_name(root));
+  DOVETAIL_TRY(const Node name, base::require(root, "a set of efficiencies", "name", "name: h100/megatron-vllm"));
+  DOVETAIL_TRY(efficiency.name, base::read_name(name, "name"));
   if (const auto error = root.find("error")) {
     DOVETAIL_TRY(efficiency.error, workflow::read_number(*error, "`error`", 0, largest_error));
   }

@@ -8,6 +8,7 @@
 
 #include "base/document.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "cluster/gpu.h"
 #include "plan/model_file.h"
 #include "workflow/lengths.h"
@@ -25,16 +26,6 @@ constexpr double shortest_seconds = 1e-9;
 constexpr double longest_seconds = 1e4;
 constexpr double largest_amount = 1e9;
 constexpr std::int64_t largest_degree = 1 << 14;
-
-/// A name for messages and tables.
-Result<std::string> read_name(const Node& map, std::string_view what, std::string_view key, std::string_view example) {
-  DOVETAIL_TRY(const Node node, base::require(map, what, key, example));
-  std::string name(node.is_string() ? node.text() : "");
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-  if (name.empty() || std::any_of(name.begin(), name.end(), is_control))
-    return node.error(fmt::format("{} is {}; accepted: a name", quote(key), node.describe()));
-  return name;
-}
 
 /// The words of a table: what its amounts and its lengths are.
 struct TableWords {
@@ -121,7 +112,8 @@ Result<LayerProfile> read_layer(const Node& node, const std::filesystem::path& f
   DOVETAIL_TRY(const Node model, base::require(node, what, "model", "model: llama-2-7b"));
   LayerProfile layer;
   DOVETAIL_TRY(layer.model, plan::read_model(model, "layers", folder));
-  DOVETAIL_TRY(layer.gpu, read_name(node, what, "gpu", "gpu: A100-80"));
+  DOVETAIL_TRY(const Node gpu, base::require(node, what, "gpu", "gpu: A100-80"));
+  DOVETAIL_TRY(layer.gpu, base::read_name(gpu, "gpu"));
   if (const auto bundled = cluster::find_gpu(layer.gpu); bundled.ok()) layer.gpu = bundled->name;
   DOVETAIL_CHECK(read_kind(node, layer));
   DOVETAIL_TRY(layer.forward, read_table(node, "forward", layer_words));
@@ -146,7 +138,8 @@ Result<Profile> parse_profile(std::string_view content, const std::string& path)
   if (!format.is_string() || format.text() != profile_format)
     return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), profile_format));
   Profile profile;
-  DOVETAIL_TRY(profile.name, read_name(root, "a profile", "name", "name: a100/megatron"));
+  DOVETAIL_TRY(const Node name, base::require(root, "a profile", "name", "name: a100/megatron"));
+  DOVETAIL_TRY(profile.name, base::read_name(name, "name"));
   DOVETAIL_TRY(const Node layers, base::require(root, "a profile", "layers", "layers: [...]"));
   if (!layers.is_list() || layers.size() == 0)
     return layers.error(fmt::format("`layers` is {}; accepted: a list of maps", layers.describe()));

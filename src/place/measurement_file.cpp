@@ -9,6 +9,7 @@
 
 #include "base/document.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "base/nearest.h"
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
@@ -30,17 +31,6 @@ constexpr double shortest_seconds = 1e-3;
 constexpr double longest_seconds = 1e7;
 constexpr double largest_weight = 1000;
 constexpr double least_sigma = 0.01;
-
-/// A name for messages and tables; empty where it is not there.
-Result<std::string> read_name(const Node& map, std::string_view key) {
-  const auto node = map.find(key);
-  if (!node) return std::string();
-  std::string name(node->is_string() ? node->text() : "");
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-  if (name.empty() || std::any_of(name.begin(), name.end(), is_control))
-    return node->error(fmt::format("{} is {}; accepted: a name", quote(key), node->describe()));
-  return name;
-}
 
 /// The text of the file that `node` names.
 Result<std::string> read_named_file(const Node& node, const std::string& path) {
@@ -127,11 +117,11 @@ class RowReader {
     DOVETAIL_CHECK(
         base::check_keys(node, "a row", {"name", "group", "job", "plan", "seconds", "phases", "response_length", "weight", "doubtful"}));
     DOVETAIL_TRY(const Node named, base::require(node, "a row", "name", "name: 8B, on policy"));
-    DOVETAIL_TRY(std::string name, read_name(node, "name"));
+    DOVETAIL_TRY(std::string name, base::find_name(node, "name"));
     if (std::find(names_.begin(), names_.end(), name) != names_.end())
       return named.error(fmt::format("there are two rows {}; accepted: names that differ", quote(name)));
     names_.push_back(name);
-    DOVETAIL_TRY(std::string group, read_name(node, "group"));
+    DOVETAIL_TRY(std::string group, base::find_name(node, "group"));
     DOVETAIL_TRY(plan::Job job, read_job(node));
     DOVETAIL_TRY(plan::Plan plan, read_plan(node, job));
     if (group.empty()) group = job.models.front().name;
@@ -183,7 +173,7 @@ class RowReader {
     const auto doubtful = node.find("doubtful");
     if (weight && doubtful)
       return doubtful->error("a doubtful row does not count, so that it has no weight; accepted: one of `weight` and `doubtful`");
-    DOVETAIL_TRY(row.doubtful, read_name(node, "doubtful"));
+    DOVETAIL_TRY(row.doubtful, base::find_name(node, "doubtful"));
     if (doubtful) row.weight = 0;
     if (!weight) return {};
     DOVETAIL_TRY(row.weight, workflow::read_number(*weight, "`weight`", 0, largest_weight));
@@ -250,8 +240,8 @@ Result<Measurements> parse_measurements(std::string_view content, const std::str
   DOVETAIL_CHECK(check_format(root));
   Measurements measurements;
   DOVETAIL_CHECK(base::require(root, "measurements", "name", "name: h100/megatron-vllm"));
-  DOVETAIL_TRY(measurements.name, read_name(root, "name"));
-  DOVETAIL_TRY(measurements.source, read_name(root, "source"));
+  DOVETAIL_TRY(measurements.name, base::find_name(root, "name"));
+  DOVETAIL_TRY(measurements.source, base::find_name(root, "source"));
   DOVETAIL_TRY(measurements.start, read_start(root, std::filesystem::path(path).parent_path()));
   DOVETAIL_TRY(measurements.fitted, read_fitted(root, measurements.start));
   DOVETAIL_TRY(measurements.spread, read_spread(root));

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "base/names.h"
 #include "base/nearest.h"
 #include "cluster/cluster_file.h"
 #include "plan/job_file_fixed.h"
@@ -81,26 +81,15 @@ class ModelReader {
   std::vector<bool> asked_;                            // [role] whether its model is just being looked for
 };
 
-/// A name for messages and tables; empty where it is not there.
-Result<std::string> read_name(const Node& map, std::string_view key) {
-  const auto node = map.find(key);
-  if (!node) return std::string();
-  std::string name(node->is_string() ? node->text() : "");
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-  if (name.empty() || std::any_of(name.begin(), name.end(), is_control))
-    return node->error(fmt::format("{} is {}; accepted: a name", base::quote(key), node->describe()));
-  return name;
-}
-
 Result<Software> read_software(const Node& job, const std::filesystem::path& folder) {
   Software software;
   const auto node = job.find("software");
   if (!node) return software;
   DOVETAIL_CHECK(base::check_keys(*node, "`software`", {"training", "efficiency", "profile"}));
-  DOVETAIL_TRY(software.training, read_name(*node, "training"));
-  DOVETAIL_TRY(software.efficiency, read_name(*node, "efficiency"));
+  DOVETAIL_TRY(software.training, base::find_name(*node, "training"));
+  DOVETAIL_TRY(software.efficiency, base::find_name(*node, "efficiency"));
   if (is_efficiency_file(software.efficiency)) software.efficiency = (folder / software.efficiency).lexically_normal().string();
-  DOVETAIL_TRY(software.profile, read_name(*node, "profile"));
+  DOVETAIL_TRY(software.profile, base::find_name(*node, "profile"));
   if (!software.profile.empty()) software.profile = (folder / software.profile).lexically_normal().string();
   return software;
 }
@@ -130,7 +119,7 @@ Result<Job> read_job(const Node& root, const std::string& path) {
   DOVETAIL_TRY(workflow::Workload read_workload, workflow::read_workload(workload, folder.string()));
   DOVETAIL_TRY(std::vector<llm::Transformer> read_models, ModelReader(read_workflow, models, folder).read());
   DOVETAIL_TRY(cluster::Cluster read_cluster, cluster::read_cluster(cluster));
-  DOVETAIL_TRY(std::string name, read_name(root, "name"));
+  DOVETAIL_TRY(std::string name, base::find_name(root, "name"));
   DOVETAIL_TRY(Software software, read_software(root, folder));
   if (name.empty()) name = std::filesystem::path(path).stem().string();
   Job job{std::move(name),        std::move(read_workflow), std::move(read_workload),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/document.h"
+#include "base/names.h"
 #include "base/nearest.h"
 #include "base/sha256.h"
 #include "plan/canonical_json.h"
@@ -35,17 +36,6 @@ Result<TaskPlan> read_task(const Node& node, workflow::TaskKind kind) {
   TaskPlan task;
   apply(said, task);
   return task;
-}
-
-/// A name for messages and tables; empty where it is not there.
-Result<std::string> read_name(const Node& map, std::string_view key) {
-  const auto node = map.find(key);
-  if (!node) return std::string();
-  std::string name(node->is_string() ? node->text() : "");
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-  if (name.empty() || std::any_of(name.begin(), name.end(), is_control))
-    return node->error(fmt::format("{} is {}; accepted: a name", quote(key), node->describe()));
-  return name;
 }
 
 /// The hash at `key`; empty where it is not there.
@@ -124,9 +114,9 @@ Result<Plan> read_plan(const Node& root, const Job& job) {
     return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), plan_format));
   Plan plan;
   // Which job the plan was made for is for people: it may be held against others.
-  DOVETAIL_CHECK(read_name(root, "job"));
+  DOVETAIL_CHECK(base::find_name(root, "job"));
   DOVETAIL_TRY(plan.job_hash, read_hash(root, "job_hash"));
-  DOVETAIL_TRY(plan.placement, read_name(root, "placement"));
+  DOVETAIL_TRY(plan.placement, base::find_name(root, "placement"));
   if (plan.placement.empty()) plan.placement = "custom";
   DOVETAIL_TRY(const Node tasks, base::require(root, "a plan", "tasks", "tasks: [...]"));
   DOVETAIL_TRY(plan.tasks, TaskListReader(job, tasks).read());
