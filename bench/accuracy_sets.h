@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "place/measurement.h"
+#include "place/measurement/measurement.h"
 
 namespace dovetail::bench {
 

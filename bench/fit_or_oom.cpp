@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "fit_or_oom_rows.h"
-#include "place/estimate.h"
-#include "place/software.h"
+#include "place/predict/estimate.h"
+#include "place/predict/software.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
 #include "report/table.h"

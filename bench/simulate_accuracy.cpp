@@ -14,9 +14,9 @@
 
 #include "base/random.h"
 #include "base/stopwatch.h"
-#include "place/rank.h"
-#include "place/search_space.h"
-#include "place/simulation.h"
+#include "place/rank/rank.h"
+#include "place/simulation/simulation.h"
+#include "place/space/search_space.h"
 #include "plan/job_file.h"
 #include "tables.h"
 

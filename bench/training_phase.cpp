@@ -4,7 +4,7 @@
 // with virtual stages or without; its workload and micro-batches are drawn as well. The closed form is cost::training_seconds; the schedule
 // is 1F1B or its interleaved form, built op by op and evaluated (place::scheduled_training_seconds). Beside them stands what the textbook
 // formula says: m max t + (sum t - max t) / v and each message once.
-#include "place/training_phase.h"
+#include "place/predict/training_phase.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // dovetail calibrate: fits efficiencies to measured runs, and says what error is left.
-#include "place/calibrate.h"
+#include "place/measurement/calibrate.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 #include "cli/output.h"
 #include "cli/progress_line.h"
 #include "cost/efficiency_file.h"
-#include "place/measurement_file.h"
+#include "place/measurement/measurement_file.h"
 #include "report/calibration.h"
 
 namespace dovetail::cli {

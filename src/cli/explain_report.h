@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/explain.h"
+#include "place/advice/explain.h"
 
 namespace dovetail::cli {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "place/fit.h"
+#include "place/advice/fit.h"
 
 namespace dovetail::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/estimate.h"
+#include "place/predict/estimate.h"
 
 namespace dovetail::cli {
 

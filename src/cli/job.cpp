@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "cli/arguments.h"
-#include "place/software.h"
+#include "place/predict/software.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
 

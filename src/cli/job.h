@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "cli/output.h"
-#include "place/estimate.h"
-#include "place/profile_use.h"
+#include "place/predict/estimate.h"
+#include "place/predict/profile_use.h"
 #include "plan/job.h"
 #include "plan/plan.h"
 

@@ -1,5 +1,5 @@
 // dovetail measured: the phase times that verl or NeMo-RL logged, beside what is predicted of the job and plan.
-#include "place/measured.h"
+#include "place/measurement/measured.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/measured_report.h"
-#include "place/measured_file.h"
+#include "place/measurement/measured_file.h"
 
 namespace dovetail::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/measured_comparison.h"
+#include "place/measurement/measured_comparison.h"
 
 namespace dovetail::cli {
 

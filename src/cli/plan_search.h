@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "cli/arguments.h"
 #include "cli/progress_line.h"
-#include "place/rank.h"
+#include "place/rank/rank.h"
 
 namespace dovetail::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/changes.h"
+#include "place/advice/changes.h"
 
 namespace dovetail::cli {
 

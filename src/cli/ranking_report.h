@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/rank.h"
+#include "place/rank/rank.h"
 
 namespace dovetail::cli {
 

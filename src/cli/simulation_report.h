@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "place/estimate.h"
-#include "place/simulation.h"
+#include "place/predict/estimate.h"
+#include "place/simulation/simulation.h"
 
 namespace dovetail::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "place/calibrate.h"
+#include "place/measurement/calibrate.h"
 
 namespace dovetail::report {
 

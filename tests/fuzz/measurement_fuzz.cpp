@@ -1,7 +1,7 @@
 // Reads measurements; what is read can be calibrated, its rows count and their phases are predicted.
 #include "fuzz.h"
-#include "place/calibrate.h"
-#include "place/measurement_file.h"
+#include "place/measurement/calibrate.h"
+#include "place/measurement/measurement_file.h"
 
 namespace place = dovetail::place;
 

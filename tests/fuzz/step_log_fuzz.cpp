@@ -3,7 +3,7 @@
 #include <string>
 
 #include "fuzz.h"
-#include "place/measured.h"
+#include "place/measurement/measured.h"
 
 namespace place = dovetail::place;
 

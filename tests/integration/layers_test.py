@@ -14,7 +14,8 @@ from pathlib import Path
 LAYERS = ["base", "parallel", "pipeline", "timeline", "fuse", "llm", "cluster", "workflow", "plan", "realloc", "cost", "simulate",
           "place", "report", "cli"]
 # Folders within a folder, likewise; the files beside them may include all of them.
-ROOMS = {"fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"]}
+ROOMS = {"fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
+         "place": ["predict", "simulation", "space", "bound", "search", "rank", "advice", "measurement", "study"]}
 LEAVES = ["mpi", "runtime"]  # may include every layer but cli; nothing includes them
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 500

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "place/rank.h"
+#include "place/rank/rank.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
 

@@ -1,0 +1,58 @@
+// What of a plan could be done otherwise: changes of one task, or of two that could run side by side, with what each would gain.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "place/predict/estimate.h"
+#include "place/search/placements.h"
+#include "place/space/plan_space.h"
+
+namespace dovetail::place {
+
+/// In what two plans of a task differ.
+enum class ChangeKind {
+  mesh,           ///< other devices, and what goes with them
+  side_by_side,   ///< two tasks on a part each of the devices that they have together
+  layout,         ///< other parallel degrees on the same devices, and what goes with them
+  zero,           ///< ZeRO's stage
+  recomputation,  ///< what is computed again
+  micro_batch,
+  engine,   ///< settings of the generation engine
+  offload,  ///< what leaves the devices
+  settings  ///< several of the last five
+};
+/// "mesh", "side by side", "layout", "zero", "recomputation", "micro-batch", "engine", "offload", "settings".
+std::string_view name_of(ChangeKind kind);
+
+/// The kind of difference of two plans of a task that differ.
+ChangeKind kind_of(const plan::TaskPlan& from, const plan::TaskPlan& to);
+
+/// A changed plan, by place::estimate.
+struct Change {
+  ChangeKind kind = ChangeKind::settings;
+  std::vector<std::size_t> tasks;  ///< that change
+  plan::Plan plan;
+  double iteration_seconds = 0;
+  std::int64_t margin = 0;   ///< bytes that the fullest device has left
+  std::size_t fullest = 0;   ///< the task that it is fullest in
+  std::int64_t missing = 0;  ///< bytes of the device or of the node's host memory, whatever is more; 0: it fits
+};
+
+/// The change that makes `plan` of `from`. It keeps what of the fusion of `from` its tasks can have; its train tasks are as far above the
+/// bound of their schedule as `over_bound` says, where that is given (estimate_like).
+Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan, std::optional<double> over_bound = std::nullopt);
+
+/// The task of an estimate whose device has the least left. REQUIRES: a task that is no rule.
+std::size_t fullest_task(const std::vector<TaskMemory>& memory);
+/// Bytes that are missing of devices, or of host memory, whatever is more; 0 where nothing is.
+std::int64_t missing_bytes(const std::vector<TaskMemory>& memory);
+
+/// Of each task and kind of change the plan that fits with the shortest iteration, and of each two tasks that wait for nothing of each
+/// other the best on two parts of the devices that they have together. The fastest first; nothing that does not fit, nor the plan itself.
+std::vector<Change> changes_of(const Ground& ground, const plan::Plan& plan, const PlanSpace& around);
+
+}  // namespace dovetail::place

@@ -1,0 +1,68 @@
+#include "place/advice/explain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "place/advice/repair.h"
+
+namespace dovetail::place {
+namespace {
+
+/// What a change must gain at least of the iteration to be worth a line.
+constexpr double least_gain = 0.001;
+
+/// What the search found, or a change or a repair that is faster.
+std::optional<RankedPlan> best_of(const Ground& ground, const Explanation& explanation) {
+  std::optional<RankedPlan> best;
+  if (!explanation.ranking.plans.empty()) best = explanation.ranking.plans.front();
+  const Change* change = explanation.repair ? &*explanation.repair : nullptr;
+  if (!explanation.changes.empty()) change = &explanation.changes.front();
+  if (change != nullptr && (!best || change->iteration_seconds < best->estimate.iteration_seconds))
+    best = RankedPlan{Placement::searched, change->plan, place::estimate(ground, change->plan)};
+  return best;
+}
+
+std::size_t limit_of(const std::vector<TaskMemory>& memory) {
+  const std::int64_t missing = missing_bytes(memory);
+  if (missing == 0) return fullest_task(memory);
+  std::size_t task = 0;
+  while (memory[task].usable == 0 || std::max(-memory[task].margin(), memory[task].host - memory[task].host_memory) < missing) ++task;
+  return task;
+}
+
+std::vector<std::size_t> unlike_pins(const plan::Job& job, const plan::Plan& plan) {
+  std::vector<std::size_t> tasks;
+  for (std::size_t task = 0; task < job.fixed.size(); ++task)
+    if (job.workflow.role_of[task] && !plan::agrees(job.fixed[task], plan.tasks[task])) tasks.push_back(task);
+  return tasks;
+}
+
+}  // namespace
+
+base::Result<Explanation> explain(const Ground& ground, const plan::Plan& plan, const RankOptions& options) {
+  Explanation explanation;
+  explanation.estimate = place::estimate(ground, plan);
+  explanation.missing = missing_bytes(explanation.estimate.memory);
+  explanation.limit = limit_of(explanation.estimate.memory);
+  explanation.unlike_pins = unlike_pins(ground.job, plan);
+  auto ranking = rank_plans(ground, options);
+  if (ranking.ok())
+    explanation.ranking = std::move(ranking).value();
+  else if (ranking.error().failure == base::Failure::infeasible)
+    explanation.impossible = ranking.error().message;
+  else
+    return ranking.error();
+  const PlanSpace around = space_around(ground, plan, {options.means}, options.search.threads);
+  explanation.changes = changes_of(ground, plan, around);
+  if (!explanation.fits() && explanation.changes.empty()) explanation.repair = repair(ground, plan, around);
+  if (explanation.fits())
+    std::erase_if(explanation.changes, [&](const Change& change) {
+      return change.iteration_seconds > explanation.estimate.iteration_seconds * (1 - least_gain);
+    });
+  explanation.best = best_of(ground, explanation);
+  if (explanation.best && (explanation.best->plan.tasks != plan.tasks || explanation.best->plan.fusion != plan.fusion))
+    explanation.comparison = compare(ground, {plan, explanation.estimate}, {explanation.best->plan, explanation.best->estimate});
+  return explanation;
+}
+
+}  // namespace dovetail::place

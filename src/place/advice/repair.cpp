@@ -1,0 +1,110 @@
+#include "place/advice/repair.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace dovetail::place {
+namespace {
+
+/// How far a task may go from where it is.
+enum class Reach { settings, layouts, meshes };
+
+class Repair {
+ public:
+  Repair(const PlanSpace& around, const plan::Plan& plan, Reach reach)
+      : space_(around.space), original_(around.picks), picks_(around.picks), trial_(around.space) {
+    for (std::size_t task = 0; task < picks_.size(); ++task) options_.push_back(options_of(plan, task, reach));
+  }
+
+  /// The picks that fit; nothing where none were met.
+  std::optional<Picks> run() {
+    Score now = trial_.score(picks_);
+    while (now.excess > 0) {
+      const Score next = step(now);
+      if (next.excess >= now.excess) return std::nullopt;
+      now = next;
+    }
+    for (std::size_t task = 0; task < picks_.size(); ++task) give_back(task);
+    for (std::size_t task = 0; task < picks_.size(); ++task)
+      if (picks_[task] != original_[task]) quicken(task);
+    return picks_;
+  }
+
+ private:
+  std::vector<Pick> options_of(const plan::Plan& plan, std::size_t task, Reach reach) const {
+    std::vector<Pick> options;
+    if (space_.is_rule(task)) return options;
+    for (const std::int32_t mesh : space_.open[task]) {
+      if (reach != Reach::meshes && mesh != original_[task].mesh) continue;
+      const auto& choices = space_.choices[task][space_.shapes[static_cast<std::size_t>(mesh)]];
+      for (std::size_t choice = 0; choice < choices.size(); ++choice) {
+        plan::TaskPlan planned = choices[choice].planned;
+        planned.mesh = plan.tasks[task].mesh;
+        const bool same_layout = kind_of(plan.tasks[task], planned) != ChangeKind::layout;
+        if (reach != Reach::settings || same_layout) options.push_back({mesh, static_cast<std::int32_t>(choice)});
+      }
+    }
+    return options;
+  }
+
+  /// The change of one task after which the least is missing; of several the fastest.
+  Score step(const Score& now) {
+    Score best = now;
+    std::size_t changed = 0;
+    Pick to = picks_[0];
+    for (std::size_t task = 0; task < picks_.size(); ++task) {
+      const Pick before = picks_[task];
+      for (const Pick option : options_[task]) {
+        picks_[task] = option;
+        const Score score = trial_.score(picks_);
+        if (score.excess > best.excess || (score.excess == best.excess && score.period >= best.period)) continue;
+        best = score;
+        changed = task;
+        to = option;
+      }
+      picks_[task] = before;
+    }
+    if (best.excess < now.excess) picks_[changed] = to;
+    return best;
+  }
+
+  void give_back(std::size_t task) {
+    const Pick changed = picks_[task];
+    picks_[task] = original_[task];
+    if (trial_.score(picks_).excess > 0) picks_[task] = changed;
+  }
+
+  void quicken(std::size_t task) {
+    Pick best = picks_[task];
+    base::Ticks least = trial_.score(picks_).period;
+    for (const Pick option : options_[task]) {
+      picks_[task] = option;
+      const Score score = trial_.score(picks_);
+      if (score.excess > 0 || score.period >= least) continue;
+      least = score.period;
+      best = option;
+    }
+    picks_[task] = best;
+  }
+
+  const SearchSpace& space_;
+  const Picks& original_;
+  Picks picks_;
+  Trial trial_;
+  std::vector<std::vector<Pick>> options_;  // [task]
+};
+
+}  // namespace
+
+std::optional<Change> repair(const Ground& ground, const plan::Plan& plan, const PlanSpace& around) {
+  for (const Reach reach : {Reach::settings, Reach::layouts, Reach::meshes}) {
+    const auto picks = Repair(around, plan, reach).run();
+    if (!picks) continue;
+    Change change = change_to(ground, plan, plan_of(around.space, *picks, "custom"));
+    if (change.missing == 0) return change;
+  }
+  return std::nullopt;
+}
+
+}  // namespace dovetail::place

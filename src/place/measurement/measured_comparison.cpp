@@ -1,0 +1,192 @@
+#include "place/measurement/measured_comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "place/measurement/measured_reasons.h"
+#include "place/measurement/measurement.h"
+
+namespace dovetail::place {
+namespace {
+
+using workflow::Task;
+using workflow::TaskKind;
+
+constexpr double noticed_part = 0.02;
+
+/// A time of the log with the tasks of the job that it is of.
+struct TimedTasks {
+  const MeasuredTime* time;
+  std::vector<std::size_t> tasks;
+};
+
+class Comparer {
+ public:
+  Comparer(const MeasuredRun& run, const plan::Job& job, const EstimatedPlan& predicted)
+      : run_(run), job_(job), of_(predicted), covered_(job.workflow.tasks.size()) {}
+
+  MeasuredComparison compare() {
+    for (const std::string_view kind : phase_kinds()) add_kind(kind);
+    add_refit_within();
+    add_others();
+    add_iteration();
+    add_reasons();
+    return std::move(result_);
+  }
+
+ private:
+  const std::vector<Task>& tasks() const { return job_.workflow.tasks; }
+
+  static bool is_of_kind(const Task& task, std::string_view kind) {
+    return (kind == "generation" && task.kind == TaskKind::generate) || (kind == "scoring" && task.kind == TaskKind::infer) ||
+           (kind == "training" && task.kind == TaskKind::train);
+  }
+
+  /// Seconds of the plan's steps in a phase; where `among` is not empty only of those tasks.
+  double predicted(std::string_view phase, const std::vector<std::size_t>& among = {}) const {
+    const std::vector<plan::Step>& steps = of_.estimate.graph.steps;
+    double seconds = 0;
+    for (std::size_t index = 0; index < steps.size(); ++index)
+      if (among.empty() || std::find(among.begin(), among.end(), steps[index].task) != among.end())
+        seconds += seconds_in_phase(phase, job_, steps[index], of_.estimate.steps[index]);
+    return seconds;
+  }
+
+  /// The times of a kind; those whose tasks the job lacks are told to be only measured.
+  std::vector<TimedTasks> times_of(std::string_view kind) {
+    std::vector<TimedTasks> times;
+    for (const MeasuredTime& time : run_.times) {
+      if (time.known.use != TimeKind::phase || time.known.phase != kind) continue;
+      TimedTasks timed{&time, {}};
+      for (std::size_t task = 0; task < tasks().size(); ++task) {
+        const auto& roles = time.known.roles;
+        if (is_of_kind(tasks()[task], kind) && std::find(roles.begin(), roles.end(), tasks()[task].role) != roles.end())
+          timed.tasks.push_back(task);
+      }
+      if (time.known.roles.empty() || !timed.tasks.empty())
+        times.push_back(std::move(timed));
+      else
+        add_only_measured(time);
+    }
+    return times;
+  }
+
+  void add_kind(std::string_view kind) {
+    const std::vector<TimedTasks> times = times_of(kind);
+    if (times.empty()) return;
+    std::vector<std::size_t> all;
+    std::size_t named = 0;
+    for (const TimedTasks& timed : times) {
+      named += timed.tasks.size();
+      for (const std::size_t task : timed.tasks)
+        if (std::find(all.begin(), all.end(), task) == all.end()) all.push_back(task);
+      for (const std::size_t task : timed.tasks) covered_[task] = true;
+    }
+    const bool each_alone = named == times.size() && all.size() == times.size();
+    // What a training takes of host memory is apart where the log times it so.
+    const bool apart = kind == "training" && !phases_named("offload", TimeKind::phase).empty();
+    if (each_alone && !apart)
+      for (const TimedTasks& timed : times) add_phase(tasks()[timed.tasks.front()].name, kind, {timed.time}, {});
+    else
+      add_phase(std::string(kind), kind, pointers(times), all);
+  }
+
+  static std::vector<const MeasuredTime*> pointers(const std::vector<TimedTasks>& times) {
+    std::vector<const MeasuredTime*> result;
+    for (const TimedTasks& timed : times) result.push_back(timed.time);
+    return result;
+  }
+
+  std::vector<const MeasuredTime*> phases_named(std::string_view phase, TimeKind use) const {
+    std::vector<const MeasuredTime*> result;
+    for (const MeasuredTime& time : run_.times)
+      if (time.known.use == use && time.known.phase == phase) result.push_back(&time);
+    return result;
+  }
+
+  void add_phase(std::string name, std::string_view kind, const std::vector<const MeasuredTime*>& times,
+                 const std::vector<std::size_t>& among) {
+    MeasuredAgainst phase{.phase = std::move(name), .keys = {}, .measured = spread_of_sum(times), .reasons = {}};
+    for (const MeasuredTime* time : times) phase.keys.push_back(time->key);
+    phase.seconds = phase.measured.by(run_.statistic);
+    phase.predicted = predicted(phase.phase, among);
+    if (!among.empty() && phase.predicted < predicted(phase.phase)) phase.whole = false;
+    result_.phases.push_back(std::move(phase));
+    kinds_.push_back(kind);
+  }
+
+  /// Without a time of its own a refit is part of generation, as verl had it before it timed `update_weights`.
+  void add_refit_within() {
+    const double refit = predicted("refit");
+    if (refit == 0 || std::find(kinds_.begin(), kinds_.end(), "refit") != kinds_.end()) return;
+    const auto generation = std::find(kinds_.begin(), kinds_.end(), "generation");
+    if (generation == kinds_.end() || run_.format != LogFormat::verl) {
+      result_.only_predicted.push_back({"refit", refit});
+      return;
+    }
+    MeasuredAgainst& phase = result_.phases[static_cast<std::size_t>(generation - kinds_.begin())];
+    phase.with_refit = true;
+    phase.whole = false;
+    phase.predicted += refit;
+  }
+
+  void add_only_measured(const MeasuredTime& time) { result_.only_measured.push_back({time.key, time.spread.by(run_.statistic)}); }
+
+  void add_others() {
+    for (const MeasuredTime& time : run_.times)
+      if (time.known.use == TimeKind::other || time.known.use == TimeKind::interruption) add_only_measured(time);
+    for (std::size_t task = 0; task < tasks().size(); ++task)
+      if (!covered_[task] && tasks()[task].kind != TaskKind::rule)
+        result_.only_predicted.push_back({tasks()[task].name, predicted(tasks()[task].name)});
+  }
+
+  void add_iteration() {
+    const MeasuredTime* time = iteration_of(run_);
+    if (time == nullptr) return;
+    result_.iteration = MeasuredAgainst{.phase = "iteration",
+                                        .keys = {time->key},
+                                        .measured = time->spread,
+                                        .seconds = time->spread.by(run_.statistic),
+                                        .predicted = of_.estimate.iteration_seconds,
+                                        .reasons = {}};
+  }
+
+  void add_reasons() {
+    const ReasonGround ground{run_, job_, of_.plan};
+    const double part = noticed_part * of_.estimate.iteration_seconds;
+    const auto is_noticed = [part](const MeasuredAgainst& phase) {
+      const double off = std::abs(phase.difference());
+      return off > noticed_difference * phase.predicted && off > part;
+    };
+    for (std::size_t index = 0; index < result_.phases.size(); ++index)
+      if (is_noticed(result_.phases[index])) result_.phases[index].reasons = reasons_of(ground, result_.phases[index], kinds_[index]);
+    if (result_.iteration && is_noticed(*result_.iteration))
+      result_.iteration->reasons = reasons_of(ground, *result_.iteration, "iteration");
+  }
+
+  const MeasuredRun& run_;
+  const plan::Job& job_;
+  const EstimatedPlan& of_;
+  MeasuredComparison result_;
+  std::vector<std::string_view> kinds_;  // [phase of the result]
+  std::vector<bool> covered_;            // [task] whether the log times it
+};
+
+}  // namespace
+
+std::vector<const MeasuredAgainst*> MeasuredComparison::by_difference() const {
+  std::vector<const MeasuredAgainst*> sorted;
+  for (const MeasuredAgainst& phase : phases) sorted.push_back(&phase);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const MeasuredAgainst* a, const MeasuredAgainst* b) {
+    return std::abs(a->difference()) > std::abs(b->difference());
+  });
+  return sorted;
+}
+
+MeasuredComparison compare_measured(const MeasuredRun& run, const plan::Job& job, const EstimatedPlan& predicted) {
+  return Comparer(run, job, predicted).compare();
+}
+
+}  // namespace dovetail::place

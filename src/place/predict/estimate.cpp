@@ -1,0 +1,78 @@
+#include "place/predict/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dovetail::place {
+namespace {
+
+base::Ticks ticks_of(double seconds) { return base::Ticks(std::llround(seconds * 1e9)); }
+
+/// Makes one step of what the plan fuses.
+void fuse_steps(const Ground& ground, const plan::Plan& plan, const std::optional<IntraStage>& training, Estimate& result) {
+  const auto put_within = [&](std::size_t leader, const std::vector<std::size_t>& members, std::vector<SecondsPart> parts) {
+    plan::put_within(result.graph, leader, members);
+    result.steps[leader] = sum_of(std::move(parts));
+    for (const std::size_t member : members) result.steps[member] = sum_of({{"within another step", 0}});
+  };
+  if (plan.fusion.threshold) {
+    const InterStage fused = inter_stage(ground, plan.tasks, *plan.fusion.threshold);
+    put_within(fused.stage.generate, fused.stage.infer,
+               {{"until the threshold", fused.until},
+                {"migration", fused.migration},
+                {"tail, beside scoring", fused.tail},
+                {"scoring of the rest", fused.rest}});
+    result.inter_stage = fused;
+  }
+  if (plan.fusion.training) {
+    const IntraStage fused = training ? *training : intra_stage(ground, plan);
+    put_within(
+        fused.pair[0], {fused.pair[1]},
+        {{"fused schedule", fused.schedule}, {"host transfers", fused.overhead.host_transfers}, {"hand-over", fused.overhead.hand_over}});
+    result.intra_stage = fused;
+  }
+}
+
+/// Gives what is within another step its part of that one's time.
+void place_members(Estimate& result) {
+  std::vector<plan::StepTime>& times = result.timing.steps;
+  if (const auto& fused = result.intra_stage) times[fused->pair[1]] = times[fused->pair[0]];
+  if (const auto& fused = result.inter_stage) {
+    plan::StepTime& whole = times[fused->stage.generate];
+    for (const std::size_t task : fused->stage.infer) times[task] = {whole.begin + ticks_of(fused->scoring_begins()), whole.end};
+    whole.end = whole.begin + ticks_of(fused->generation_ends());
+  }
+}
+
+}  // namespace
+
+bool Estimate::fits() const {
+  return std::all_of(memory.begin(), memory.end(), [](const TaskMemory& task) { return task.fits(); });
+}
+
+Estimate estimate(const Ground& ground, const plan::Plan& plan, const std::optional<IntraStage>& training) {
+  Estimate result;
+  result.graph = plan::iteration_graph(ground.job, plan);
+  for (const plan::Step& step : result.graph.steps) result.steps.push_back(step_seconds(ground, plan, step));
+  fuse_steps(ground, plan, training, result);
+  std::vector<base::Ticks> durations;
+  for (const StepSeconds& step : result.steps) durations.push_back(ticks_of(step.seconds));
+  result.timing = plan::time_iterations(result.graph, ground.job, plan, durations);
+  place_members(result);
+  result.memory = task_memory(ground, plan, result.intra_stage ? result.intra_stage->activations : std::nullopt);
+  result.iteration_seconds = static_cast<double>(result.timing.period.count()) * 1e-9 + ground.software.efficiency.iteration;
+  const auto samples = static_cast<double>(ground.job.workload.samples());
+  const double devices = cluster::device_count(ground.job.cluster);
+  result.samples_per_second = samples / result.iteration_seconds;
+  result.tokens_per_second = result.samples_per_second * ground.lengths.mean() / devices;
+  result.gpu_hours = devices * result.iteration_seconds / 3600;
+  if (ground.job.cluster.price) result.price = *ground.job.cluster.price * result.gpu_hours;
+  return result;
+}
+
+Estimate estimate_like(const Ground& ground, const plan::Plan& plan, std::optional<double> over_bound) {
+  if (!over_bound || !plan.fusion.training) return estimate(ground, plan);
+  return estimate(ground, plan, intra_stage_over_bound(ground, plan, *over_bound));
+}
+
+}  // namespace dovetail::place

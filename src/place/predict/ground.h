@@ -1,0 +1,31 @@
+// What all predictions of a job are calculated from.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cost/batches.h"
+#include "cost/model_facts.h"
+#include "place/predict/software.h"
+#include "plan/job.h"
+#include "workflow/lengths.h"
+
+namespace dovetail::place {
+
+/// What all steps of all plans of a job are calculated from, worked out once. The job must outlive it.
+struct Ground {
+  const plan::Job& job;
+  Software software;
+  std::vector<cost::ModelFacts> models;  ///< [role]
+  workflow::LengthDistribution lengths;  ///< of prompt and response together
+};
+Ground ground_of(const plan::Job& job, const Software& software);
+
+/// The facts of the model of a task. REQUIRES: the task is no rule.
+const cost::ModelFacts& facts_of(const Ground& ground, std::size_t task);
+
+/// What an infer or train task works on in an iteration: of training all epochs, with pretraining tokens as sequences of the same kind, and
+/// the sequences of a preference pair together. REQUIRES: the task is one of these.
+cost::Batch batch_of(const Ground& ground, std::size_t task);
+
+}  // namespace dovetail::place

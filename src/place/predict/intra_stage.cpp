@@ -1,0 +1,74 @@
+#include "place/predict/intra_stage.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/assert.h"
+#include "place/predict/training_phase.h"
+
+namespace dovetail::place {
+namespace {
+
+/// Of the search for a schedule. Constructions decide; walks add a hundredth (bench: dovetail_training_phase).
+constexpr std::int64_t iterations = 100;
+
+/// The best schedule within the memory, else the best of all; nothing where there is none.
+std::optional<FusedSchedule> schedule_of(const Ground& ground, const plan::Plan& plan, double fullest) {
+  const plan::TrainPair pair = *plan.fusion.training;
+  const TrainTask first{pair[0], plan.tasks[pair[0]]};
+  const TrainTask second{pair[1], plan.tasks[pair[1]]};
+  const auto free = fused_schedule(ground, first, second, iterations);
+  if (!free.ok()) return std::nullopt;
+  const double room = static_cast<double>(activation_room(ground, plan)) / fullest;
+  if (room <= 0 || static_cast<double>(free->activations) <= room) return *free;
+  const auto within = fused_schedule(ground, first, second, iterations, static_cast<std::int64_t>(room));
+  return within.ok() ? *within : *free;
+}
+
+/// All that no schedule is needed for; as if both followed one another.
+IntraStage without_schedule(const Ground& ground, const plan::Plan& plan) {
+  DOVETAIL_ASSERT(plan.fusion.training.has_value());
+  IntraStage fused;
+  fused.pair = *plan.fusion.training;
+  for (const std::size_t task : fused.pair) {
+    const OverheadSeconds overhead = overhead_seconds(ground, task, plan.tasks[task]);
+    const double seconds = task_seconds(ground, task, plan.tasks[task]).seconds;
+    fused.overhead.host_transfers += overhead.host_transfers;
+    fused.overhead.hand_over = overhead.hand_over;
+    fused.apart += seconds;
+    fused.schedule += seconds - overhead.host_transfers;
+  }
+  fused.schedule -= fused.overhead.hand_over;
+  fused.bound = fused.schedule;
+  return fused;
+}
+
+}  // namespace
+
+std::int64_t activation_room(const Ground& ground, const plan::Plan& plan) {
+  return task_memory(ground, plan, 0)[(*plan.fusion.training)[0]].margin();
+}
+
+IntraStage intra_stage(const Ground& ground, const plan::Plan& plan) {
+  IntraStage fused = without_schedule(ground, plan);
+  double fullest = 1;
+  for (const std::size_t task : fused.pair) fullest = std::max(fullest, fullest_over_average(ground, task, plan.tasks[task]));
+  const auto schedule = schedule_of(ground, plan, fullest);
+  if (!schedule) return fused;
+  fused.schedule = schedule->seconds;
+  fused.bound = schedule->bound;
+  fused.activations = std::llround(fullest * static_cast<double>(schedule->activations));
+  return fused;
+}
+
+IntraStage intra_stage_over_bound(const Ground& ground, const plan::Plan& plan, double over_bound) {
+  IntraStage fused = without_schedule(ground, plan);
+  const auto [first, second] = fused.pair;
+  const auto bound = fused_training_bound(ground, {first, plan.tasks[first]}, {second, plan.tasks[second]});
+  if (!bound.ok()) return fused;
+  fused.bound = *bound;
+  fused.schedule = *bound * over_bound;
+  return fused;
+}
+
+}  // namespace dovetail::place

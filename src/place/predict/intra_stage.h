@@ -1,0 +1,42 @@
+// Intra-stage fusion: two train tasks of a plan in one schedule (RLHFuse, NSDI 2025, section 5), with the memory that it takes.
+//
+// The schedule is a real one of all mini-batches (fused_schedule), searched for briefly: what the longest search still finds is little, as
+// its bound beside it shows. It may hold as many activations as both models and all else that stays leave of each device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "place/predict/memory.h"
+#include "place/predict/step_seconds.h"
+#include "plan/plan.h"
+
+namespace dovetail::place {
+
+/// What a fused training phase comes to; all seconds.
+struct IntraStage {
+  plan::TrainPair pair{};
+  double schedule = 0;                      ///< all passes and steps of both
+  double bound = 0;                         ///< that no schedule of both beats
+  OverheadSeconds overhead;                 ///< of both: their transfers share the link to host memory; one hand-over
+  double apart = 0;                         ///< one after the other, each as its layout has it
+  std::optional<std::int64_t> activations;  ///< bytes of the fullest device, of fullest micro-batches; nothing without a schedule
+
+  double seconds() const { return schedule + overhead.sum(); }
+  double over_bound() const { return schedule / bound; }
+};
+
+// All REQUIRE: the plan has no fault, and fuses two train tasks.
+
+/// Bytes of each device that are left for the activations of both.
+std::int64_t activation_room(const Ground& ground, const plan::Plan& plan);
+
+/// Where the phase is longer or larger than schedules can be, both follow one another.
+IntraStage intra_stage(const Ground& ground, const plan::Plan& plan);
+
+/// The same without making a schedule: it takes `over_bound` times the bound, as that of a plan like this one, and holds as many
+/// activations as both do by themselves.
+IntraStage intra_stage_over_bound(const Ground& ground, const plan::Plan& plan, double over_bound);
+
+}  // namespace dovetail::place

@@ -1,0 +1,202 @@
+#include "place/predict/training_phase.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/assert.h"
+#include "cost/machine.h"
+#include "cost/training_memory.h"
+#include "fuse/bounds/bounds.h"
+#include "fuse/constructions/constructions.h"
+#include "fuse/solve.h"
+#include "plan/fusion.h"
+
+namespace dovetail::place {
+namespace {
+
+using base::Memory;
+using base::Ticks;
+using pipeline::FusedLayouts;
+using pipeline::Model;
+using pipeline::ModelLayout;
+using pipeline::Problem;
+
+constexpr double ns_a_second = 1e9;
+
+/// At least one, and never more than just beyond what a problem accepts: find_fault sees that.
+Ticks ticks_of(double seconds) {
+  return Ticks(std::llround(std::clamp(seconds * ns_a_second, 1.0, static_cast<double>(base::largest_time + 1))));
+}
+
+double seconds_of(Ticks ticks) { return static_cast<double>(ticks.count()) / ns_a_second; }
+
+const std::string& name_of(const Ground& ground, const TrainTask& train) { return ground.job.workflow.tasks[train.task].name; }
+
+/// What cost's functions take of a train task.
+struct Arguments {
+  const cost::ModelFacts& facts;
+  const llm::Layout& layout;
+  cost::Batch batch;
+  cost::Stepping stepping;
+  cost::Machine machine;
+  const cost::Efficiency& efficiency;
+};
+
+Arguments arguments_of(const Ground& ground, const TrainTask& train) {
+  DOVETAIL_ASSERT(ground.job.workflow.tasks[train.task].kind == workflow::TaskKind::train);
+  return {facts_of(ground, train.task),
+          train.planned.layout,
+          batch_of(ground, train.task),
+          {static_cast<int>(ground.job.workload.optimizer_steps()), train.planned.micro_batching, train.planned.offload.optimizer_on_host,
+           ground.software.conventions.gradients_follow},
+          cost::machine_of(ground.job.cluster, train.planned.mesh, ground.software.efficiency),
+          ground.software.efficiency};
+}
+
+cost::TrainingPasses passes_of(const Arguments& of) {
+  return cost::training_passes(of.facts, of.layout, of.batch, of.stepping, of.machine, of.efficiency);
+}
+
+cost::TrainingSeconds closed_form(const Arguments& of) {
+  return cost::training_seconds(of.facts, of.layout, of.batch, of.stepping, of.machine, of.efficiency);
+}
+
+/// Bytes that one micro-batch of so many tokens keeps on each stage.
+std::vector<double> stage_activations(const Ground& ground, const Arguments& of, const llm::Tokens& micro_batch) {
+  cost::TrainingShape shape;
+  shape.sequence_length = ground.lengths.longest();
+  shape.packed_tokens = std::max<std::int64_t>(1, std::llround(micro_batch.count));
+  shape.in_flight.assign(static_cast<std::size_t>(of.layout.pipeline), 1.0);
+  std::vector<double> bytes;
+  for (const cost::StageMemory& stage : cost::training_memory(of.facts.model, of.layout, shape, ground.software.conventions).stages)
+    bytes.push_back(static_cast<double>(stage.parts.activations));
+  return bytes;
+}
+
+/// [chunk] each stage's activations, shared out over its chunks by their layers.
+std::vector<Memory> chunk_activations(const Ground& ground, const Arguments& of, const llm::Tokens& micro_batch) {
+  const std::vector<double> of_stage = stage_activations(ground, of, micro_batch);
+  std::vector<Memory> activations(static_cast<std::size_t>(of.layout.pipeline * of.layout.virtual_stages));
+  for (int stage = 0; stage < of.layout.pipeline; ++stage) {
+    const double layers = std::max(1.0, cost::layers_of_stage(of.facts, of.layout, stage).layers());
+    const std::vector<llm::Chunk> chunks = llm::chunks_of(of.layout, of.facts.model, stage);
+    for (std::size_t round = 0; round < chunks.size(); ++round) {
+      const auto own = static_cast<double>(chunks[round].end - chunks[round].begin);
+      activations[round * of_stage.size() + static_cast<std::size_t>(stage)] =
+          Memory(std::llround(of_stage[static_cast<std::size_t>(stage)] * own / layers));
+    }
+  }
+  return activations;
+}
+
+/// The task's pipeline without its devices.
+Model model_of(const Ground& ground, const TrainTask& train) {
+  const Arguments of = arguments_of(ground, train);
+  const cost::TrainingPasses passes = passes_of(of);
+  const cost::TrainingSeconds closed = closed_form(of);
+  Model model;
+  model.name = name_of(ground, train);
+  model.microbatches = passes.micro_batches;
+  model.minibatches = of.stepping.mini_batches;
+  for (const cost::ChunkPasses& chunk : passes.chunks) {
+    model.forward.push_back(ticks_of(chunk.forward.sum()));
+    model.backward.push_back(ticks_of(chunk.backward.sum()));
+  }
+  model.activation = chunk_activations(ground, of, passes.micro_batch);
+  model.transfer_forward.assign(passes.chunks.size() - 1, ticks_of(passes.hop));
+  model.transfer_backward = model.transfer_forward;
+  const double steps = static_cast<double>(of.stepping.mini_batches) * of.layout.virtual_stages;
+  model.step.assign(passes.chunks.size(), ticks_of((closed.gradients + closed.optimizer) / steps));
+  return model;
+}
+
+ModelLayout layout_of(const TrainTask& train, const Model& model) {
+  const llm::Layout& layout = train.planned.layout;
+  return {model.name,         layout.data,   layout.pipeline, layout.tensor * layout.context,
+          model.microbatches, model.forward, model.backward,  model.activation};
+}
+
+/// Messages, mini-batches and steps of a task's own pipeline, for its fused one of `merged` stages in one.
+void complete(Model& fused, const Model& own, int merged) {
+  const auto stages = static_cast<std::size_t>(fused.stages());
+  fused.minibatches = own.minibatches;
+  fused.step.assign(stages, own.step.front());
+  if (own.transfer_forward.empty()) return;
+  const Ticks hop = own.transfer_forward.front();
+  fused.transfer_forward.assign(stages - 1, hop);
+  fused.transfer_backward.assign(stages - 1, hop);
+  for (Ticks& forward : fused.forward) forward += hop * (merged - 1);
+  for (Ticks& backward : fused.backward) backward += hop * (merged - 1);
+}
+
+}  // namespace
+
+cost::TrainingPasses training_passes(const Ground& ground, const TrainTask& train) { return passes_of(arguments_of(ground, train)); }
+
+cost::TrainingSeconds closed_training_seconds(const Ground& ground, const TrainTask& train) {
+  return closed_form(arguments_of(ground, train));
+}
+
+base::Result<Problem> training_problem(const Ground& ground, const TrainTask& train) {
+  Problem problem;
+  problem.time_unit = pipeline::TimeUnit::ns;
+  problem.devices = train.planned.layout.pipeline;
+  problem.resident.resize(static_cast<std::size_t>(problem.devices));
+  problem.models.push_back(model_of(ground, train));
+  Model& model = problem.models.front();
+  std::vector<pipeline::DeviceId>& devices = model.replicas.emplace_back();
+  for (int chunk = 0; chunk < model.stages(); ++chunk) devices.emplace_back(chunk % problem.devices);
+  if (const auto fault = pipeline::find_fault(problem))
+    return base::bad_input(fmt::format("{} is no sound pipeline: {}", model.name, *fault));
+  return problem;
+}
+
+base::Result<FusedLayouts> fused_training_problem(const Ground& ground, const TrainTask& first, const TrainTask& second) {
+  if (const auto fault = plan::find_training_fault(ground.job, {first.task, second.task}, first.planned, second.planned))
+    return base::bad_input(fmt::format("{} and {} cannot be fused: {}", name_of(ground, first), name_of(ground, second), *fault));
+  const Model own[2] = {model_of(ground, first), model_of(ground, second)};
+  FusedLayouts fused;
+  DOVETAIL_TRY(fused, pipeline::fuse_layouts(layout_of(first, own[0]), layout_of(second, own[1]), pipeline::TimeUnit::ns));
+  for (int index = 0; index < 2; ++index)
+    complete(fused.problem.models[static_cast<std::size_t>(index)], own[index], index == fused.merged_model ? fused.merged_stages : 1);
+  if (const auto fault = pipeline::find_fault(fused.problem))
+    return base::bad_input(fmt::format("{} and {} fused are no sound pipelines: {}", own[0].name, own[1].name, *fault));
+  return fused;
+}
+
+base::Result<double> scheduled_training_seconds(const Ground& ground, const TrainTask& train) {
+  Problem problem;
+  DOVETAIL_TRY(problem, training_problem(ground, train));
+  const bool interleaved = train.planned.layout.virtual_stages > 1;
+  const fuse::Answer answer = interleaved ? fuse::solve_interleaved_1f1b(problem, {}) : fuse::solve_1f1b(problem, {});
+  if (const auto* none = std::get_if<fuse::NotApplicable>(&answer)) return base::bad_input(none->why);
+  return seconds_of(std::get<fuse::Solution>(answer).evaluation.makespan);
+}
+
+base::Result<double> fused_training_bound(const Ground& ground, const TrainTask& first, const TrainTask& second) {
+  FusedLayouts fused;
+  DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
+  return seconds_of(fuse::bounds_of(fused.problem).makespan);
+}
+
+base::Result<FusedSchedule> fused_schedule(const Ground& ground, const TrainTask& first, const TrainTask& second, std::int64_t iterations,
+                                           std::optional<std::int64_t> most_activations) {
+  FusedLayouts fused;
+  DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
+  fuse::SolveOptions options;
+  options.chains = 1;
+  options.iterations = iterations;
+  options.proof_work = 0;
+  if (most_activations) options.memory_cap = Memory(*most_activations);
+  const base::Result<fuse::Solved> solved = fuse::solve(fused.problem, "auto", options);
+  if (!solved.ok()) return solved.error();
+  const pipeline::Evaluation& evaluation = solved.value().solution.evaluation;
+  return FusedSchedule{seconds_of(evaluation.makespan), seconds_of(solved.value().bounds.makespan), evaluation.peak_activation.count()};
+}
+
+}  // namespace dovetail::place

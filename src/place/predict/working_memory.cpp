@@ -1,0 +1,205 @@
+#include "place/predict/working_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cost/batches.h"
+#include "cost/generation.h"
+#include "cost/training_memory.h"
+#include "place/predict/training_phase.h"
+
+namespace dovetail::place {
+namespace {
+
+/// What NCCL takes of each device besides the framework's allocator: a process that has reduced once holds about 1.6 GB with its context,
+/// which the usable memory leaves out (issue 864 of NVIDIA/nccl).
+std::int64_t collective_buffers(const plan::TaskPlan& planned) { return planned.layout.devices() > 1 ? std::int64_t{1} << 30 : 0; }
+
+/// Tokens of the fullest of many micro-batches of so many sequences: three standard deviations above the mean, and no more than there can
+/// be.
+std::int64_t most_tokens(const workflow::LengthDistribution& lengths, double sequences) {
+  const double mean = lengths.mean();
+  const double variance = std::max(0.0, lengths.second_moment() - mean * mean);
+  const double most = sequences * mean + 3 * std::sqrt(sequences * variance);
+  const double longest = sequences * static_cast<double>(lengths.longest());
+  return std::max(lengths.longest(), static_cast<std::int64_t>(std::ceil(std::min(most, longest))));
+}
+
+cost::TrainingShape shape_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned) {
+  const workflow::Workload& workload = ground.job.workload;
+  const bool trains = task.kind == workflow::TaskKind::train;
+  const double steps = trains ? static_cast<double>(workload.mini_batches) : 1;
+  const double share = static_cast<double>(workflow::sequences_of(task, workload)) / steps / planned.layout.data;
+  // The loss of a pair needs both of its sequences at once.
+  const int together = trains ? static_cast<int>(task.sequences.count) : 1;
+  const double asked = cost::count_micro_batches(ground.lengths, share, planned.micro_batching, together);
+  // More than the limit asks for, as virtual stages need them, are that much smaller.
+  const bool rounded = trains && planned.layout.virtual_stages > 1;
+  const double micro_batches =
+      rounded ? cost::whole_micro_batches(planned.layout, ground.lengths, share, planned.micro_batching, together) : asked;
+  cost::TrainingShape shape;
+  // The longest decides: a sequence that is longer than the limit is a micro-batch of its own.
+  shape.sequence_length = ground.lengths.longest();
+  shape.sequences = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(share / micro_batches)));
+  shape.sequences = (shape.sequences + together - 1) / together * together;
+  shape.micro_batches = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(micro_batches)));
+  const double limit = planned.micro_batching.tokens * asked / micro_batches;
+  if (limit > 0)
+    shape.packed_tokens = std::clamp(static_cast<std::int64_t>(limit), ground.lengths.longest(), most_tokens(ground.lengths, share));
+  else if (workload.packing)
+    shape.packed_tokens = most_tokens(ground.lengths, static_cast<double>(shape.sequences));
+  return shape;
+}
+
+double sequences_of(const Ground& ground, std::size_t task) {
+  return static_cast<double>(workflow::sequences_of(ground.job.workflow.tasks[task], ground.job.workload));
+}
+
+/// The peak of training, less what Adam on the host keeps off the device.
+cost::StageMemory peak_of(const cost::TrainingMemory& memory, const llm::Transformer& model, const plan::TaskPlan& planned,
+                          const cost::Conventions& conventions) {
+  cost::StageMemory peak = memory.peak();
+  if (!planned.offload.optimizer_on_host) return peak;
+  peak.parts.optimizer = 0;
+  if (conventions.gradients_follow) {
+    peak.parts.gradients = 0;
+    peak.parts.workspace += gradient_buffer_bytes(model, planned.layout, conventions);
+  }
+  peak.reserved = std::llround(conventions.reserved_factor * static_cast<double>(peak.allocated()));
+  return peak;
+}
+
+cost::StageMemory training_peak(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const llm::Transformer& model = facts_of(ground, task).model;
+  const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
+  const cost::TrainingMemory memory = cost::training_memory(model, planned.layout, shape, ground.software.conventions);
+  return peak_of(memory, model, planned, ground.software.conventions);
+}
+
+std::vector<MemoryPart> training(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::StageMemory peak = training_peak(ground, task, planned);
+  const std::string& name = ground.job.workflow.roles[ground.job.workflow.role_of[task]->index()].name;
+  std::vector<MemoryPart> parts{{name + "'s weights", peak.parts.weights},
+                                {name + "'s gradients", peak.parts.gradients},
+                                {name + "'s optimizer", peak.parts.optimizer},
+                                {"activations", peak.parts.activations},
+                                {"logits", peak.parts.logits},
+                                {"gathered weights", peak.parts.gathered},
+                                {"workspace", peak.parts.workspace},
+                                {"buffers of collectives", collective_buffers(planned)}};
+  if (peak.reserved > peak.allocated()) parts.push_back({"reserved beyond allocated", peak.reserved - peak.allocated()});
+  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
+  return parts;
+}
+
+std::vector<MemoryPart> engine(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const std::size_t role = ground.job.workflow.role_of[task]->index();
+  const cluster::Gpu& gpu = cluster::gpu_of(ground.job.cluster, base::DeviceId(planned.mesh.first));
+  const std::int64_t weights = engine_weight_bytes(ground.models[role], planned.layout);
+  // At least the longest sequence has to have its keys and values; without a cache of the engine's own, all that decode together have.
+  const auto of_longest = static_cast<std::int64_t>(cost::key_value_bytes(ground.models[role], planned.layout)) * ground.lengths.longest();
+  if (!planned.engine.own_weights) {
+    const auto share = static_cast<std::int64_t>(std::ceil(sequences_of(ground, task) / planned.layout.data));
+    return {{ground.job.workflow.roles[role].name + "'s weights", weights},
+            {"keys and values", of_longest * std::min(share, planned.engine.max_num_seqs)}};
+  }
+  const auto share = static_cast<std::int64_t>(planned.engine.memory_utilization * static_cast<double>(gpu.memory));
+  const auto room = static_cast<std::int64_t>(key_value_room(ground.models[role], planned, gpu));
+  return {{ground.job.workflow.roles[role].name + "'s weights in the engine", weights},
+          {"keys and values", std::max(room, of_longest)},
+          {"the engine's activations, graphs and buffers", std::max<std::int64_t>(0, share - weights - room)}};
+}
+
+/// Shards of weights are resident; a micro-batch passes layer by layer, nothing kept behind it, and its logits are made at the end.
+std::vector<MemoryPart> scoring(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const std::size_t role = ground.job.workflow.role_of[task]->index();
+  const llm::Transformer& model = ground.job.models[role];
+  const cost::Conventions& conventions = ground.software.conventions;
+  const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
+  const std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
+  const std::int64_t rows = model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
+  const double logits = conventions.scored_logit_bytes * static_cast<double>(rows) / planned.layout.tensor * static_cast<double>(tokens);
+  llm::Layout forward = planned.layout;
+  forward.recomputation = llm::Recomputation::none;
+  const std::int64_t layer = cost::layer_memory(model, forward, shape, conventions, llm::has_experts(model, model.layers - 1)).kept;
+  const std::int64_t gathered = cost::gathered_in_forward(model, planned.layout, conventions);
+  std::vector<MemoryPart> parts{{"logits", static_cast<std::int64_t>(std::ceil(logits))},
+                                {"activations", layer},
+                                {"gathered weights", gathered},
+                                {"buffers of collectives", collective_buffers(planned)}};
+  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
+  return parts;
+}
+
+}  // namespace
+
+std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  switch (ground.job.workflow.tasks[task].kind) {
+    case workflow::TaskKind::train:
+      return training(ground, task, planned);
+    case workflow::TaskKind::generate:
+      return engine(ground, task, planned);
+    default:
+      return scoring(ground, task, planned);
+  }
+}
+
+std::vector<MemoryPart> fused_working_memory(const Ground& ground, const plan::Plan& plan, plan::TrainPair pair,
+                                             std::optional<std::int64_t> activations) {
+  std::vector<MemoryPart> parts;
+  cost::MemoryParts most;
+  std::int64_t buffers = 0;
+  for (const std::size_t task : pair) {
+    const cost::MemoryParts own = training_peak(ground, task, plan.tasks[task]).parts;
+    const std::string& name = ground.job.workflow.roles[ground.job.workflow.role_of[task]->index()].name;
+    parts.push_back({name + "'s weights", own.weights});
+    parts.push_back({name + "'s gradients", own.gradients});
+    parts.push_back({name + "'s optimizer", own.optimizer});
+    most.activations += own.activations;
+    most.logits = std::max(most.logits, own.logits);
+    most.gathered = std::max(most.gathered, own.gathered);
+    most.workspace = std::max(most.workspace, own.workspace);
+    buffers = std::max(buffers, collective_buffers(plan.tasks[task]));
+  }
+  parts.push_back({"activations of both", activations.value_or(most.activations)});
+  parts.push_back({"logits", most.logits});
+  parts.push_back({"gathered weights", most.gathered});
+  parts.push_back({"workspace", most.workspace});
+  const std::int64_t beyond = reserved_beyond(ground, bytes_of(parts));
+  parts.push_back({"buffers of collectives", buffers});
+  parts.push_back({"reserved beyond allocated", beyond});
+  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
+  return parts;
+}
+
+double fullest_over_average(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::TrainingShape fullest = shape_of(ground, ground.job.workflow.tasks[task], planned);
+  cost::TrainingShape average = fullest;
+  average.packed_tokens = std::max<std::int64_t>(1, std::llround(training_passes(ground, {task, planned}).micro_batch.count));
+  return static_cast<double>(cost::tokens_of_rank(planned.layout, fullest)) /
+         static_cast<double>(cost::tokens_of_rank(planned.layout, average));
+}
+
+std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions) {
+  if (layout.zero >= 3) return 0;
+  return conventions.gradient_bytes * (cost::padded_vocabulary(model, layout, conventions) / layout.tensor) * model.hidden;
+}
+
+std::int64_t reserved_beyond(const Ground& ground, std::int64_t resident) {
+  return std::llround(std::max(0.0, ground.software.conventions.reserved_factor - 1) * static_cast<double>(resident));
+}
+
+std::int64_t bytes_of(const std::vector<MemoryPart>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0},
+                         [](std::int64_t sum, const MemoryPart& part) { return sum + part.bytes; });
+}
+
+StoredBytes stored_bytes(const Ground& ground, std::size_t role, const llm::Layout& layout, Stored stored) {
+  if (stored == Stored::engine) return {engine_weight_bytes(ground.models[role], layout), 0, 0};
+  if (stored == Stored::frozen) return {cost::weight_bytes(ground.models[role], layout), 0, 0};
+  const cost::MemoryParts parts = cost::largest_static_memory(ground.job.models[role], layout, ground.software.conventions);
+  return {parts.weights, parts.gradients, parts.optimizer};
+}
+
+}  // namespace dovetail::place

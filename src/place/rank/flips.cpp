@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+
+#include "place/rank/rank.h"
+
+namespace dovetail::place {
+namespace {
+
+/// Something that a job or its software says, and how to change it by a factor.
+struct Input {
+  const char* name;
+  std::function<void(plan::Job&, Software&, double)> scale;
+};
+
+workflow::LengthDistribution scaled(const workflow::LengthDistribution& lengths, double factor) {
+  std::vector<workflow::LengthPoint> points = lengths.points();
+  for (workflow::LengthPoint& point : points)
+    point.length = std::clamp<std::int64_t>(std::llround(static_cast<double>(point.length) * factor), 1, workflow::largest_length);
+  return workflow::LengthDistribution::of(std::move(points)).value();
+}
+
+const std::vector<Input>& inputs() {
+  static const std::vector<Input> all{
+      {"response lengths",
+       [](plan::Job& job, Software&, double factor) { job.workload.response_length = scaled(job.workload.response_length, factor); }},
+      {"prompts an iteration",
+       [](plan::Job& job, Software&, double factor) {
+         job.workload.prompts = std::max<std::int64_t>(1, std::llround(static_cast<double>(job.workload.prompts) * factor));
+       }},
+      {"network bandwidth",
+       [](plan::Job& job, Software&, double factor) {
+         for (cluster::NetworkLevel& level : job.cluster.networks) level.bandwidth *= factor;
+       }},
+      {"speed of matrix products", [](plan::Job&, Software& software, double factor) { software.efficiency.matrix_products *= factor; }},
+      {"memory bandwidth in decoding",
+       [](plan::Job&, Software& software, double factor) { software.efficiency.memory_bandwidth *= factor; }},
+      {"time between tasks", [](plan::Job&, Software& software, double factor) { software.efficiency.task *= factor; }},
+  };
+  return all;
+}
+
+/// Of the ranked plans the fastest that fits, if the job or its software were as given, and its gain on the first.
+std::optional<Flip> fastest(const plan::Job& job, const Software& software, const Ranking& ranking) {
+  const Ground ground = ground_of(job, software);
+  Flip flip;
+  double first = 0;
+  double least = 0;
+  for (std::size_t index = 0; index < ranking.plans.size(); ++index) {
+    const RankedPlan& ranked = ranking.plans[index];
+    std::optional<double> over_bound;
+    if (ranked.estimate.intra_stage) over_bound = ranked.estimate.intra_stage->over_bound();
+    const Estimate estimate = estimate_like(ground, ranked.plan, over_bound);
+    if (index == 0) first = least = estimate.iteration_seconds;
+    if (!estimate.fits() || estimate.iteration_seconds >= least) continue;
+    least = estimate.iteration_seconds;
+    flip.plan = index;
+  }
+  flip.gain = 1 - least / first;
+  if (flip.plan == 0 || flip.gain < 0.01) return std::nullopt;
+  return flip;
+}
+
+double distance(double factor) { return std::max(factor, 1 / factor); }
+
+}  // namespace
+
+std::vector<Flip> find_flips(const Ground& ground, const Ranking& ranking) {
+  std::vector<Flip> flips;
+  for (const Input& input : inputs()) {
+    std::optional<Flip> nearest;
+    for (const double factor : {0.8, 1.25, 0.67, 1.5, 0.5, 2.0}) {
+      if (nearest) break;
+      plan::Job job = ground.job;
+      Software software = ground.software;
+      input.scale(job, software, factor);
+      nearest = fastest(job, software, ranking);
+      if (!nearest) continue;
+      nearest->input = input.name;
+      nearest->factor = factor;
+    }
+    if (nearest) flips.push_back(*nearest);
+  }
+  std::stable_sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) { return distance(a.factor) < distance(b.factor); });
+  return flips;
+}
+
+}  // namespace dovetail::place

@@ -1,0 +1,96 @@
+#include "place/rank/fusion_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace dovetail::place {
+
+std::optional<plan::TrainPair> fusible_pair(const plan::Job& job, const std::vector<plan::TaskPlan>& tasks) {
+  if (!job.fixed_fusion.intra_stage.value_or(true)) return std::nullopt;
+  const auto pair = plan::train_pair(job);
+  if (!pair || plan::find_training_fault(job, *pair, tasks[(*pair)[0]], tasks[(*pair)[1]])) return std::nullopt;
+  return pair;
+}
+
+std::optional<double> chosen_threshold(const Ground& ground, const std::vector<plan::TaskPlan>& tasks) {
+  const plan::FusionPin& pin = ground.job.fixed_fusion;
+  if (!pin.inter_stage.value_or(true)) return std::nullopt;
+  if (!pin.threshold) return best_threshold(ground, tasks);
+  return plan::find_threshold_fault(*pin.threshold, ground.job, tasks) ? std::nullopt : pin.threshold;
+}
+
+Estimate FusionChooser::estimate(const plan::Plan& plan) {
+  if (!plan.fusion.training) return place::estimate(ground_, plan);
+  const plan::TaskPlan& first = plan.tasks[(*plan.fusion.training)[0]];
+  const plan::TaskPlan& second = plan.tasks[(*plan.fusion.training)[1]];
+  const std::int64_t room = activation_room(ground_, plan);
+  auto known = std::find_if(known_.begin(), known_.end(),
+                            [&](const Known& one) { return one.room == room && one.first == first && one.second == second; });
+  if (known == known_.end()) known = known_.insert(known_.end(), {first, second, room, intra_stage(ground_, plan)});
+  return place::estimate(ground_, plan, known->training);
+}
+
+std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const Estimate& unfused) {
+  const plan::FusionPin& pin = ground_.job.fixed_fusion;
+  EvaluatedPlan best{plan, unfused};
+  const auto try_with = [&](const plan::Fusion& fusion, bool demanded) {
+    EvaluatedPlan fused{plan, {}};
+    fused.plan.fusion = fusion;
+    fused.estimate = estimate(fused.plan);
+    const bool faster = fused.estimate.iteration_seconds < best.estimate.iteration_seconds;
+    if (fused.estimate.fits() && (demanded || faster)) best = std::move(fused);
+  };
+  if (const auto threshold = chosen_threshold(ground_, plan.tasks))
+    try_with({.threshold = threshold, .training = std::nullopt}, pin.inter_stage.value_or(false));
+  if (const auto pair = fusible_pair(ground_.job, plan.tasks))
+    try_with({.threshold = best.plan.fusion.threshold, .training = pair}, pin.intra_stage.value_or(false));
+  if (!best.estimate.fits() || !plan::agrees(pin, best.plan.fusion)) return std::nullopt;
+  return best;
+}
+
+double least_fused_seconds(const Ground& ground, const plan::Plan& plan) {
+  plan::Plan fused = plan;
+  fused.fusion = {.threshold = chosen_threshold(ground, plan.tasks), .training = fusible_pair(ground.job, plan.tasks)};
+  return estimate_like(ground, fused, 1.0).iteration_seconds;
+}
+
+namespace {
+
+std::string why_training_is_not(const Ground& ground, const plan::Plan& plan) {
+  const plan::Job& job = ground.job;
+  const auto pair = plan::train_pair(job);
+  if (!pair) return fmt::format("Training is not fused: {} has no second role whose training could fill the bubbles.", job.workflow.name);
+  const auto [first, second] = *pair;
+  if (!job.fixed_fusion.intra_stage.value_or(true)) return "Training is not fused: the job forbids it.";
+  if (const auto fault = plan::find_training_fault(job, *pair, plan.tasks[first], plan.tasks[second]))
+    return fmt::format("Training is not fused: {}.", *fault);
+  plan::Plan fused = plan;
+  fused.fusion.training = pair;
+  const IntraStage training = intra_stage_over_bound(ground, fused, 1);
+  return fmt::format("Training is not fused: in one schedule it takes {:.2f} s at the least, {:.2f} s one after the other{}.",
+                     training.seconds(), training.apart,
+                     training.seconds() < training.apart ? ", and what its schedule gains is less, or it does not fit" : "");
+}
+
+std::string why_generation_is_not(const Ground& ground, const plan::Plan& plan) {
+  const plan::Job& job = ground.job;
+  if (!job.fixed_fusion.inter_stage.value_or(true)) return "Generation is not fused with inference: the job forbids it.";
+  if (const auto fault = plan::find_threshold_fault(0.5, job, plan.tasks))
+    return fmt::format("Generation is not fused with inference: {}.", *fault);
+  const InterStage half = inter_stage(ground, plan.tasks, 0.5);
+  if (half.instances == 1) return "Generation is not fused with inference: with one instance none can be freed.";
+  return "Generation is not fused with inference: at no threshold does the tail hide more than migration and set-up take.";
+}
+
+}  // namespace
+
+std::vector<std::string> why_not_fused(const Ground& ground, const plan::Plan& plan) {
+  std::vector<std::string> reasons;
+  if (!plan.fusion.threshold) reasons.push_back(why_generation_is_not(ground, plan));
+  if (!plan.fusion.training) reasons.push_back(why_training_is_not(ground, plan));
+  return reasons;
+}
+
+}  // namespace dovetail::place

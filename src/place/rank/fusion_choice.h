@@ -1,0 +1,58 @@
+// Which fusion makes a plan fastest, and why a plan has none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "place/predict/estimate.h"
+#include "plan/plan.h"
+
+namespace dovetail::place {
+
+/// A plan with its prediction.
+struct EvaluatedPlan {
+  plan::Plan plan;
+  Estimate estimate;
+};
+
+/// What a planner may fuse of a plan: the train_pair() where its parts go together and the job lets it; nothing else.
+std::optional<plan::TrainPair> fusible_pair(const plan::Job& job, const std::vector<plan::TaskPlan>& tasks);
+
+/// The threshold that the job fixes, else the best one; nothing where the job forbids one or none is faster than without.
+std::optional<double> chosen_threshold(const Ground& ground, const std::vector<plan::TaskPlan>& tasks);
+
+/// Chooses fusions for plans of one job, and keeps the schedules of train tasks that it has made.
+class FusionChooser {
+ public:
+  explicit FusionChooser(const Ground& ground) : ground_(ground) {}
+
+  /// place::estimate, without making a schedule again that is known.
+  Estimate estimate(const plan::Plan& plan);
+
+  /// `plan` with the fusion by which it is fastest among those that fit and that the job does not forbid: none, generation with inference
+  /// at its chosen_threshold(), the fusible_pair(), or both. Each is kept only where the estimate is faster with it, but for what the job
+  /// demands. Nothing where that cannot be had, or does not fit. REQUIRES: `unfused` is the estimate of `plan`, which fuses nothing.
+  std::optional<EvaluatedPlan> choose(const plan::Plan& plan, const Estimate& unfused);
+
+ private:
+  struct Known {
+    plan::TaskPlan first;
+    plan::TaskPlan second;
+    std::int64_t room = 0;
+    IntraStage training;
+  };
+
+  const Ground& ground_;
+  std::vector<Known> known_;
+};
+
+/// What the fastest fusion of a plan would take at the least: its training as short as its bound. No schedule is made. REQUIRES: the plan
+/// fuses nothing.
+double least_fused_seconds(const Ground& ground, const plan::Plan& plan);
+
+/// Of each fusion that `plan` does not have, why: nothing to fuse with, what is in its way, or that it gains nothing. Whole sentences.
+std::vector<std::string> why_not_fused(const Ground& ground, const plan::Plan& plan);
+
+}  // namespace dovetail::place

@@ -1,0 +1,71 @@
+// The plans of a job, searched and ranked: what `dovetail plan JOB` answers.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "place/predict/estimate.h"
+#include "place/search/placements.h"
+#include "place/search/search.h"
+
+namespace dovetail::place {
+
+struct RankOptions {
+  SearchOptions search;  ///< its time limit is for all that rank_plans does; its bound is found here
+  Means means = Means::all;
+  std::vector<Placement> placements;  ///< that may be looked at; empty: all. Without `searched` among them nothing is searched.
+  std::size_t shown = 8;              ///< plans in the answer at most
+  std::function<void(const plan::Plan&)> on_better;  ///< called with the best plan that the search has met, each time there is a better one
+};
+
+/// A plan with its prediction.
+struct RankedPlan {
+  Placement placement = Placement::searched;  ///< the family that it was found in
+  plan::Plan plan;
+  Estimate estimate;
+};
+
+/// A plan that does not fit, with what is missing, where none does.
+struct NearestPlan {
+  plan::Plan plan;
+  std::size_t task = 0;      ///< with the least margin
+  std::int64_t missing = 0;  ///< bytes of the device, or of the node's host memory, whatever is more
+};
+
+struct Ranking {
+  std::vector<RankedPlan> plans;       ///< that fit, the fastest first; of each placement the best, and others found, in their best fusion
+  std::vector<std::string> not_fused;  ///< why_not_fused of the first
+  std::optional<NearestPlan> nearest;  ///< where no plan fits
+  double bound = 0;                 ///< seconds that no plan's iteration can beat that fuses nothing, of what was looked at; 0: none known
+  std::optional<SearchRun> search;  ///< how the search went; nothing where nothing was searched
+  std::size_t ties = 0;             ///< plans from the second on that are within the model's error of the best
+
+  /// How far a plan is above the bound; nothing where it fuses something: the bound is not for it.
+  std::optional<double> gap(const RankedPlan& ranked) const {
+    if (ranked.plan.fusion.any() || bound <= 0) return std::nullopt;
+    // No less than 0 but for rounding.
+    return std::max(0.0, ranked.estimate.iteration_seconds / bound - 1);
+  }
+};
+
+/// Searches, and evaluates with place::estimate whatever may be the best. An Error where the job's pins leave a task nothing to choose, or
+/// it names no software.
+base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& options);
+
+/// An input that decides which plan is best.
+struct Flip {
+  std::string input;     ///< "response lengths", "network bandwidth", ...
+  double factor = 1;     ///< that it changes by
+  std::size_t plan = 0;  ///< index in Ranking::plans of the one that is best then
+  double gain = 0;       ///< by what part of the first plan's time it is faster
+};
+
+/// Of each input the least change, of those tried (0.5 to 2 times), by which another of the ranked plans becomes faster than the first by
+/// more than a hundredth. Inputs in the order of how little they have to change.
+std::vector<Flip> find_flips(const Ground& ground, const Ranking& ranking);
+
+}  // namespace dovetail::place

@@ -1,0 +1,145 @@
+#include "place/search/chain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "place/search/placements.h"
+
+namespace dovetail::place {
+namespace {
+
+constexpr double first_heat = 0.05;  // of the cost
+constexpr double last_heat = 5e-5;   // likewise
+
+/// Steps between two looks at whether the chain is cancelled.
+constexpr std::int64_t slice = 1024;
+
+}  // namespace
+
+Chain::Chain(const SearchSpace& space, const Picks* start, std::uint64_t seed, int number, std::size_t kept)
+    : space_(space), random_(seed, static_cast<std::uint64_t>(number)), trial_(space), pool_(kept), usable_(smallest_memory(space)) {
+  for (std::size_t task = 0; task < space.choices.size(); ++task)
+    if (!space.is_rule(task)) tasks_.push_back(task);
+  for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh) numbers_.emplace(space.meshes[mesh], static_cast<std::int32_t>(mesh));
+  now_ = start != nullptr ? *start : anywhere();
+  score_ = score(now_);
+  best_ = now_;
+  best_cost_ = score_.cost(usable_);
+  pool_.add(now_, score_);
+}
+
+Score Chain::score(const Picks& picks) {
+  ++evaluations_;
+  return trial_.score(picks);
+}
+
+Picks Chain::anywhere() {
+  Picks picks(space_.choices.size());
+  for (const std::size_t task : tasks_) picks[task] = {any_mesh(task), 0};
+  return picks;
+}
+
+void Chain::run(std::int64_t count, std::int64_t planned, const parallel::Cancellation* cancellation) {
+  for (const std::int64_t end = done_ + count; done_ < end; ++done_) {
+    if (done_ % slice == 0 && cancellation != nullptr && cancellation->requested()) return;
+    if (done_ % cooling == 0) begin_cooling(std::min(cooling, planned - done_));
+    step();
+    heat_ *= factor_;
+  }
+}
+
+void Chain::begin_cooling(std::int64_t length) {
+  // Every second cooling begins at the best, the others where the one before ended.
+  if (done_ / cooling % 2 == 1) {
+    now_ = best_;
+    score_ = score(now_);
+  }
+  heat_ = first_heat * score_.cost(usable_);
+  // The length-th root of the ratio of both heats, by IEEE operations alone.
+  factor_ = std::max(0.0, 1 - base::negative_log(last_heat / first_heat) / static_cast<double>(length));
+}
+
+void Chain::step() {
+  next_ = now_;
+  propose();
+  if (next_ == now_) return;
+  const Score tried = score(next_);
+  const double cost = tried.cost(usable_);
+  if (cost > score_.cost(usable_) + heat_ * random_.negative_log_unit()) return;
+  std::swap(now_, next_);
+  score_ = tried;
+  pool_.add(now_, score_);
+  if (cost >= best_cost_) return;
+  best_ = now_;
+  best_cost_ = cost;
+}
+
+void Chain::propose() {
+  const std::size_t task = any_task();
+  const std::uint32_t kind = below(16);
+  if (kind < 6) {
+    next_[task].choice = any_choice(task, now_[task].mesh);
+  } else if (kind < 9) {
+    place(task, any_mesh(task));
+  } else if (kind < 11) {
+    join(task, any_task());
+  } else if (kind < 12) {
+    exchange(task, any_task());
+  } else if (kind < 14) {
+    move_all(now_[task].mesh, any_mesh(task));
+  } else {
+    put_side_by_side(task, any_task());
+  }
+}
+
+/// Fast ones more often than slow ones.
+std::int32_t Chain::any_choice(std::size_t task, std::int32_t mesh) {
+  const std::size_t size = space_.choices[task][space_.shapes[static_cast<std::size_t>(mesh)]].size();
+  return static_cast<std::int32_t>(std::min(below(size), below(size)));
+}
+
+/// On another mesh with the same layout where there is one, else with any.
+void Chain::place(std::size_t task, std::int32_t mesh) {
+  if (!space_.is_open(task, mesh)) return;
+  const bool same_shape = space_.shapes[static_cast<std::size_t>(mesh)] == space_.shapes[static_cast<std::size_t>(now_[task].mesh)];
+  next_[task] = {mesh, same_shape ? now_[task].choice : any_choice(task, mesh)};
+}
+
+/// To where another task is, with its weights' layout if it is of the same role.
+void Chain::join(std::size_t task, std::size_t other) {
+  const std::int32_t mesh = now_[other].mesh;
+  place(task, mesh);
+  const workflow::Workflow& workflow = space_.ground->job.workflow;
+  if (task == other || workflow.role_of[task] != workflow.role_of[other] || !space_.is_open(task, mesh)) return;
+  const std::vector<int>& forms = space_.weight_forms[task][space_.shapes[static_cast<std::size_t>(mesh)]];
+  const int form = space_.weight_form(other, now_[other]);
+  const auto alike = std::find(forms.begin(), forms.end(), form);
+  if (alike != forms.end()) next_[task].choice = static_cast<std::int32_t>(alike - forms.begin());
+}
+
+void Chain::exchange(std::size_t a, std::size_t b) {
+  if (!space_.is_open(a, now_[b].mesh) || !space_.is_open(b, now_[a].mesh)) return;
+  place(a, now_[b].mesh);
+  place(b, now_[a].mesh);
+}
+
+/// The devices of both are shared out, to one the first, to the other the rest.
+void Chain::put_side_by_side(std::size_t a, std::size_t b) {
+  const auto mesh_of = [this](std::int32_t mesh) { return space_.meshes[static_cast<std::size_t>(mesh)]; };
+  const cluster::Mesh both = cluster::hull_of(mesh_of(now_[a].mesh), mesh_of(now_[b].mesh));
+  const int count = mesh_of(any_mesh(a)).count;
+  if (a == b || count >= both.count) return;
+  const auto first = numbers_.find({both.first, count});
+  const auto rest = numbers_.find({both.first + count, both.count - count});
+  if (first == numbers_.end() || rest == numbers_.end()) return;
+  if (!space_.is_open(a, first->second) || !space_.is_open(b, rest->second)) return;
+  place(a, first->second);
+  place(b, rest->second);
+}
+
+void Chain::move_all(std::int32_t from, std::int32_t to) {
+  for (const std::size_t task : tasks_)
+    if (now_[task].mesh == from) place(task, to);
+}
+
+}  // namespace dovetail::place

@@ -1,0 +1,189 @@
+#include "place/search/placements.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "base/assert.h"
+
+namespace dovetail::place {
+namespace {
+
+using workflow::TaskKind;
+
+std::optional<std::int32_t> index_of(const SearchSpace& space, const cluster::Mesh& mesh) {
+  const auto found = std::find(space.meshes.begin(), space.meshes.end(), mesh);
+  if (found == space.meshes.end()) return std::nullopt;
+  return static_cast<std::int32_t>(found - space.meshes.begin());
+}
+
+/// Picks of the first choice on these meshes ([task]); pinned tasks stay where they are. Nothing where a task cannot run on its mesh.
+std::optional<Picks> picks_on(const SearchSpace& space, const std::vector<cluster::Mesh>& meshes) {
+  Picks picks(meshes.size());
+  for (std::size_t task = 0; task < meshes.size(); ++task) {
+    if (space.is_rule(task)) continue;
+    const auto& fixed = space.ground->job.fixed;
+    const auto mesh = index_of(space, !fixed.empty() && fixed[task].mesh ? *fixed[task].mesh : meshes[task]);
+    if (!mesh || !space.is_open(task, *mesh)) return std::nullopt;
+    picks[task].mesh = *mesh;
+  }
+  return picks;
+}
+
+cluster::Mesh all_devices(const SearchSpace& space) { return {0, cluster::device_count(space.ground->job.cluster)}; }
+
+bool is_trained(const workflow::Workflow& workflow, std::size_t task) {
+  return workflow.role_of[task] && workflow.trained_by[workflow.role_of[task]->index()].has_value();
+}
+
+/// Meshes that begin where the cluster does, with what is left of it, where that is a mesh, too.
+std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits_of(const SearchSpace& space) {
+  const int devices = all_devices(space).count;
+  std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits;
+  for (const cluster::Mesh& mesh : space.meshes) {
+    const cluster::Mesh rest{mesh.count, devices - mesh.count};
+    if (mesh.first == 0 && rest.count > 0 && index_of(space, rest)) splits.emplace_back(mesh, rest);
+  }
+  return splits;
+}
+
+std::vector<Picks> interleaving(const SearchSpace& space) {
+  const workflow::Workflow& workflow = space.ground->job.workflow;
+  std::vector<cluster::Mesh> meshes(workflow.tasks.size(), all_devices(space));
+  const int half = all_devices(space).count / 2;
+  bool first = true;
+  for (std::size_t task = 0; task < meshes.size(); ++task) {
+    if (space.is_rule(task) || is_trained(workflow, task)) continue;
+    meshes[task] = first ? cluster::Mesh{0, half} : cluster::Mesh{all_devices(space).count - half, half};
+    first = !first;
+  }
+  const auto picks = picks_on(space, meshes);
+  return picks ? std::vector<Picks>{*picks} : std::vector<Picks>{};
+}
+
+std::vector<Picks> disaggregated(const SearchSpace& space) {
+  const workflow::Workflow& workflow = space.ground->job.workflow;
+  std::vector<Picks> all;
+  for (const auto& [training, rest] : splits_of(space)) {
+    std::vector<cluster::Mesh> meshes;
+    for (const workflow::Task& task : workflow.tasks) meshes.push_back(task.kind == TaskKind::train ? training : rest);
+    if (const auto picks = picks_on(space, meshes)) all.push_back(*picks);
+  }
+  return all;
+}
+
+/// Keeps to tensor degree = devices of a node and pipeline degree = nodes; nothing where a task has no such choice.
+std::optional<Picks> megatron(const SearchSpace& space) {
+  const cluster::Mesh all = all_devices(space);
+  const int nodes = cluster::node_count(space.ground->job.cluster);
+  std::optional<Picks> picks = picks_on(space, std::vector<cluster::Mesh>(space.choices.size(), all));
+  if (!picks) return std::nullopt;
+  for (std::size_t task = 0; task < picks->size(); ++task) {
+    if (space.is_rule(task)) continue;
+    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>((*picks)[task].mesh)]];
+    const auto choice = std::find_if(choices.begin(), choices.end(), [&](const Choice& candidate) {
+      const llm::Layout& layout = candidate.planned.layout;
+      return layout.tensor * nodes == all.count && layout.pipeline == nodes;
+    });
+    if (choice == choices.end()) return std::nullopt;
+    (*picks)[task].choice = static_cast<std::int32_t>(choice - choices.begin());
+  }
+  return picks;
+}
+
+/// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay.
+class Descent {
+ public:
+  Descent(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim, bool same_degrees)
+      : space_(space), trial_(trial), picks_(picks), aim_(aim), same_degrees_(same_degrees), usable_(smallest_memory(space)) {}
+
+  Score run() {
+    score_ = trial_.score(picks_);
+    for (bool gained = true; gained;) {
+      gained = false;
+      for (std::size_t task = 0; task < picks_.size(); ++task)
+        if (!space_.is_rule(task) && improve(task)) gained = true;
+    }
+    return score_;
+  }
+
+ private:
+  bool is_better(const Score& score) const {
+    if (aim_ == Aim::excess && score.excess != score_.excess) return score.excess < score_.excess;
+    return score.cost(usable_) < score_.cost(usable_);
+  }
+
+  bool improve(std::size_t task) {
+    const auto& choices = space_.choices[task][space_.shapes[static_cast<std::size_t>(picks_[task].mesh)]];
+    const llm::Layout& now = space_.choice(task, picks_[task]).planned.layout;
+    Pick best = picks_[task];
+    bool gained = false;
+    for (std::size_t choice = 0; choice < choices.size(); ++choice) {
+      const llm::Layout& layout = choices[choice].planned.layout;
+      if (same_degrees_ && (layout.tensor != now.tensor || layout.pipeline != now.pipeline)) continue;
+      picks_[task].choice = static_cast<std::int32_t>(choice);
+      const Score tried = trial_.score(picks_);
+      if (!is_better(tried)) continue;
+      score_ = tried;
+      best = picks_[task];
+      gained = true;
+    }
+    picks_[task] = best;
+    return gained;
+  }
+
+  const SearchSpace& space_;
+  Trial& trial_;
+  Picks& picks_;
+  const Aim aim_;
+  const bool same_degrees_;
+  const std::int64_t usable_;
+  Score score_;
+};
+
+}  // namespace
+
+std::string_view name_of(Placement placement) {
+  switch (placement) {
+    case Placement::co_located:
+      return "co-located";
+    case Placement::interleaving:
+      return "interleaving";
+    case Placement::disaggregated:
+      return "disaggregated";
+    case Placement::megatron:
+      return "megatron";
+    case Placement::rlhfuse:
+      return "rlhfuse";
+    case Placement::searched:
+      return "searched";
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+std::int64_t smallest_memory(const SearchSpace& space) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const cluster::NodeGroup& group : space.ground->job.cluster.groups) least = std::min(least, group.gpu.usable_memory);
+  return least;
+}
+
+std::vector<Picks> picks_of(const SearchSpace& space, Placement placement) {
+  DOVETAIL_ASSERT(placement != Placement::searched && placement != Placement::rlhfuse);
+  std::vector<Picks> starts;
+  if (placement == Placement::interleaving) starts = interleaving(space);
+  if (placement == Placement::disaggregated) starts = disaggregated(space);
+  const bool heuristic = placement == Placement::megatron;
+  if (placement == Placement::co_located || heuristic) {
+    const std::vector<cluster::Mesh> everywhere(space.choices.size(), all_devices(space));
+    if (const auto picks = heuristic ? megatron(space) : picks_on(space, everywhere)) starts.push_back(*picks);
+  }
+  Trial trial(space);
+  for (Picks& picks : starts) Descent(space, trial, picks, Aim::cost, heuristic).run();
+  return starts;
+}
+
+Score improve_choices(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim) {
+  return Descent(space, trial, picks, aim, false).run();
+}
+
+}  // namespace dovetail::place

@@ -1,0 +1,46 @@
+// The named placements: families of plans by where their tasks run.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "place/space/trial.h"
+
+namespace dovetail::place {
+
+/// Where tasks run.
+enum class Placement {
+  co_located,     ///< all on all devices, each in its own best layout (APP's flattening; DeepSpeed-Chat; RLHFuse-Base)
+  interleaving,   ///< what is trained, and generation, on all devices, frozen models on halves of them (APP)
+  disaggregated,  ///< training on some devices, generation and scoring on the others, with copies of the trained models (APP's separation;
+                  ///< OpenRLHF)
+  megatron,       ///< all on all devices, tensor parallelism within nodes and pipelines across them (ReaL's heuristic)
+  rlhfuse,        ///< co-located, in layouts that are chosen together with both stage fusions (fused_placement.h)
+  searched,       ///< wherever it is best
+};
+/// Those that are known by their meshes alone.
+inline constexpr Placement named_placements[] = {Placement::co_located, Placement::interleaving, Placement::disaggregated,
+                                                 Placement::megatron};
+inline constexpr Placement all_placements[] = {Placement::co_located, Placement::interleaving, Placement::disaggregated,
+                                               Placement::megatron,   Placement::rlhfuse,      Placement::searched};
+
+/// "co-located", "interleaving", "disaggregated", "megatron", "rlhfuse", "searched".
+std::string_view name_of(Placement placement);
+
+/// Picks with the best choices that coordinate descent finds on the meshes that the placement has: of disaggregated every split of the
+/// devices into two. Nothing where a task has no choice on them. Tasks whose mesh is pinned are where it says. REQUIRES: one of
+/// named_placements.
+std::vector<Picks> picks_of(const SearchSpace& space, Placement placement);
+
+/// What descent looks for.
+enum class Aim {
+  cost,   ///< Score::cost
+  excess  ///< to fit, then to be fast
+};
+/// Changes the choice of one task after the other, each to the best, for as long as that gains; meshes stay. Returns what it scores.
+Score improve_choices(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim);
+
+/// Bytes of the smallest GPU's memory: what scores measure an excess with.
+std::int64_t smallest_memory(const SearchSpace& space);
+
+}  // namespace dovetail::place

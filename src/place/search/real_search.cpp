@@ -1,0 +1,44 @@
+#include "place/search/real_search.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/random.h"
+
+namespace dovetail::place {
+
+std::vector<Found> real_search(const SearchSpace& space, const RealOptions& options) {
+  std::vector<std::vector<Pick>> lists(space.choices.size());
+  std::vector<std::pair<std::size_t, std::size_t>> all;  // task, option
+  for (std::size_t task = 0; task < lists.size(); ++task) {
+    for (const std::int32_t mesh : space.open[task])
+      for (std::size_t choice = 0; choice < space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size(); ++choice)
+        lists[task].push_back({mesh, static_cast<std::int32_t>(choice)});
+    std::stable_sort(lists[task].begin(), lists[task].end(),
+                     [&](Pick a, Pick b) { return space.choice(task, a).duration < space.choice(task, b).duration; });
+    for (std::size_t option = 0; option < lists[task].size(); ++option) all.emplace_back(task, option);
+  }
+  Picks now(lists.size());
+  for (std::size_t task = 0; task < lists.size(); ++task)
+    if (!lists[task].empty()) now[task] = lists[task].front();
+  Trial trial(space);
+  base::Random random(options.seed, 0);
+  Pool pool(1);
+  const auto cost_of = [](const Score& score) { return score.period.count() * (score.excess > 0 ? 3 : 1); };
+  Score score = trial.score(now);
+  pool.add(now, score);
+  for (std::int64_t done = 1; done < options.evaluations; ++done) {
+    const auto [task, option] = all[random.below(static_cast<std::uint32_t>(all.size()))];
+    Picks next = now;
+    next[task] = lists[task][option];
+    const Score tried = trial.score(next);
+    const std::int64_t units = 5 * (cost_of(tried) - cost_of(score)) / 100'000'000;
+    if (units > 0 && options.beta * static_cast<double>(units) > random.negative_log_unit()) continue;
+    now = next;
+    score = tried;
+    pool.add(now, score);
+  }
+  return pool.found();
+}
+
+}  // namespace dovetail::place

@@ -1,0 +1,64 @@
+#include "place/simulation/inter_stage.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/assert.h"
+#include "cost/machine.h"
+#include "place/predict/step_seconds.h"
+#include "simulate/step_clock.h"
+
+namespace dovetail::place {
+namespace {
+
+/// The stage's infer tasks whose answers `task` reads, by their place in it.
+std::vector<std::size_t> read_before(const workflow::Workflow& workflow, const plan::GenerationStage& stage, std::size_t task) {
+  std::vector<std::size_t> after;
+  for (const workflow::TaskId before : workflow::predecessors(workflow, workflow::TaskId(task)))
+    if (const auto known = std::find(stage.infer.begin(), stage.infer.end(), before.index()); known != stage.infer.end())
+      after.push_back(static_cast<std::size_t>(known - stage.infer.begin()));
+  return after;
+}
+
+std::vector<simulate::Sample> samples_of(const Ground& ground, std::size_t task, const Draw& draw) {
+  return simulate::draw_samples(ground.job.workload, ground.job.workflow.tasks[task].sequences, draw.seed, draw.number);
+}
+
+}  // namespace
+
+simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage) {
+  simulate::InterStageTask task{.generation = generation_task(ground, stage.generate, plan.tasks[stage.generate]),
+                                .infer = {},
+                                .drop = {},
+                                .longest_sequence = ground.lengths.longest()};
+  for (const std::size_t infer : stage.infer) {
+    const plan::TaskPlan& planned = plan.tasks[infer];
+    task.infer.push_back({.facts = facts_of(ground, infer),
+                          .layout = planned.layout,
+                          .micro_batching = planned.micro_batching,
+                          .machine = cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency),
+                          .efficiency = ground.software.efficiency,
+                          .load = simulate::ticks_of(overhead_seconds(ground, infer, planned).sum()),
+                          .after = read_before(ground.job.workflow, stage, infer),
+                          .task = static_cast<std::int32_t>(infer)});
+  }
+  return task;
+}
+
+simulate::InterStage inter_stage_of(const Ground& ground, const plan::Plan& plan, const Draw& draw) {
+  const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
+  DOVETAIL_ASSERT(stage && plan.fusion.threshold);
+  return simulate::simulate_inter_stage(inter_stage_task(ground, plan, *stage), samples_of(ground, stage->generate, draw),
+                                        plan.fusion.threshold);
+}
+
+simulate::ThresholdChoice simulated_thresholds(const Ground& ground, const plan::Plan& plan, std::uint64_t seed, int draws) {
+  const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
+  DOVETAIL_ASSERT(stage.has_value());
+  std::vector<std::vector<simulate::Sample>> samples;
+  for (int draw = 0; draw < draws; ++draw) samples.push_back(samples_of(ground, stage->generate, {seed, static_cast<std::uint64_t>(draw)}));
+  return simulate::choose_threshold(inter_stage_task(ground, plan, *stage), samples);
+}
+
+}  // namespace dovetail::place

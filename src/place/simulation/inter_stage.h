@@ -1,0 +1,26 @@
+// Generation and inference of a plan together, as their devices live through it (simulate/inter_stage.h).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "place/predict/ground.h"
+#include "place/simulation/generation.h"
+#include "plan/plan.h"
+#include "simulate/inter_stage.h"
+#include "simulate/threshold.h"
+
+namespace dovetail::place {
+
+/// What simulations of the stage take: a worker that begins to score for a task has its weights after what overhead_seconds says of the
+/// task, which each worker pays where without fusion all devices pay it at once. Dropping the actor takes no time: its weights are given
+/// back, not moved. `ground` must outlive it.
+simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage);
+
+/// Both stages at the plan's threshold. REQUIRES: the plan has one, and no fault.
+simulate::InterStage inter_stage_of(const Ground& ground, const plan::Plan& plan, const Draw& draw);
+
+/// Thresholds from 5% to 95%, and none, played on `draws` draws of the seed. REQUIRES: find_threshold_fault finds none for any of them.
+simulate::ThresholdChoice simulated_thresholds(const Ground& ground, const plan::Plan& plan, std::uint64_t seed, int draws);
+
+}  // namespace dovetail::place

@@ -1,0 +1,59 @@
+#include "place/simulation/memory.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "place/predict/memory.h"
+#include "place/predict/working_memory.h"
+#include "simulate/accounting.h"
+
+namespace dovetail::place {
+namespace {
+
+using workflow::TaskKind;
+
+/// The part of a task's memory that its trace tells moment by moment.
+std::string_view part_of_trace(TaskKind kind) {
+  if (kind == TaskKind::train) return "activations";
+  return kind == TaskKind::generate ? "keys and values" : "";
+}
+
+/// Bytes that the step's task needs on each of its devices, beside what its trace tells.
+std::int64_t own_bytes(const Ground& ground, const plan::Plan& plan, const Estimate& closed, std::size_t task,
+                       const simulate::Trace& trace) {
+  const auto& pair = plan.fusion.training;
+  const bool fused = pair && task == (*pair)[0];
+  const std::vector<MemoryPart> parts =
+      fused ? fused_working_memory(ground, plan, *pair, closed.intra_stage ? std::optional(closed.intra_stage->activations) : std::nullopt)
+            : working_memory(ground, task, plan.tasks[task]);
+  const std::string_view told = part_of_trace(ground.job.workflow.tasks[task].kind);
+  std::int64_t traced = 0;
+  for (const MemoryPart& part : parts)
+    if (part.name == told) traced += part.bytes;
+  for (const simulate::Lane& lane : trace.lanes) traced = std::max(traced, simulate::peak_of(lane).second);
+  return std::max<std::int64_t>(0, bytes_of(parts) - traced);
+}
+
+}  // namespace
+
+std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident_of(const Ground& ground, const plan::Plan& plan,
+                                                                                     const Estimate& closed,
+                                                                                     const std::vector<simulate::Step>& steps) {
+  std::vector<std::vector<std::int64_t>> bytes;  // [step, and behind them between steps][device]
+  for (std::size_t index = 0; index < steps.size(); ++index) {
+    const plan::Step& step = closed.graph.steps[index];
+    const bool works = step.kind == plan::Step::Kind::task && !step.within && plan.tasks[step.task].mesh.count > 0;
+    bytes.push_back(resident_memory(ground, plan, works ? std::optional(step.task) : std::nullopt));
+    if (!works) continue;
+    const std::int64_t own = own_bytes(ground, plan, closed, step.task, steps[index].trace);
+    const cluster::Mesh& mesh = plan.tasks[step.task].mesh;
+    for (int device = mesh.first; device < mesh.first + mesh.count; ++device) bytes.back()[static_cast<std::size_t>(device)] += own;
+  }
+  bytes.push_back(resident_memory(ground, plan, std::nullopt));
+  return [bytes = std::move(bytes)](int device, std::optional<std::size_t> step) {
+    return bytes[step.value_or(bytes.size() - 1)][static_cast<std::size_t>(device)];
+  };
+}
+
+}  // namespace dovetail::place

@@ -1,0 +1,24 @@
+// What devices hold while a plan is played.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "place/predict/estimate.h"
+#include "place/predict/ground.h"
+#include "simulate/iteration.h"
+
+namespace dovetail::place {
+
+/// simulate::Workload::resident of these steps: resident_memory, and of the step's own devices what its task needs by itself
+/// (working_memory) but for what its trace tells: activations in flight of training, keys and values in use of generation. What the account
+/// has for these (the fullest micro-batches; all that the engine reserved) or the trace has at most, whatever is more, is taken off, so
+/// that no device ever holds more than task_memory says. Engines reserve all their memory when they start: what is shown of them is in use.
+/// While new weights travel, devices hold what they hold between tasks. `closed` is the estimate of `plan`.
+std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident_of(const Ground& ground, const plan::Plan& plan,
+                                                                                     const Estimate& closed,
+                                                                                     const std::vector<simulate::Step>& steps);
+
+}  // namespace dovetail::place

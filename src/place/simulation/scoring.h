@@ -1,0 +1,20 @@
+// A scoring task as its devices live through it: micro-batches of each replica through its pipeline stages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "place/predict/ground.h"
+#include "plan/task_plan.h"
+#include "simulate/trace.h"
+
+namespace dovetail::place {
+
+/// The forward pass of an infer task. Each replica has an equal share, cut into so many micro-batches as cost::count_micro_batches says,
+/// rounded up, all alike; what is rounded makes them that much shorter, so that the slowest stage works as long as in
+/// cost::scoring_seconds. A micro-batch enters a stage when it has come from the one before and the one before it is through. A lane a
+/// stage. Without what the task has beside its passes.
+simulate::Trace scoring_trace(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+
+}  // namespace dovetail::place

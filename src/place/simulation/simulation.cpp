@@ -1,0 +1,101 @@
+#include "place/simulation/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "cluster/cluster.h"
+#include "place/simulation/memory.h"
+#include "place/simulation/steps.h"
+#include "simulate/step_clock.h"
+
+namespace dovetail::place {
+namespace {
+
+/// What both models' average micro-batches may hold of each device; nothing where nothing is left.
+std::optional<std::int64_t> room_for_activations(const Ground& ground, const plan::Plan& plan, const plan::TrainPair& pair) {
+  const std::int64_t room = task_memory(ground, plan, 0)[pair[0]].margin();
+  if (room <= 0) return std::nullopt;
+  const double fullest =
+      std::max(fullest_over_average(ground, pair[0], plan.tasks[pair[0]]), fullest_over_average(ground, pair[1], plan.tasks[pair[1]]));
+  return static_cast<std::int64_t>(static_cast<double>(room) / fullest);
+}
+
+bool is_generation(const plan::Job& job, const plan::Step& step) {
+  return step.kind == plan::Step::Kind::task && job.workflow.tasks[step.task].kind == workflow::TaskKind::generate;
+}
+
+}  // namespace
+
+Simulator::Simulator(const Ground& ground, SimulationOptions options) : ground_(ground), options_(std::move(options)) {}
+
+void Simulator::tell(std::string_view work) const {
+  if (options_.on_progress) options_.on_progress(work);
+}
+
+base::Result<FusedTraining> Simulator::fused_training(const plan::Plan& plan) {
+  const plan::TrainPair tasks = plan.fusion.training.value();
+  const plan::TaskPlan& first = plan.tasks[tasks[0]];
+  const plan::TaskPlan& second = plan.tasks[tasks[1]];
+  if (fused_ && fused_->tasks == tasks && fused_->first == first && fused_->second == second) return fused_->training;
+  tell("fusing the trainings");
+  FusedSearch search = options_.fused;
+  search.most_activations = room_for_activations(ground_, plan, tasks);
+  DOVETAIL_TRY(FusedTraining training, fused_training_trace(ground_, {tasks[0], first}, {tasks[1], second}, search));
+  fused_ = Fused{tasks, first, second, training};
+  return training;
+}
+
+base::Result<std::vector<simulate::Step>> Simulator::fixed_steps(const plan::Plan& plan, const Simulation& simulation) const {
+  std::vector<simulate::Step> steps;
+  for (std::size_t index = 0; index < simulation.closed.graph.steps.size(); ++index) {
+    const plan::Step& step = simulation.closed.graph.steps[index];
+    simulate::Step& made = steps.emplace_back();
+    made.task = static_cast<std::int32_t>(step.task);
+    if (step.within || is_generation(ground_.job, step)) continue;
+    if (step.kind == plan::Step::Kind::reallocation) {
+      made = reallocation_step(ground_, plan, step);
+    } else if (simulation.training && index == (*plan.fusion.training)[0]) {
+      made = fused_training_step(plan, *simulation.training, simulation.closed.intra_stage.value().overhead);
+    } else {
+      DOVETAIL_TRY(made, task_step(ground_, plan, step.task));
+    }
+  }
+  return steps;
+}
+
+void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, const Estimate& closed, std::vector<simulate::Step>& steps) const {
+  for (std::size_t index = 0; index < steps.size(); ++index)
+    if (const plan::Step& step = closed.graph.steps[index]; is_generation(ground_.job, step))
+      steps[index] = generation_step(ground_, plan, step.task, draw);
+}
+
+base::Result<Simulation> Simulator::simulate(const plan::Plan& plan) {
+  tell("estimating");
+  Simulation simulation;
+  simulation.closed = estimate(ground_, plan);
+  if (plan.fusion.training) {
+    DOVETAIL_TRY(simulation.training, fused_training(plan));
+  }
+  simulate::Workload workload;
+  workload.devices = cluster::device_count(ground_.job.cluster);
+  workload.edges = simulation.closed.graph.edges;
+  workload.overhead = simulate::ticks_of(ground_.software.efficiency.iteration);
+  workload.most_iterations = options_.most_iterations;
+  DOVETAIL_TRY(workload.steps, fixed_steps(plan, simulation));
+  for (int draw = 0; draw < options_.draws; ++draw) {
+    tell(fmt::format("playing draw {} of {}", draw + 1, options_.draws));
+    add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation.closed, workload.steps);
+    workload.resident = resident_of(ground_, plan, simulation.closed, workload.steps);
+    simulate::Iteration iteration = simulate::play_iterations(workload);
+    simulation.draws.push_back(static_cast<double>((iteration.period + workload.overhead).count()) * 1e-9);
+    if (draw == 0) simulation.iteration = std::move(iteration);
+  }
+  simulation.iteration_seconds =
+      std::accumulate(simulation.draws.begin(), simulation.draws.end(), 0.0) / static_cast<double>(simulation.draws.size());
+  return simulation;
+}
+
+}  // namespace dovetail::place

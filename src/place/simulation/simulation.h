@@ -1,0 +1,66 @@
+// A plan played event by event: what every device does in a steady iteration, and how long that takes.
+//
+// The steps are those of the plan's estimate, each with what its devices do: generation sample by sample, scoring and training op by op,
+// weights transfer by transfer. They are played by simulate::play_iterations. docs/simulation.md has the rules.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "place/predict/estimate.h"
+#include "place/simulation/generation.h"
+#include "place/simulation/training.h"
+#include "simulate/iteration.h"
+
+namespace dovetail::place {
+
+struct SimulationOptions {
+  std::uint64_t seed = 1;            ///< of the lengths that are drawn
+  int draws = 1;                     ///< of all samples' lengths, each simulated by itself
+  std::size_t most_iterations = 64;  ///< to wait for a steady state
+  FusedSearch fused;                 ///< its most_activations is not used: what the plan leaves of the devices is
+  std::function<void(std::string_view work)> on_progress = {};  ///< told what begins
+};
+
+/// What a plan does.
+struct Simulation {
+  Estimate closed;                        ///< by closed forms; its graph's steps are those of the iteration
+  simulate::Iteration iteration;          ///< of the first draw
+  std::vector<double> draws;              ///< seconds of an iteration, of each draw
+  double iteration_seconds = 0;           ///< the mean of the draws
+  std::optional<FusedTraining> training;  ///< where two train tasks are fused
+};
+
+/// Simulates plans of one job: what several of them have in common is worked out once.
+class Simulator {
+ public:
+  /// `ground` must outlive it.
+  Simulator(const Ground& ground, SimulationOptions options);
+
+  /// Errors as training_problem and fused_training_problem. REQUIRES: the plan has no fault, at least one draw.
+  base::Result<Simulation> simulate(const plan::Plan& plan);
+
+ private:
+  /// The last fused training, and what it is of.
+  struct Fused {
+    plan::TrainPair tasks{};
+    plan::TaskPlan first;
+    plan::TaskPlan second;
+    FusedTraining training;
+  };
+  base::Result<FusedTraining> fused_training(const plan::Plan& plan);
+  /// [step of the graph]; those that draws decide on have no trace yet.
+  base::Result<std::vector<simulate::Step>> fixed_steps(const plan::Plan& plan, const Simulation& simulation) const;
+  void add_draw(const plan::Plan& plan, const Draw& draw, const Estimate& closed, std::vector<simulate::Step>& steps) const;
+  void tell(std::string_view work) const;
+
+  const Ground& ground_;
+  SimulationOptions options_;
+  std::optional<Fused> fused_;
+};
+
+}  // namespace dovetail::place

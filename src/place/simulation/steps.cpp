@@ -1,0 +1,172 @@
+#include "place/simulation/steps.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/assert.h"
+#include "cluster/collective.h"
+#include "place/simulation/inter_stage.h"
+#include "place/simulation/scoring.h"
+#include "realloc/cost.h"
+#include "realloc/plan.h"
+#include "simulate/step_clock.h"
+
+namespace dovetail::place {
+namespace {
+
+using base::Ticks;
+using simulate::Activity;
+using simulate::DeviceTransfer;
+using simulate::ticks_of;
+using workflow::TaskKind;
+
+std::int32_t number_of(std::size_t task) { return static_cast<std::int32_t>(task); }
+
+/// Puts a span before all of each lane.
+void prepend(simulate::Trace& trace, Ticks length, Activity activity, std::size_t task) {
+  if (length == Ticks(0)) return;
+  trace.end += length;
+  for (simulate::Lane& lane : trace.lanes) {
+    for (simulate::Span& span : lane.spans) {
+      span.begin += length;
+      span.end += length;
+    }
+    for (auto& [time, bytes] : lane.memory) time += length;
+    lane.spans.insert(lane.spans.begin(), {Ticks(0), length, activity, number_of(task), 0, {}});
+  }
+}
+
+void append(simulate::Trace& trace, Ticks length, Activity activity, std::size_t task) {
+  if (length == Ticks(0)) return;
+  const Ticks begin = trace.end;
+  trace.end += length;
+  for (simulate::Lane& lane : trace.lanes) lane.spans.push_back({begin, trace.end, activity, number_of(task), 0, {}});
+}
+
+/// Until all transfers of a step begin, `mesh` works on them.
+simulate::Trace preparation(Ticks length, const simulate::Step& step) {
+  simulate::Trace trace;
+  trace.end = length;
+  if (length == Ticks(0)) return trace;
+  simulate::Lane& lane = trace.lanes.emplace_back();
+  for (const cluster::Mesh& mesh : step.devices)
+    for (int device = mesh.first; device < mesh.first + mesh.count; ++device) lane.devices.push_back(device);
+  std::sort(lane.devices.begin(), lane.devices.end());
+  lane.devices.erase(std::unique(lane.devices.begin(), lane.devices.end()), lane.devices.end());
+  lane.spans.push_back({Ticks(0), length, Activity::reallocation, step.task, 0, {}});
+  return trace;
+}
+
+/// Each device of the engine has the whole model over its own link: of its node where that is all it needs.
+void add_refit(const Ground& ground, const plan::Plan& plan, const plan::Step& from, simulate::Step& step) {
+  const cost::ModelFacts& facts = facts_of(ground, from.task);
+  const cluster::Mesh engine = plan.tasks[from.task].mesh;
+  const cluster::Mesh trained = plan.tasks[from.train].mesh;
+  const cost::Efficiency& efficiency = ground.software.efficiency;
+  const Ticks all = ticks_of(step_seconds(ground, plan, from).seconds);
+  const Ticks waking = std::min(all, ticks_of(efficiency.refit + facts.tensors * efficiency.refit_tensor));
+  step.trace = preparation(waking, step);
+  const bool between = cluster::nodes_of(ground.job.cluster, engine) > 1;
+  constexpr std::int64_t bytes_an_element = 2;
+  const std::int64_t bytes = facts.parameters.all * bytes_an_element;
+  for (int device = engine.first; device < engine.first + engine.count; ++device)
+    step.transfers.push_back({DeviceTransfer::nobody, device, between, all - waking, bytes});
+  if (cluster::overlap(engine, trained)) return;
+  for (int device = trained.first; device < trained.first + trained.count; ++device)
+    step.transfers.push_back({device, DeviceTransfer::nobody, between, all - waking, 0});
+}
+
+/// Bytes and messages from one device to another, whatever the bundle.
+std::map<std::pair<int, int>, std::int64_t> pairs_of(const realloc::Plan& moves) {
+  std::map<std::pair<int, int>, std::int64_t> pairs;
+  for (const realloc::Flow& flow : moves.flows)
+    pairs[{flow.from.value, flow.to.value}] += (flow.end - flow.begin) * moves.options.element_bytes;
+  return pairs;
+}
+
+void add_moves(const Ground& ground, const plan::Plan& plan, const plan::Step& from, simulate::Step& step) {
+  const auto [moves, links] = reallocation(ground, plan, from);
+  std::map<std::pair<int, bool>, Ticks> busy;  // of sending (-device - 1) and receiving (device), by level
+  Ticks busiest;
+  for (const auto& [pair, bytes] : pairs_of(moves)) {
+    const bool between = moves.node_of[static_cast<std::size_t>(pair.first)] != moves.node_of[static_cast<std::size_t>(pair.second)];
+    const cluster::Link& link = between ? links.between : links.inside;
+    const std::int64_t messages = (bytes + moves.options.bucket - 1) / moves.options.bucket;
+    const auto count = static_cast<double>(messages);
+    const Ticks alone = ticks_of(count * link.latency + (static_cast<double>(bytes) + count * link.half_size) / link.bandwidth);
+    step.transfers.push_back({pair.first, pair.second, between, alone, bytes});
+    busiest = std::max({busiest, busy[{-pair.first - 1, between}] += alone, busy[{pair.second, between}] += alone});
+  }
+  const Ticks all = ticks_of(realloc::reallocation_seconds(moves, links).seconds);
+  step.trace = preparation(std::max(Ticks(0), all - busiest), step);
+}
+
+/// `work` with its overhead; training gives back half of what comes from host memory.
+simulate::Trace with_overhead(const OverheadSeconds& overhead, std::size_t task, bool trains, simulate::Trace work) {
+  const Ticks transfers = ticks_of(overhead.host_transfers);
+  const Ticks back(trains ? transfers.count() / 2 : 0);
+  prepend(work, transfers - back, Activity::loading, task);
+  prepend(work, ticks_of(overhead.hand_over), Activity::hand_over, task);
+  append(work, back, Activity::loading, task);
+  return work;
+}
+
+}  // namespace
+
+base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& plan, std::size_t task) {
+  const plan::TaskPlan& planned = plan.tasks[task];
+  simulate::Step step;
+  step.task = number_of(task);
+  switch (ground.job.workflow.tasks[task].kind) {
+    case TaskKind::rule:
+      step.trace.end = ticks_of(task_seconds(ground, task, planned).seconds);
+      return step;
+    case TaskKind::generate:
+      DOVETAIL_ASSERT(false);
+    case TaskKind::infer:
+      step.trace = with_overhead(overhead_seconds(ground, task, planned), task, false, scoring_trace(ground, task, planned));
+      break;
+    case TaskKind::train: {
+      DOVETAIL_TRY(simulate::Trace trace, training_trace(ground, {task, planned}));
+      step.trace = with_overhead(overhead_seconds(ground, task, planned), task, true, std::move(trace));
+      break;
+    }
+  }
+  step.devices[0] = planned.mesh;
+  return step;
+}
+
+simulate::Step generation_step(const Ground& ground, const plan::Plan& plan, std::size_t task, const Draw& draw) {
+  simulate::Step step;
+  step.task = number_of(task);
+  step.devices[0] = plan.tasks[task].mesh;
+  const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
+  const bool fused = plan.fusion.threshold && stage && stage->generate == task;
+  step.trace = fused ? inter_stage_of(ground, plan, draw).trace : generation_of(ground, task, plan.tasks[task], draw).trace;
+  return step;
+}
+
+simulate::Step fused_training_step(const plan::Plan& plan, const FusedTraining& training, const OverheadSeconds& overhead) {
+  const std::size_t first = plan.fusion.training.value()[0];
+  simulate::Step step;
+  step.task = number_of(first);
+  step.devices[0] = plan.tasks[first].mesh;
+  step.trace = with_overhead(overhead, first, true, training.trace);
+  return step;
+}
+
+simulate::Step reallocation_step(const Ground& ground, const plan::Plan& plan, const plan::Step& from) {
+  simulate::Step step;
+  step.task = number_of(from.task);
+  step.reallocation = true;
+  const std::vector<cluster::Mesh> meshes = plan::meshes_of(from, ground.job, plan);
+  std::copy(meshes.begin(), meshes.end(), step.devices.begin());
+  if (plan::has_own_weights(ground.job, plan, from.task))
+    add_refit(ground, plan, from, step);
+  else
+    add_moves(ground, plan, from, step);
+  return step;
+}
+
+}  // namespace dovetail::place

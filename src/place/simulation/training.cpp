@@ -1,0 +1,160 @@
+#include "place/simulation/training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fuse/solve.h"
+#include "pipeline/evaluate.h"
+#include "timeline/schedule_timeline.h"
+
+namespace dovetail::place {
+namespace {
+
+using base::Ticks;
+using pipeline::Problem;
+using simulate::Activity;
+using timeline::BarKind;
+
+/// What launches take of the ops of a model, in ns: [stage].
+struct LaunchTicks {
+  std::vector<Ticks> forward;
+  std::vector<Ticks> backward;
+};
+
+/// With `merged` stages of the task in one of the problem.
+LaunchTicks launches_of(const Ground& ground, const TrainTask& train, std::size_t merged) {
+  const cost::TrainingPasses passes = training_passes(ground, train);
+  const auto ticks = [](double seconds) { return Ticks(static_cast<std::int64_t>(std::floor(seconds * 1e9))); };
+  LaunchTicks launches;
+  for (std::size_t begin = 0; begin < passes.chunks.size(); begin += merged) {
+    Ticks forward;
+    Ticks backward;
+    for (std::size_t chunk = begin; chunk < begin + merged; ++chunk) {
+      forward += ticks(passes.chunks[chunk].forward.launch);
+      backward += ticks(passes.chunks[chunk].backward.launch);
+    }
+    launches.forward.push_back(forward);
+    launches.backward.push_back(backward);
+  }
+  return launches;
+}
+
+/// A model of the problem: which task it is.
+struct Trained {
+  std::int32_t task = 0;
+  LaunchTicks launches;
+};
+
+Activity activity_of(BarKind kind) {
+  switch (kind) {
+    case BarKind::forward:
+      return Activity::forward;
+    case BarKind::backward:
+    case BarKind::input_gradient:
+    case BarKind::weight_gradient:
+      return Activity::backward;
+    case BarKind::step:
+      return Activity::optimizer;
+    case BarKind::transfer:
+      return Activity::transfer;
+    default:
+      return Activity::bubble;
+  }
+}
+
+simulate::Span span_of(const timeline::Bar& bar, const std::vector<timeline::Track>& tracks, const std::vector<Trained>& models) {
+  simulate::Span span{bar.start, bar.end, activity_of(bar.kind), models.front().task, 0, {}};
+  if (timeline::is_idle(bar.kind)) return span;
+  const Trained& model = models[static_cast<std::size_t>(tracks[static_cast<std::size_t>(bar.track)].model)];
+  const auto stage = static_cast<std::size_t>(bar.stage);
+  span.task = model.task;
+  span.amount = bar.microbatch;
+  if (span.activity == Activity::forward) span.launch = std::min(model.launches.forward[stage], bar.end - bar.start);
+  if (span.activity == Activity::backward) span.launch = std::min(model.launches.backward[stage], bar.end - bar.start);
+  return span;
+}
+
+/// The devices of the mesh's part number `part` of `parts`.
+std::vector<int> devices_of(const cluster::Mesh& mesh, int part, int parts) {
+  const int each = mesh.count / parts;
+  std::vector<int> devices;
+  for (int device = 0; device < each; ++device) devices.push_back(mesh.first + part * each + device);
+  return devices;
+}
+
+/// The schedule as a trace, the parts of `mesh` being the problem's devices. Idle bars next to each other of one activity become one span.
+simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh& mesh, const std::vector<Trained>& models) {
+  const timeline::Timeline timeline = timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), "");
+  simulate::Trace trace;
+  trace.end = timeline.end;
+  const int parts = static_cast<int>(timeline.lanes.size());
+  for (int part = 0; part < parts; ++part) {
+    const timeline::Lane& from = timeline.lanes[static_cast<std::size_t>(part)];
+    simulate::Lane lane;
+    lane.devices = devices_of(mesh, part, parts);
+    for (const timeline::Bar& bar : from.bars) {
+      if (bar.start == bar.end) continue;
+      const simulate::Span span = span_of(bar, timeline.tracks, models);
+      const bool goes_on = !lane.spans.empty() && simulate::is_idle(span.activity) && lane.spans.back().activity == span.activity;
+      if (goes_on)
+        lane.spans.back().end = span.end;
+      else
+        lane.spans.push_back(span);
+    }
+    for (const auto& [time, held] : from.memory.steps) lane.memory.emplace_back(time, held.count());
+    trace.lanes.push_back(std::move(lane));
+  }
+  return trace;
+}
+
+base::Result<fuse::Solved> solved(const Problem& problem, std::string_view solver, const FusedSearch& search) {
+  fuse::SolveOptions options;
+  options.chains = 1;
+  options.iterations = search.iterations;
+  options.proof_work = 0;
+  options.cancellation = search.cancellation;
+  if (search.most_activations) options.memory_cap = base::Memory(*search.most_activations);
+  auto answer = fuse::solve(problem, solver, options);
+  if (answer.ok() || !search.most_activations || answer.error().failure != base::Failure::infeasible) return answer;
+  options.memory_cap = std::nullopt;
+  return fuse::solve(problem, solver, options);
+}
+
+base::Result<Ticks> makespan_of(const Problem& problem, std::string_view solver, const FusedSearch& search) {
+  DOVETAIL_TRY(const fuse::Solved answer, solved(problem, solver, search));
+  return answer.solution.evaluation.makespan;
+}
+
+}  // namespace
+
+base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTask& train) {
+  DOVETAIL_TRY(const Problem problem, training_problem(ground, train));
+  const bool interleaved = train.planned.layout.virtual_stages > 1;
+  DOVETAIL_TRY(const fuse::Solved answer, solved(problem, interleaved ? "interleaved-1f1b" : "1f1b", {}));
+  return trace_of(answer.schedule, train.planned.mesh, {{static_cast<std::int32_t>(train.task), launches_of(ground, train, 1)}});
+}
+
+base::Result<FusedTraining> fused_training_trace(const Ground& ground, const TrainTask& first, const TrainTask& second,
+                                                 const FusedSearch& search) {
+  DOVETAIL_TRY(const pipeline::FusedLayouts fused, fused_training_problem(ground, first, second));
+  DOVETAIL_TRY(const fuse::Solved answer, solved(fused.problem, "auto", search));
+  FusedTraining training;
+  const auto merged = [&](int model) { return static_cast<std::size_t>(fused.merged_model == model ? fused.merged_stages : 1); };
+  training.trace = trace_of(answer.schedule, first.planned.mesh,
+                            {{static_cast<std::int32_t>(first.task), launches_of(ground, first, merged(0))},
+                             {static_cast<std::int32_t>(second.task), launches_of(ground, second, merged(1))}});
+  training.bound = answer.bounds.makespan;
+  training.peak = answer.solution.evaluation.peak_activation.count();
+  DOVETAIL_TRY(training.apart, makespan_of(fused.problem, "1f1b", {}));
+  Problem alone = fused.problem;
+  std::int64_t times = 1;
+  for (pipeline::Model& model : alone.models) times = std::max<std::int64_t>(times, std::exchange(model.minibatches, 1));
+  DOVETAIL_TRY(const Ticks once, makespan_of(alone, "auto", search));
+  training.mini_by_mini = once * times;
+  return training;
+}
+
+}  // namespace dovetail::place

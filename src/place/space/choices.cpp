@@ -1,0 +1,286 @@
+#include "place/space/choices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "cost/conventions.h"
+#include "place/space/layouts.h"
+#include "plan/iteration_graph.h"
+#include "plan/pin.h"
+
+namespace dovetail::place {
+namespace {
+
+using plan::TaskPlan;
+using workflow::TaskKind;
+
+/// Sequences beyond which they may be cut over ranks.
+constexpr std::int64_t long_sequence = 16'384;
+
+bool begins_with(std::string_view name, std::string_view beginning) { return name.substr(0, beginning.size()) == beginning; }
+
+/// Makes the plans of one task on one mesh: layouts, then settings, each a list with every element of the one before in all ways.
+class Maker {
+ public:
+  Maker(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules)
+      : ground_(ground),
+        task_(task),
+        mesh_(mesh),
+        rules_(rules),
+        kind_(ground.job.workflow.tasks[task].kind),
+        model_(ground.job.models[ground.job.workflow.role_of[task]->index()]),
+        pin_(ground.job.fixed.empty() ? plan::TaskPin{} : ground.job.fixed[task]) {
+    // Which mesh of this shape it is matters to the search alone.
+    pin_.mesh.reset();
+  }
+
+  std::vector<TaskPlan> make() {
+    for (const llm::Layout& layout : layouts()) {
+      TaskPlan planned;
+      planned.mesh = mesh_;
+      planned.layout = layout;
+      plans_.push_back(planned);
+    }
+    if (kind_ == TaskKind::generate)
+      add_engines();
+    else
+      add_passes();
+    for (TaskPlan& planned : plans_) plan::apply(pin_, planned);
+    std::erase_if(plans_, [this](const TaskPlan& planned) { return llm::find_fault(planned.layout, model_).has_value(); });
+    return std::move(plans_);
+  }
+
+ private:
+  bool real() const { return rules_.means == Means::real; }
+  bool sharded() const {
+    const std::string& name = ground_.software.conventions.name;
+    return !real() && (begins_with(name, "fsdp") || begins_with(name, "deepspeed"));
+  }
+  double sequences() const { return static_cast<double>(workflow::sequences_of(ground_.job.workflow.tasks[task_], ground_.job.workload)); }
+
+  std::vector<llm::Layout> layouts() const {
+    const int node = mesh_.count / cluster::nodes_of(ground_.job.cluster, mesh_);
+    LayoutRules rules{.largest_tensor = node, .powers_of_two = (node & (node - 1)) == 0};
+    if (real()) {
+      const std::int64_t mini_batches = kind_ == TaskKind::train ? ground_.job.workload.mini_batches : 0;
+      rules = real_search_rules(cluster::node_count(ground_.job.cluster), sequences(), mini_batches);
+      rules.least_devices = std::min(rules.least_devices, cluster::device_count(ground_.job.cluster));
+    }
+    if (kind_ == TaskKind::train && sharded()) rules.most_stages = 1;
+    std::vector<llm::Layout> layouts;
+    for (const llm::Layout& plain : layouts_of(mesh_.count, node, rules))
+      for (const llm::Layout& layout : cut_further(plain))
+        if (plan::admits(pin_, layout) && !llm::find_fault(layout, model_) && has_work(layout)) layouts.push_back(layout);
+    return layouts;
+  }
+
+  /// With long sequences cut over ranks, and experts spread over them, where that can help.
+  std::vector<llm::Layout> cut_further(const llm::Layout& plain) const {
+    std::vector<llm::Layout> layouts{plain};
+    if (real()) return layouts;
+    const bool cuts_sequences = kind_ != TaskKind::generate && (ground_.lengths.longest() >= long_sequence || pin_.context);
+    for (int context = 2; cuts_sequences && context <= 8 && plain.data % context == 0; context *= 2) {
+      llm::Layout layout = plain;
+      layout.context = context;
+      layout.data = plain.data / context;
+      layouts.push_back(layout);
+    }
+    const std::size_t without_experts = layouts.size();
+    for (std::size_t index = 0; model_.experts && index < without_experts; ++index) {
+      const llm::Layout layout = layouts[index];
+      const int ranks = layout.data * layout.context * layout.tensor;
+      for (int expert = 2; expert <= ranks && expert <= model_.experts->count; expert *= 2) {
+        layouts.push_back(layout);
+        layouts.back().expert = expert;
+      }
+    }
+    return layouts;
+  }
+
+  /// Whether each data-parallel rank, and each stage of it, has a sequence at a time.
+  bool has_work(const llm::Layout& layout) const {
+    const double steps = kind_ == TaskKind::train ? static_cast<double>(ground_.job.workload.mini_batches) : 1;
+    return layout.data * layout.pipeline <= sequences() / steps || (layout.data == 1 && layout.pipeline == 1);
+  }
+
+  template <class Value, class Set>
+  void vary(const std::vector<Value>& values, const Set& set) {
+    std::vector<TaskPlan> varied;
+    for (const TaskPlan& planned : plans_)
+      for (const Value& value : values) {
+        varied.push_back(planned);
+        set(varied.back(), value);
+      }
+    plans_ = std::move(varied);
+  }
+
+  void add_engines() {
+    if (real()) {
+      vary<int>({0}, [](TaskPlan& planned, int) { planned.engine = {.max_num_seqs = 512, .cuda_graphs = false, .own_weights = false}; });
+      return;
+    }
+    vary<double>({0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3}, [](TaskPlan& planned, double share) { planned.engine.memory_utilization = share; });
+    vary<std::int64_t>({256, 1024}, [](TaskPlan& planned, std::int64_t most) { planned.engine.max_num_seqs = most; });
+    // What an idle engine keeps is overwritten with the next weights anyway.
+    for (TaskPlan& planned : plans_) planned.offload.weights = true;
+  }
+
+  void add_passes() {
+    const bool trains = kind_ == TaskKind::train;
+    if (real()) {
+      for (TaskPlan& planned : plans_) {
+        const int stages = planned.layout.pipeline;
+        planned.micro_batching.count = trains ? (stages > 1 ? 2 * stages : 1) : stages;
+        if (trains) set_training(planned.layout, 1, llm::Recomputation::full);
+      }
+      vary<bool>(trains ? std::vector<bool>{false} : std::vector<bool>{false, true},
+                 [](TaskPlan& planned, bool away) { planned.offload.weights = away; });
+      return;
+    }
+    add_micro_batches();
+    if (!trains) {
+      vary<bool>({false, true}, [](TaskPlan& planned, bool away) { planned.offload.weights = away; });
+      return;
+    }
+    add_virtual_stages();
+    const std::vector<int> stages = sharded() ? std::vector<int>{3} : std::vector<int>{1};
+    vary<int>(stages, [](TaskPlan& planned, int zero) { set_training(planned.layout, zero, llm::Recomputation::selective); });
+    vary<bool>({false, true}, [](TaskPlan& planned, bool full) {
+      if (full) planned.layout.recomputation = llm::Recomputation::full;
+    });
+    vary<bool>({false, true}, [](TaskPlan& planned, bool away) { planned.offload.gradients = planned.offload.optimizer = away; });
+  }
+
+  void add_micro_batches() {
+    if (ground_.job.workload.packing) {
+      // Passes of fewer tokens leave the devices idle.
+      const auto longest = static_cast<double>(std::max<std::int64_t>(ground_.lengths.longest(), 2048));
+      vary<double>({longest, 2 * longest, 4 * longest, 8 * longest},
+                   [](TaskPlan& planned, double tokens) { planned.micro_batching.tokens = tokens; });
+    } else {
+      vary<double>({1, 2, 4, 8, 16}, [](TaskPlan& planned, double sequences) { planned.micro_batching.sequences = sequences; });
+    }
+  }
+
+  void add_virtual_stages() {
+    std::vector<TaskPlan> interleaved;
+    for (const TaskPlan& planned : plans_)
+      for (int chunks = 2; chunks <= 4 && planned.layout.pipeline > 1; chunks *= 2)
+        if (model_.layers % (std::int64_t{planned.layout.pipeline} * chunks) == 0) {
+          interleaved.push_back(planned);
+          interleaved.back().layout.virtual_stages = chunks;
+        }
+    plans_.insert(plans_.end(), interleaved.begin(), interleaved.end());
+  }
+
+  static void set_training(llm::Layout& layout, int zero, llm::Recomputation recomputation) {
+    layout.zero = layout.data * layout.context > 1 ? zero : 0;
+    layout.sequence_parallel = layout.tensor > 1;
+    layout.recomputation = recomputation;
+  }
+
+  const Ground& ground_;
+  const std::size_t task_;
+  const cluster::Mesh mesh_;
+  const ChoiceRules rules_;
+  const TaskKind kind_;
+  const llm::Transformer& model_;
+  plan::TaskPin pin_;
+  std::vector<TaskPlan> plans_;
+};
+
+Stored stored_by(TaskKind kind, const TaskPlan& planned) {
+  if (kind == TaskKind::train) return Stored::trained;
+  return kind == TaskKind::generate && planned.engine.own_weights ? Stored::engine : Stored::frozen;
+}
+
+Choice weigh(const Ground& ground, std::size_t task, const TaskPlan& planned) {
+  const TaskKind kind = ground.job.workflow.tasks[task].kind;
+  const Stored stored = stored_by(kind, planned);
+  Choice choice;
+  choice.planned = planned;
+  choice.working = bytes_of(working_memory(ground, task, planned));
+  choice.stored = stored_bytes(ground, ground.job.workflow.role_of[task]->index(), planned.layout, stored);
+  const cost::Conventions& conventions = ground.software.conventions;
+  if (stored == Stored::trained && planned.offload.optimizer_on_host && conventions.gradients_follow) {
+    // In fp32, beside moments and master weights.
+    choice.host_gradients = choice.stored.optimizer / (conventions.moment_bytes + conventions.master_bytes) * 4;
+    choice.stored.gradients = gradient_buffer_bytes(plan::model_of(ground.job, workflow::TaskId(task)), planned.layout, conventions);
+  }
+  choice.away = host_bytes(choice, stored != Stored::engine && planned.offload.weights, false);
+  return choice;
+}
+
+/// What a task needs on a device where nothing else is.
+std::int64_t own_need(const Ground& ground, std::size_t task, const Choice& choice) {
+  const bool scores = ground.job.workflow.tasks[task].kind == TaskKind::infer;
+  return choice.working + (scores ? choice.stored.weights : 0);
+}
+
+bool fits_alone(const Ground& ground, std::size_t task, const Choice& choice) {
+  const cluster::Mesh& mesh = choice.planned.mesh;
+  const cluster::Cluster& cluster = ground.job.cluster;
+  const base::DeviceId first(mesh.first);
+  const int on_node = std::min(mesh.count, cluster::devices_of(cluster, cluster::node_of(cluster, first)));
+  const std::int64_t host = cluster.groups[cluster::group_of(cluster, cluster::node_of(cluster, first))].host_memory;
+  const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
+  const std::int64_t away = host_bytes(choice, false, trains);
+  return own_need(ground, task, choice) <= cluster::gpu_of(cluster, first).usable_memory && away * on_node <= host;
+}
+
+std::int64_t kept(const Choice& choice) { return kept_bytes(choice, choice.planned.offload.weights); }
+
+/// Whether nobody who may take `a` would take `b`.
+bool dominates(const Choice& a, const Choice& b) {
+  return plan::share_weights(a.planned, b.planned) && a.duration <= b.duration && a.working <= b.working && kept(a) <= kept(b) &&
+         a.away <= b.away;
+}
+
+}  // namespace
+
+std::int64_t host_bytes(const Choice& choice, bool weights_away, bool trains) {
+  const plan::Offload& offload = choice.planned.offload;
+  std::int64_t bytes = choice.host_gradients + (weights_away ? choice.stored.weights : 0);
+  if (offload.gradients && !trains) bytes += choice.stored.gradients;
+  if (offload.optimizer_on_host || (offload.optimizer && !trains)) bytes += choice.stored.optimizer;
+  return bytes;
+}
+
+std::int64_t kept_bytes(const Choice& choice, bool weights_away) {
+  const plan::Offload& offload = choice.planned.offload;
+  return (weights_away ? 0 : choice.stored.weights) + (offload.gradients ? 0 : choice.stored.gradients) +
+         (offload.optimizer || offload.optimizer_on_host ? 0 : choice.stored.optimizer);
+}
+
+Choice choice_of(const Ground& ground, std::size_t task, const TaskPlan& planned) {
+  Choice choice = weigh(ground, task, planned);
+  choice.duration = base::Ticks(std::llround(task_seconds(ground, task, planned).seconds * 1e9));
+  return choice;
+}
+
+std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
+  std::vector<Choice> all;
+  for (const TaskPlan& planned : Maker(ground, task, mesh, rules).make()) {
+    Choice choice = weigh(ground, task, planned);
+    if (!fits_alone(ground, task, choice)) continue;
+    choice.duration = base::Ticks(std::llround(task_seconds(ground, task, planned).seconds * 1e9));
+    all.push_back(std::move(choice));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.duration < b.duration; });
+  std::vector<Choice> front;
+  for (const Choice& choice : all)
+    if (std::none_of(front.begin(), front.end(), [&](const Choice& better) { return dominates(better, choice); })) front.push_back(choice);
+  return front;
+}
+
+std::optional<LeastNeed> least_need(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
+  std::optional<LeastNeed> least;
+  for (const TaskPlan& planned : Maker(ground, task, mesh, rules).make()) {
+    const std::int64_t need = own_need(ground, task, weigh(ground, task, planned));
+    if (!least || need < least->bytes) least = {need, planned};
+  }
+  return least;
+}
+
+}  // namespace dovetail::place

@@ -1,0 +1,59 @@
+// What a task may do on a mesh: its layouts and settings, with what each costs in time and memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/quantity.h"
+#include "cluster/mesh.h"
+#include "place/predict/working_memory.h"
+#include "plan/plan.h"
+
+namespace dovetail::place {
+
+/// Which means a plan may use.
+enum class Means {
+  all,   ///< what training frameworks and engines with weights of their own have, as far as the cost model knows it
+  real,  ///< those of ReaL (reference/realhf.md 1.3): its layouts, micro-batches and engine, recomputation in all training
+};
+
+/// One layout with settings for one task, on a mesh of one shape.
+struct Choice {
+  plan::TaskPlan planned;           ///< its mesh is one of that shape
+  base::Ticks duration;             ///< ns
+  std::int64_t working = 0;         ///< bytes of working_memory
+  StoredBytes stored;               ///< of its role's weights, as this task has them
+  std::int64_t host_gradients = 0;  ///< bytes of gradients that follow an optimizer on the host
+  std::int64_t away = 0;            ///< bytes of all these that are in host memory while the task does not run
+};
+
+/// Bytes of what the choice stores that stay on the device while its tasks are idle; its weights with `weights_away` are elsewhere then.
+std::int64_t kept_bytes(const Choice& choice, bool weights_away);
+
+/// Bytes of what the choice stores that are in host memory: its weights with `weights_away`, and while its role does not train there what
+/// it offloads of gradients and optimizer.
+std::int64_t host_bytes(const Choice& choice, bool weights_away, bool trains);
+
+/// What `planned` costs the task. REQUIRES: no rule, and no fault.
+Choice choice_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+
+/// What a job asks of layouts and settings, and what else is known about a task's part of a plan.
+struct ChoiceRules {
+  Means means = Means::all;
+};
+
+/// All that task `task` may do on `mesh`, the fastest first, without what another choice with the same layout of weights equals or beats in
+/// time, working memory and memory between tasks alike. Choices that do not fit on the devices by themselves are left out. What the job has
+/// pinned of the task is kept, but for its mesh. Empty for a mesh on which nothing fits. REQUIRES: the task is no rule.
+std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules);
+
+/// What a task needs at least of a device on a mesh, fitting or not.
+struct LeastNeed {
+  std::int64_t bytes = 0;
+  plan::TaskPlan planned;  ///< with which
+};
+/// Nothing where the mesh has no layout for the task.
+std::optional<LeastNeed> least_need(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules);
+
+}  // namespace dovetail::place

@@ -1,0 +1,133 @@
+#include "place/space/search_space.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "cost/generation.h"
+#include "cost/machine.h"
+#include "parallel/for_each_index.h"
+#include "plan/iteration_graph.h"
+
+namespace dovetail::place {
+namespace {
+
+constexpr int few_nodes = 16;
+constexpr int significant_digits = 3;
+
+/// Whether a run of so many nodes from `first` on is one that a search on many nodes looks at.
+bool is_usual_run(int first, int count) {
+  const auto width = std::bit_width(static_cast<unsigned>(count));
+  const int unit = 1 << std::max(0, static_cast<int>(width) - significant_digits);
+  const int last_digit = count & -count;
+  return count % unit == 0 && first % last_digit == 0;
+}
+
+void number_shapes(SearchSpace& space) {
+  std::map<cluster::MeshShape, std::size_t> numbers;
+  for (const cluster::Mesh& mesh : space.meshes) {
+    const auto [entry, is_new] = numbers.emplace(cluster::shape_of(space.ground->job.cluster, mesh), space.examples.size());
+    if (is_new) space.examples.push_back(mesh);
+    space.shapes.push_back(entry->second);
+  }
+}
+
+/// Numbers the ways in which weights lie, for all tasks of a role alike.
+std::vector<int> forms_of(const std::vector<Choice>& choices, std::vector<plan::TaskPlan>& known) {
+  std::vector<int> forms;
+  for (const Choice& choice : choices) {
+    plan::TaskPlan planned = choice.planned;
+    planned.mesh = {};
+    const auto same =
+        std::find_if(known.begin(), known.end(), [&](const plan::TaskPlan& other) { return plan::share_weights(other, planned); });
+    forms.push_back(static_cast<int>(same - known.begin()));
+    if (same == known.end()) known.push_back(planned);
+  }
+  return forms;
+}
+
+RefitTicks refit_ticks(const Ground& ground, std::size_t task, const cluster::Mesh& mesh) {
+  const cost::ModelFacts& facts = ground.models[ground.job.workflow.role_of[task]->index()];
+  const cost::Machine machine = cost::machine_of(ground.job.cluster, mesh, ground.software.efficiency);
+  const auto ticks = [&](bool apart) {
+    return base::Ticks(std::llround(cost::refit_seconds(facts, mesh.count, apart, machine, ground.software.efficiency) * 1e9));
+  };
+  return {ticks(false), ticks(true)};
+}
+
+}  // namespace
+
+bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
+  const auto index = static_cast<std::size_t>(mesh);
+  const auto& fixed = ground->job.fixed;
+  return !choices[task][shapes[index]].empty() && (fixed.empty() || plan::admits(fixed[task], meshes[index]));
+}
+
+std::vector<cluster::Mesh> search_meshes(const plan::Job& job) {
+  const cluster::Cluster& cluster = job.cluster;
+  std::vector<cluster::Mesh> meshes = cluster::meshes_of(cluster);
+  if (cluster::node_count(cluster) > few_nodes)
+    std::erase_if(meshes, [&](const cluster::Mesh& mesh) {
+      const int first = cluster::node_of(cluster, base::DeviceId(mesh.first)).value;
+      return !is_usual_run(first, cluster::nodes_of(cluster, mesh)) && mesh.count != cluster::device_count(cluster);
+    });
+  for (const plan::TaskPin& pin : job.fixed)
+    if (pin.mesh && std::find(meshes.begin(), meshes.end(), *pin.mesh) == meshes.end()) meshes.push_back(*pin.mesh);
+  return meshes;
+}
+
+SearchSpace make_search_space(const Ground& ground, std::vector<cluster::Mesh> meshes, const ChoiceRules& rules, int threads) {
+  SearchSpace space;
+  space.ground = &ground;
+  space.meshes = std::move(meshes);
+  number_shapes(space);
+  const std::size_t tasks = ground.job.workflow.tasks.size();
+  const std::size_t shapes = space.examples.size();
+  space.choices.assign(tasks, std::vector<std::vector<Choice>>(shapes));
+  space.weight_forms.assign(tasks, std::vector<std::vector<int>>(shapes));
+  space.refits.assign(tasks, std::vector<RefitTicks>(shapes));
+  space.open.resize(tasks);
+  space.rules.resize(tasks);
+  parallel::for_each_index(static_cast<int>(tasks * shapes), threads, [&](int index) {
+    const std::size_t task = static_cast<std::size_t>(index) % tasks;
+    const std::size_t shape = static_cast<std::size_t>(index) / tasks;
+    if (space.is_rule(task)) return;
+    space.choices[task][shape] = choices_of(ground, task, space.examples[shape], rules);
+    if (ground.job.workflow.tasks[task].kind == workflow::TaskKind::generate)
+      space.refits[task][shape] = refit_ticks(ground, task, space.examples[shape]);
+  });
+  std::vector<std::vector<plan::TaskPlan>> known(ground.job.workflow.roles.size());
+  for (std::size_t task = 0; task < tasks; ++task) {
+    if (space.is_rule(task)) {
+      space.rules[task] = base::Ticks(std::llround(task_seconds(ground, task, {}).seconds * 1e9));
+      continue;
+    }
+    auto& of_role = known[ground.job.workflow.role_of[task]->index()];
+    for (std::size_t shape = 0; shape < shapes; ++shape) space.weight_forms[task][shape] = forms_of(space.choices[task][shape], of_role);
+    for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh)
+      if (space.is_open(task, static_cast<std::int32_t>(mesh))) space.open[task].push_back(static_cast<std::int32_t>(mesh));
+  }
+  return space;
+}
+
+std::optional<std::size_t> impossible_task(const SearchSpace& space) {
+  for (std::size_t task = 0; task < space.open.size(); ++task)
+    if (!space.is_rule(task) && space.open[task].empty()) return task;
+  return std::nullopt;
+}
+
+plan::Plan plan_of(const SearchSpace& space, const Picks& picks, std::string placement) {
+  plan::Plan plan;
+  plan.placement = std::move(placement);
+  plan.tasks.resize(picks.size());
+  for (std::size_t task = 0; task < picks.size(); ++task) {
+    if (space.is_rule(task)) continue;
+    plan.tasks[task] = space.choice(task, picks[task]).planned;
+    plan.tasks[task].mesh = space.meshes[static_cast<std::size_t>(picks[task].mesh)];
+  }
+  return plan;
+}
+
+}  // namespace dovetail::place

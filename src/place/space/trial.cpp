@@ -1,0 +1,246 @@
+#include "place/space/trial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cluster/collective.h"
+#include "place/predict/memory.h"
+
+namespace dovetail::place {
+namespace {
+
+using workflow::TaskKind;
+
+/// Weights of a role that some tasks share.
+struct Copy {
+  std::vector<std::size_t> tasks;
+  std::size_t owner = 0;  ///< the task whose choice says what is stored: the one that trains, else the first
+  bool trained = false;
+  bool engine = false;
+};
+
+/// What each of the devices first ... end - 1 has at least.
+std::int64_t usable_memory(const cluster::Cluster& cluster, int first, int end) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  int device = 0;
+  for (const cluster::NodeGroup& group : cluster.groups) {
+    const int after = device + group.nodes * group.devices_per_node;
+    if (device < end && first < after) least = std::min(least, group.gpu.usable_memory);
+    device = after;
+  }
+  return least;
+}
+
+}  // namespace
+
+/// Which tasks of a role share weights; all plans that agree in it have the same graph.
+struct Trial::Sharing {
+  std::vector<char> alike;  ///< [pair of tasks of a role, as sharing_of counts them]
+  plan::IterationGraph graph;
+  plan::IterationTimer timer;
+  std::vector<Copy> copies;
+  std::vector<std::size_t> copy_of;  ///< [task]
+};
+
+/// What stays on a device of a block between tasks, in bytes.
+struct Trial::BlockBytes {
+  std::int64_t idle = 0;
+  std::int64_t idle_in_engines = 0;
+};
+
+double Score::cost(std::int64_t usable) const {
+  const double seconds = static_cast<double>(period.count()) * 1e-9;
+  return excess == 0 ? seconds : seconds * (1.5 + 3 * static_cast<double>(excess) / static_cast<double>(usable));
+}
+
+Trial::Trial(const SearchSpace& space) : space_(space) {}
+Trial::~Trial() = default;
+
+namespace {
+
+bool has_own_weights(const SearchSpace& space, std::size_t task, Pick pick) {
+  return space.ground->job.workflow.tasks[task].kind == TaskKind::generate && space.choice(task, pick).planned.engine.own_weights;
+}
+
+bool are_alike(const SearchSpace& space, const Picks& picks, std::size_t a, std::size_t b) {
+  return picks[a].mesh == picks[b].mesh && space.weight_form(a, picks[a]) == space.weight_form(b, picks[b]) &&
+         has_own_weights(space, a, picks[a]) == has_own_weights(space, b, picks[b]);
+}
+
+std::vector<Copy> copies_of(const SearchSpace& space, const Picks& picks) {
+  const workflow::Workflow& workflow = space.ground->job.workflow;
+  std::vector<Copy> copies;
+  for (std::size_t task = 0; task < picks.size(); ++task) {
+    if (space.is_rule(task)) continue;
+    const auto copy = std::find_if(copies.begin(), copies.end(), [&](const Copy& known) {
+      return workflow.role_of[known.tasks.front()] == workflow.role_of[task] && are_alike(space, picks, known.tasks.front(), task);
+    });
+    const bool trains = workflow.tasks[task].kind == TaskKind::train;
+    if (copy == copies.end()) {
+      copies.push_back({{task}, task, trains, has_own_weights(space, task, picks[task])});
+      continue;
+    }
+    copy->tasks.push_back(task);
+    if (trains) copy->owner = task;
+    copy->trained = copy->trained || trains;
+  }
+  return copies;
+}
+
+}  // namespace
+
+Trial::Sharing& Trial::sharing_of(const Picks& picks) {
+  const workflow::Workflow& workflow = space_.ground->job.workflow;
+  alike_.clear();
+  for (std::size_t a = 0; a < picks.size(); ++a)
+    for (std::size_t b = a + 1; b < picks.size(); ++b)
+      if (!space_.is_rule(a) && !space_.is_rule(b) && workflow.role_of[a] == workflow.role_of[b])
+        alike_.push_back(are_alike(space_, picks, a, b) ? 1 : 0);
+  if (last_ != nullptr && last_->alike == alike_) return *last_;
+  for (const auto& sharing : sharings_)
+    if (sharing->alike == alike_) return *(last_ = sharing.get());
+  plan::IterationGraph graph = plan::iteration_graph(space_.ground->job, plan_of(space_, picks, ""));
+  plan::IterationTimer timer(graph);
+  sharings_.push_back(std::make_unique<Sharing>(
+      Sharing{alike_, std::move(graph), std::move(timer), copies_of(space_, picks), std::vector<std::size_t>(picks.size())}));
+  Sharing& made = *sharings_.back();
+  for (std::size_t copy = 0; copy < made.copies.size(); ++copy)
+    for (const std::size_t task : made.copies[copy].tasks) made.copy_of[task] = copy;
+  return *(last_ = &made);
+}
+
+/// The slowest link on the way to the destination, at full speed.
+base::Ticks Trial::reallocation_ticks(const Picks& picks, const plan::Step& step) const {
+  const Pick to = picks[step.task];
+  const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(to.mesh)];
+  const Choice& choice = space_.choice(step.task, to);
+  if (choice.planned.engine.own_weights && space_.ground->job.workflow.tasks[step.task].kind == TaskKind::generate) {
+    const RefitTicks& refit = space_.refits[step.task][space_.shapes[static_cast<std::size_t>(to.mesh)]];
+    return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)]) ? refit.same : refit.apart;
+  }
+  const cluster::Mesh& from = space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)];
+  const cluster::Cluster& cluster = space_.ground->job.cluster;
+  const cluster::Mesh hull = cluster::hull_of(from, mesh);
+  const cluster::Links links = cluster::links_of(cluster, hull, space_.ground->software.efficiency.links);
+  const bool inside = cluster::nodes_of(cluster, hull) == 1;
+  const auto bytes = static_cast<double>(choice.stored.weights);
+  return base::Ticks(std::llround(bytes / (inside ? links.inside : links.between).bandwidth * 1e9));
+}
+
+void Trial::prepare(const Picks& picks, const Sharing& sharing) {
+  const std::size_t steps = sharing.graph.steps.size();
+  meshes_.assign(steps, {});
+  durations_.resize(steps);
+  for (std::size_t index = 0; index < steps; ++index) {
+    const plan::Step& step = sharing.graph.steps[index];
+    if (step.kind == plan::Step::Kind::reallocation) {
+      meshes_[index] = {space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)], {}};
+      if (picks[step.train].mesh != picks[step.task].mesh)
+        meshes_[index][1] = space_.meshes[static_cast<std::size_t>(picks[step.task].mesh)];
+      durations_[index] = reallocation_ticks(picks, step);
+    } else if (space_.is_rule(step.task)) {
+      durations_[index] = space_.rules[step.task];
+    } else {
+      meshes_[index][0] = space_.meshes[static_cast<std::size_t>(picks[step.task].mesh)];
+      durations_[index] = space_.choice(step.task, picks[step.task]).duration;
+    }
+  }
+  plan::find_blocks(meshes_, blocks_);
+}
+
+bool Trial::is_on(const Picks& picks, std::size_t task, std::size_t block) const {
+  const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(picks[task].mesh)];
+  const int first = blocks_.borders[block];
+  return mesh.first <= first && first < mesh.first + mesh.count;
+}
+
+void Trial::weigh_copies(const Picks& picks, const Sharing& sharing) {
+  copies_.clear();
+  for (const Copy& copy : sharing.copies) {
+    const Choice& owner = space_.choice(copy.owner, picks[copy.owner]);
+    const bool all_away = std::all_of(copy.tasks.begin(), copy.tasks.end(),
+                                      [&](std::size_t task) { return space_.choice(task, picks[task]).planned.offload.weights; });
+    const bool away = copy.trained ? owner.planned.offload.weights : all_away;
+    CopyBytes& bytes = copies_.emplace_back();
+    bytes.idle = kept_bytes(owner, away);
+    bytes.host_idle = host_bytes(owner, away && !copy.engine, false);
+    bytes.host_used = host_bytes(owner, false, false);
+    bytes.host_trained = host_bytes(owner, false, true);
+    bytes.returning = copy.trained && away ? owner.stored.weights : 0;
+  }
+}
+
+/// What arrives for a task that uses newly trained weights, and sends them back where they have left.
+std::int64_t Trial::arriving_for(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block) const {
+  const plan::Job& job = space_.ground->job;
+  const Copy& to = sharing.copies[sharing.copy_of[task]];
+  const std::size_t role = job.workflow.role_of[task]->index();
+  if (to.trained || !job.workflow.trained_by[role]) return 0;
+  std::int64_t bytes = space_.choice(to.owner, picks[to.owner]).stored.weights + bytes_on_their_way(*space_.ground, role, to.engine);
+  for (std::size_t copy = 0; copy < sharing.copies.size(); ++copy)
+    if (sharing.copies[copy].trained && job.workflow.role_of[sharing.copies[copy].owner]->index() == role &&
+        is_on(picks, sharing.copies[copy].owner, block))
+      bytes += copies_[copy].returning;
+  return bytes;
+}
+
+/// What the task needs of each device of the block, beside which other copies are there.
+std::int64_t Trial::needed_by(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block,
+                              const BlockBytes& there) const {
+  const Copy& copy = sharing.copies[sharing.copy_of[task]];
+  const CopyBytes& own = copies_[sharing.copy_of[task]];
+  const Choice& owner = space_.choice(copy.owner, picks[copy.owner]);
+  const TaskKind kind = space_.ground->job.workflow.tasks[task].kind;
+  const std::int64_t others = there.idle - own.idle;
+  std::int64_t needed = space_.choice(task, picks[task]).working + others;
+  needed += kind == TaskKind::train ? reserved_beyond(*space_.ground, others - there.idle_in_engines) : kept_bytes(owner, true);
+  if (kind == TaskKind::infer) needed += owner.stored.weights;
+  const std::int64_t arriving = arriving_for(picks, sharing, task, block);
+  return std::max(needed, arriving > 0 ? arriving + others : 0);
+}
+
+/// As place::task_memory accounts for it.
+std::int64_t Trial::excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const {
+  const cluster::Cluster& cluster = space_.ground->job.cluster;
+  const int first = blocks_.borders[block];
+  const auto node = cluster::node_of(cluster, base::DeviceId(first));
+  const cluster::Mesh of_node{cluster::first_device(cluster, node).value, cluster::devices_of(cluster, node)};
+  const auto on_node = [&](const Copy& copy) {
+    const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(picks[copy.owner].mesh)];
+    return std::max(0, std::min(mesh.first + mesh.count, of_node.first + of_node.count) - std::max(mesh.first, of_node.first));
+  };
+  BlockBytes there;
+  std::int64_t host = 0;
+  for (std::size_t copy = 0; copy < copies_.size(); ++copy) {
+    host += copies_[copy].host_idle * on_node(sharing.copies[copy]);
+    if (!is_on(picks, sharing.copies[copy].owner, block)) continue;
+    there.idle += copies_[copy].idle;
+    if (sharing.copies[copy].engine) there.idle_in_engines += copies_[copy].idle;
+  }
+  std::int64_t most = 0;
+  std::int64_t most_host = 0;
+  for (std::size_t task = 0; task < picks.size(); ++task) {
+    if (space_.is_rule(task) || !is_on(picks, task, block)) continue;
+    most = std::max(most, needed_by(picks, sharing, task, block, there));
+    const CopyBytes& own = copies_[sharing.copy_of[task]];
+    const bool trains = space_.ground->job.workflow.tasks[task].kind == TaskKind::train;
+    const std::int64_t changed = (trains ? own.host_trained : own.host_used) - own.host_idle;
+    most_host = std::max(most_host, host + changed * on_node(sharing.copies[sharing.copy_of[task]]));
+  }
+  const std::int64_t host_memory = cluster.groups[cluster::group_of(cluster, node)].host_memory;
+  return std::max({std::int64_t{0}, most - usable_memory(cluster, first, blocks_.borders[block + 1]), most_host - host_memory});
+}
+
+Score Trial::score(const Picks& picks) {
+  Sharing& sharing = sharing_of(picks);
+  prepare(picks, sharing);
+  weigh_copies(picks, sharing);
+  Score score;
+  score.period = sharing.timer.period(blocks_, durations_);
+  for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block)
+    score.excess = std::max(score.excess, excess_of_block(picks, sharing, block));
+  return score;
+}
+
+}  // namespace dovetail::place

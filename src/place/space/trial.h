@@ -1,0 +1,71 @@
+// What picks cost, as a search asks it hundreds of thousands of times a second.
+//
+// Tables in place of formulas (search_space.h), one iteration graph for all plans whose roles share weights alike, and blocks of devices in
+// place of devices. Two things are simpler than in place::estimate, which has the last word on whatever is printed: a reallocation between
+// meshes takes what a device of the destination receives over its slowest link; and host memory is looked at on all nodes of a task, not
+// only on that of its fullest device, so that it may miss more.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "place/space/search_space.h"
+#include "plan/timing.h"
+
+namespace dovetail::place {
+
+/// What a search compares.
+struct Score {
+  base::Ticks period;       ///< ns
+  std::int64_t excess = 0;  ///< bytes beyond what the fullest device has, or the fullest node in host memory; 0: it fits
+
+  /// Seconds, and as many times over what is missing of a device's memory, so that a search finds its way back to what fits.
+  double cost(std::int64_t usable) const;
+
+  friend bool operator==(const Score&, const Score&) = default;
+};
+
+/// Scores picks of one space. Keeps its room between calls; one for each thread.
+class Trial {
+ public:
+  explicit Trial(const SearchSpace& space);
+  ~Trial();
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  /// REQUIRES: every pick is one of the space.
+  Score score(const Picks& picks);
+
+ private:
+  struct Sharing;
+  /// What weights that some tasks share, with what belongs to them, come to, in bytes.
+  struct CopyBytes {
+    std::int64_t idle = 0;       ///< of a device while none of the tasks runs
+    std::int64_t host_idle = 0;  ///< of host memory then, for each device
+    std::int64_t host_used = 0;  ///< while one runs that does not train
+    std::int64_t host_trained = 0;
+    std::int64_t returning = 0;  ///< weights that are back on the device when newly trained ones are sent from there
+  };
+  Sharing& sharing_of(const Picks& picks);
+  void prepare(const Picks& picks, const Sharing& sharing);
+  void weigh_copies(const Picks& picks, const Sharing& sharing);
+  base::Ticks reallocation_ticks(const Picks& picks, const plan::Step& step) const;
+  std::int64_t excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const;
+  struct BlockBytes;
+  std::int64_t needed_by(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block, const BlockBytes& there) const;
+  std::int64_t arriving_for(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block) const;
+  bool is_on(const Picks& picks, std::size_t task, std::size_t block) const;
+
+  const SearchSpace& space_;
+  std::vector<std::unique_ptr<Sharing>> sharings_;
+  Sharing* last_ = nullptr;
+  std::vector<char> alike_;  // as Sharing::alike, of the picks at hand
+  plan::Blocks blocks_;
+  std::vector<std::array<cluster::Mesh, 2>> meshes_;  // [step]
+  std::vector<base::Ticks> durations_;                // [step]
+  std::vector<CopyBytes> copies_;                     // [Sharing::copies]
+};
+
+}  // namespace dovetail::place

@@ -1,0 +1,228 @@
+#include "place/advice/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "place/jobs.h"
+#include "place/advice/repair.h"
+#include "place/predict/variations.h"
+
+namespace dovetail::place {
+namespace {
+
+const RankOptions quick = test::quick_options();
+
+/// The small job on GPUs of so much memory.
+plan::Job scarce_job(double gibibytes) {
+  plan::Job job = test::grpo_job();
+  job.cluster.groups.front().gpu.usable_memory = static_cast<std::int64_t>(gibibytes * (1 << 30));
+  return job;
+}
+
+std::size_t task_named(const plan::Job& job, const std::string& name) {
+  std::size_t task = 0;
+  while (job.workflow.tasks[task].name != name) ++task;
+  return task;
+}
+
+void expect_evaluated(const Ground& ground, const plan::Plan& plan, const Change& change) {
+  const Estimate estimate = place::estimate(ground, change.plan);
+  EXPECT_FALSE(plan::find_fault(change.plan, ground.job).has_value());
+  EXPECT_TRUE(estimate.fits());
+  EXPECT_EQ(change.missing, 0);
+  EXPECT_DOUBLE_EQ(change.iteration_seconds, estimate.iteration_seconds);
+  EXPECT_EQ(change.margin, estimate.memory[change.fullest].margin());
+  for (const TaskMemory& memory : estimate.memory) EXPECT_TRUE(memory.usable == 0 || change.margin <= memory.margin());
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
+    const bool changes = std::find(change.tasks.begin(), change.tasks.end(), task) != change.tasks.end();
+    EXPECT_EQ(changes, change.plan.tasks[task] != plan.tasks[task]);
+  }
+}
+
+TEST(PlanSpace, HasThePlanWithWhatItCosts) {
+  for (const int steps : {0, 1}) {
+    const plan::Job job = test::grpo_job(steps);
+    const Ground ground = ground_of(job, software_of(job).value());
+    for (const plan::Plan& plan : {test::co_located(job), test::separated(job)}) {
+      const PlanSpace around = space_around(ground, plan, {}, 1);
+      EXPECT_EQ(plan_of(around.space, around.picks, "").tasks, plan.tasks);
+      Trial trial(around.space);
+      const Score score = trial.score(around.picks);
+      const Estimate estimate = place::estimate(ground, plan);
+      EXPECT_EQ(score.excess > 0, !estimate.fits());
+      EXPECT_NEAR(static_cast<double>(score.period.count()) / static_cast<double>(estimate.timing.period.count()), 1, 0.02);
+    }
+  }
+}
+
+TEST(Explain, ChangesGainWhatTheEvaluatorSays) {
+  const plan::Job job = test::grpo_job();
+  const Ground ground = ground_of(job, software_of(job).value());
+  const plan::Plan plan = test::co_located(job);
+  const Explanation explanation = explain(ground, plan, quick).value();
+  ASSERT_TRUE(explanation.fits());
+  ASSERT_GE(explanation.changes.size(), 3U);
+  double last = 0;
+  for (const Change& change : explanation.changes) {
+    expect_evaluated(ground, plan, change);
+    EXPECT_LT(change.iteration_seconds, explanation.estimate.iteration_seconds);
+    EXPECT_GE(change.iteration_seconds, last);
+    last = change.iteration_seconds;
+  }
+  ASSERT_TRUE(explanation.best.has_value());
+  EXPECT_LE(explanation.best->estimate.iteration_seconds, explanation.changes.front().iteration_seconds);
+}
+
+TEST(Explain, OfEachSettingTheBestIsFound) {
+  const plan::Job job = test::grpo_job();
+  const Ground ground = ground_of(job, software_of(job).value());
+  const plan::Plan plan = test::co_located(job);
+  const std::vector<Change> changes = changes_of(ground, plan, space_around(ground, plan, {}, 1));
+  const std::size_t train = task_named(job, "actor_train");
+  for (const ChangeKind kind : {ChangeKind::micro_batch, ChangeKind::zero, ChangeKind::offload}) {
+    double least = 1e9;
+    for (const plan::TaskPlan& varied : variations_of(ground, train, plan.tasks[train])) {
+      if (kind_of(plan.tasks[train], varied) != kind) continue;
+      plan::Plan changed = plan;
+      changed.tasks[train] = varied;
+      const Estimate estimate = place::estimate(ground, changed);
+      if (estimate.fits()) least = std::min(least, estimate.iteration_seconds);
+    }
+    const auto found = std::find_if(changes.begin(), changes.end(), [&](const Change& change) {
+      return change.kind == kind && change.tasks == std::vector<std::size_t>{train};
+    });
+    ASSERT_NE(found, changes.end()) << name_of(kind);
+    EXPECT_LE(found->iteration_seconds, least) << name_of(kind);
+  }
+}
+
+TEST(Explain, IndependentPassesRunSideBySide) {
+  const plan::Job job = test::grpo_job();
+  const Ground ground = ground_of(job, software_of(job).value());
+  const plan::Plan plan = test::co_located(job);
+  const std::vector<Change> changes = changes_of(ground, plan, space_around(ground, plan, {}, 1));
+  const auto pair =
+      std::find_if(changes.begin(), changes.end(), [](const Change& change) { return change.kind == ChangeKind::side_by_side; });
+  ASSERT_NE(pair, changes.end());
+  EXPECT_EQ(pair->tasks, (std::vector<std::size_t>{task_named(job, "actor_infer"), task_named(job, "reference_infer")}));
+  EXPECT_FALSE(cluster::overlap(pair->plan.tasks[pair->tasks[0]].mesh, pair->plan.tasks[pair->tasks[1]].mesh));
+  const Estimate estimate = place::estimate(ground, pair->plan);
+  const plan::StepTime a = estimate.timing.steps[pair->tasks[0]], b = estimate.timing.steps[pair->tasks[1]];
+  EXPECT_LT(std::max(a.begin, b.begin), std::min(a.end, b.end));
+}
+
+TEST(Explain, UsesOfTimeAddUpToTheIteration) {
+  const plan::Job job = test::grpo_job(1);
+  const Ground ground = ground_of(job, software_of(job).value());
+  const plan::Plan plan = test::separated(job);
+  const Explanation explanation = explain(ground, plan, quick).value();
+  ASSERT_TRUE(explanation.comparison.has_value());
+  double here = 0, there = 0, idle = 0;
+  for (const TimeUse& use : explanation.comparison->uses) {
+    EXPECT_GE(use.seconds.here, -1e-6) << use.name;
+    EXPECT_GE(use.seconds.there, -1e-6) << use.name;
+    here += use.seconds.here;
+    there += use.seconds.there;
+    if (use.name == "idle") idle = use.seconds.here;
+  }
+  EXPECT_NEAR(here, explanation.estimate.iteration_seconds, 1e-6);
+  EXPECT_NEAR(there, explanation.best->estimate.iteration_seconds, 1e-6);
+  double device_seconds = 0;
+  for (const IdleDevices& devices : explanation.comparison->idle) device_seconds += devices.seconds * devices.devices.count;
+  EXPECT_NEAR(device_seconds / 8, idle, 1e-6);
+}
+
+TEST(Explain, EverySecondOfASerialPlanIsCritical) {
+  const plan::Job job = test::grpo_job();
+  const Ground ground = ground_of(job, software_of(job).value());
+  const plan::Plan plan = test::co_located(job);
+  const Estimate estimate = place::estimate(ground, plan);
+  const std::vector<double> all = criticality(ground, {plan, estimate});
+  // The rule runs beside the passes.
+  for (std::size_t step = 0; step < all.size(); ++step)
+    EXPECT_NEAR(all[step], job.workflow.tasks[estimate.graph.steps[step].task].kind == workflow::TaskKind::rule ? 0 : 1, 1e-6);
+  // Off-policy, generation on other devices is hidden by what takes longer, or hides it.
+  const plan::Job two = test::grpo_job(1);
+  const Ground ground_of_two = ground_of(two, software_of(two).value());
+  const plan::Plan apart = test::separated(two);
+  const Estimate hidden = place::estimate(ground_of_two, apart);
+  const std::vector<double> shares = criticality(ground_of_two, {apart, hidden});
+  EXPECT_TRUE(std::any_of(shares.begin(), shares.end(), [](double share) { return std::abs(share) < 1e-6; }));
+}
+
+TEST(Explain, OneChangeMakesItFit) {
+  const plan::Job whole = test::grpo_job();
+  plan::Plan plan = test::co_located(whole);
+  const std::size_t generate = task_named(whole, "actor_generate");
+  plan.tasks[generate].engine.memory_utilization = 1;
+  // All but the engine has room.
+  const plan::Job job = scarce_job(70);
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Explanation explanation = explain(ground, plan, quick).value();
+  EXPECT_FALSE(explanation.fits());
+  EXPECT_EQ(explanation.limit, generate);
+  EXPECT_EQ(explanation.missing, -explanation.estimate.memory[generate].margin());
+  ASSERT_FALSE(explanation.changes.empty());
+  for (const Change& change : explanation.changes) expect_evaluated(ground, plan, change);
+  const auto engine = std::find_if(explanation.changes.begin(), explanation.changes.end(),
+                                   [](const Change& change) { return change.kind == ChangeKind::engine; });
+  ASSERT_NE(engine, explanation.changes.end());
+  EXPECT_EQ(engine->tasks, std::vector<std::size_t>{generate});
+  // No more of the memory would fit.
+  plan::Plan more = engine->plan;
+  EXPECT_LT(more.tasks[generate].engine.memory_utilization, 0.9);
+  more.tasks[generate].engine.memory_utilization += 0.05;
+  EXPECT_FALSE(place::estimate(ground, more).fits());
+}
+
+TEST(Explain, SeveralChangesMakeItFitAndNoneOfThemIsNeedless) {
+  const plan::Job job = scarce_job(24);
+  const Ground ground = ground_of(job, software_of(job).value());
+  plan::Plan plan = test::co_located(job);
+  for (const char* name : {"actor_infer", "reference_infer", "actor_train"})
+    plan.tasks[task_named(job, name)].micro_batching = {.sequences = 64};
+  plan.tasks[task_named(job, "actor_generate")].engine.memory_utilization = 0.9;
+  const Explanation explanation = explain(ground, plan, quick).value();
+  ASSERT_FALSE(explanation.fits());
+  EXPECT_TRUE(explanation.changes.empty());
+  ASSERT_TRUE(explanation.repair.has_value());
+  const Change& repair = *explanation.repair;
+  EXPECT_GE(repair.tasks.size(), 2U);
+  expect_evaluated(ground, plan, repair);
+  for (const std::size_t task : repair.tasks) {
+    plan::Plan without = repair.plan;
+    without.tasks[task] = plan.tasks[task];
+    EXPECT_FALSE(place::estimate(ground, without).fits()) << job.workflow.tasks[task].name;
+  }
+}
+
+TEST(Explain, SaysWhatIsUnlikeThePins) {
+  plan::Job job = test::grpo_job();
+  const plan::Plan plan = test::co_located(job);
+  job.fixed.resize(plan.tasks.size());
+  const std::size_t train = task_named(job, "actor_train");
+  job.fixed[train].tensor = 2;
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Explanation explanation = explain(ground, plan, quick).value();
+  EXPECT_EQ(explanation.unlike_pins, std::vector<std::size_t>{train});
+  ASSERT_TRUE(explanation.best.has_value());
+  for (const Change& change : explanation.changes)
+    if (std::find(change.tasks.begin(), change.tasks.end(), train) != change.tasks.end()) {
+      EXPECT_EQ(change.plan.tasks[train].layout.tensor, 2);
+    }
+}
+
+TEST(Explain, WhereNothingFitsItSaysSo) {
+  const plan::Job job = scarce_job(1);
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Explanation explanation = explain(ground, test::co_located(job), quick).value();
+  EXPECT_FALSE(explanation.fits());
+  EXPECT_FALSE(explanation.best.has_value());
+  EXPECT_FALSE(explanation.impossible.empty());
+  EXPECT_TRUE(explanation.changes.empty());
+}
+
+}  // namespace
+}  // namespace dovetail::place

@@ -1,0 +1,140 @@
+#include "place/rank/rank.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "place/jobs.h"
+
+namespace dovetail::place {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(RankPlans, ListsPlansThatFitTheFastestFirstWithEachPlacement) {
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
+  ASSERT_GE(ranking.plans.size(), 4U);
+  EXPECT_TRUE(std::is_sorted(ranking.plans.begin(), ranking.plans.end(), [](const RankedPlan& a, const RankedPlan& b) {
+    return a.estimate.iteration_seconds < b.estimate.iteration_seconds;
+  }));
+  for (const RankedPlan& ranked : ranking.plans) {
+    EXPECT_TRUE(ranked.estimate.fits());
+    EXPECT_FALSE(plan::find_fault(ranked.plan, job).has_value());
+    EXPECT_GE(ranking.gap(ranked).value_or(0), 0);
+    EXPECT_EQ(ranking.gap(ranked).has_value(), !ranked.plan.fusion.any());
+    EXPECT_EQ(ranked.plan.placement, name_of(ranked.placement));
+    EXPECT_DOUBLE_EQ(ranked.estimate.iteration_seconds, place::estimate(ground, ranked.plan).iteration_seconds);
+  }
+  for (const Placement placement : {Placement::co_located, Placement::disaggregated, Placement::interleaving})
+    EXPECT_TRUE(std::any_of(ranking.plans.begin(), ranking.plans.end(), [&](const RankedPlan& ranked) {
+      return ranked.placement == placement;
+    })) << name_of(placement);
+  EXPECT_FALSE(ranking.nearest.has_value());
+}
+
+TEST(RankPlans, TiesAreThoseWithinTheModelsError) {
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  Software software = software_of(job).value();
+  const auto ties_at = [&](double error) {
+    software.efficiency.error = error;
+    return rank_plans(ground_of(job, software), test::quick_options()).value().ties;
+  };
+  EXPECT_LT(ties_at(0), ties_at(10));
+  EXPECT_LE(ties_at(0), ties_at(0.1));
+  EXPECT_LE(ties_at(0.1), ties_at(10));
+  EXPECT_EQ(ties_at(10) + 1, rank_plans(ground_of(job, software), test::quick_options()).value().plans.size());
+}
+
+TEST(RankPlans, LooksAtTheNamedPlacementsOnly) {
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  RankOptions options = test::quick_options();
+  options.placements = {Placement::co_located};
+  const Ranking ranking = rank_plans(ground, options).value();
+  ASSERT_EQ(ranking.plans.size(), 1U);
+  for (const plan::TaskPlan& planned : ranking.plans.front().plan.tasks) EXPECT_EQ(planned.mesh, (cluster::Mesh{0, 8}));
+}
+
+TEST(RankPlans, FusesWhatGainsAndSaysWhyNotTheRest) {
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  RankOptions options = test::quick_options();
+  options.placements = {Placement::co_located, Placement::rlhfuse};
+  const Ranking ranking = rank_plans(ground, options).value();
+  for (const RankedPlan& ranked : ranking.plans)
+    EXPECT_EQ(ranked.plan.fusion.any(), ranked.placement == Placement::rlhfuse) << "a plan that fuses nothing is the co-located one";
+  const plan::Fusion& fusion = ranking.plans.front().plan.fusion;
+  EXPECT_EQ(ranking.not_fused.size(), (fusion.threshold ? 0U : 1U) + (fusion.training ? 0U : 1U));
+}
+
+TEST(RankPlans, ForbiddenFusionIsInNoPlan) {
+  plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  job.fixed_fusion = {.inter_stage = false, .threshold = std::nullopt, .intra_stage = false};
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
+  ASSERT_FALSE(ranking.plans.empty());
+  for (const RankedPlan& ranked : ranking.plans) EXPECT_FALSE(ranked.plan.fusion.any());
+  EXPECT_THAT(ranking.not_fused, testing::Each(HasSubstr("the job forbids it")));
+}
+
+TEST(RankPlans, WithReaLsMeansHasOnlyWhatReaLHas) {
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: A100-80, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  RankOptions options = test::quick_options();
+  options.means = Means::real;
+  const Ranking ranking = rank_plans(ground, options).value();
+  ASSERT_FALSE(ranking.plans.empty());
+  for (const RankedPlan& ranked : ranking.plans) EXPECT_FALSE(ranked.plan.fusion.any());
+  for (const RankedPlan& ranked : ranking.plans)
+    for (std::size_t task = 0; task < ranked.plan.tasks.size(); ++task) {
+      const plan::TaskPlan& planned = ranked.plan.tasks[task];
+      EXPECT_EQ(planned.layout.virtual_stages, 1);
+      EXPECT_GE(planned.mesh.count, 4);
+      EXPECT_FALSE(planned.engine.own_weights && job.workflow.tasks[task].kind == workflow::TaskKind::generate);
+      if (job.workflow.tasks[task].kind == workflow::TaskKind::train) {
+        EXPECT_EQ(planned.layout.recomputation, llm::Recomputation::full);
+        EXPECT_LE(planned.layout.tensor * planned.layout.data, 8) << "a stage stays in a node";
+      }
+    }
+}
+
+TEST(RankPlans, SaysWhatIsMissingWhereATaskFitsNowhere) {
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 1, gpu: RTX-4090, host_memory: 16GB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const auto ranking = rank_plans(ground, test::quick_options());
+  ASSERT_FALSE(ranking.ok());
+  EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
+  EXPECT_THAT(ranking.error().message, HasSubstr("actor_train alone does not fit on this cluster: at the least, with dp1 tp1 pp1"));
+}
+
+TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
+  // Each training fits by itself; with what has to stay meanwhile, and no host memory to put it, none does.
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 1GB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const auto ranking = rank_plans(ground, test::quick_options());
+  ASSERT_TRUE(ranking.ok()) << ranking.error().message;
+  ASSERT_TRUE(ranking.value().plans.empty());
+  ASSERT_TRUE(ranking.value().nearest.has_value());
+  const NearestPlan& nearest = *ranking.value().nearest;
+  const TaskMemory memory = task_memory(ground, nearest.plan)[nearest.task];
+  EXPECT_EQ(nearest.missing, -memory.margin());
+  EXPECT_GT(nearest.missing, 0);
+}
+
+TEST(FindFlips, NamesPlansThatAreFasterThen) {
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
+  for (const Flip& flip : find_flips(ground, ranking)) {
+    EXPECT_GT(flip.plan, 0U);
+    EXPECT_LT(flip.plan, ranking.plans.size());
+    EXPECT_GE(flip.gain, 0.01);
+    EXPECT_NE(flip.factor, 1);
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::place

@@ -1,0 +1,209 @@
+#include "place/simulation/simulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "place/jobs.h"
+#include "simulate/accounting.h"
+#include "workflow/workflow.h"
+
+namespace dovetail::place {
+namespace {
+
+using simulate::Activity;
+
+/// A job on ground of its own.
+struct Case {
+  explicit Case(plan::Job of) : job(std::move(of)), ground(ground_of(job, software_of(job).value())) {}
+  Case(const Case&) = delete;
+
+  Simulation simulate(const plan::Plan& plan, SimulationOptions options = {}) const {
+    return Simulator(ground, std::move(options)).simulate(plan).value();
+  }
+  std::size_t task(std::string_view name) const { return workflow::find_task(job.workflow, name)->index(); }
+
+  plan::Job job;
+  Ground ground;
+};
+
+double seconds_of(const plan::StepTime& time) { return static_cast<double>((time.end - time.begin).count()) * 1e-9; }
+
+constexpr double whole_ns = 2e-8;  // seconds that rounding each op to whole ns may cost
+
+/// All devices work or wait for a reason, and hold no more than the closed account says.
+void expect_sound(const Case& of, const Simulation& simulation) {
+  const simulate::Trace& trace = simulation.iteration.trace;
+  EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
+  std::size_t devices = 0;
+  std::int64_t most = 0;
+  for (const TaskMemory& memory : simulation.closed.memory) most = std::max(most, memory.needed());
+  for (const simulate::Lane& lane : trace.lanes) {
+    devices += lane.devices.size();
+    const std::vector<simulate::Use> uses = simulate::uses_of(lane);
+    EXPECT_EQ(simulate::busy_time(uses) + simulate::idle_time(uses), trace.end);
+    EXPECT_LE(simulate::peak_of(lane).second, most);
+  }
+  EXPECT_EQ(devices, static_cast<std::size_t>(cluster::device_count(of.job.cluster)));
+}
+
+TEST(Simulation, WithEqualLengthsIsTheClosedForm) {
+  const Case of(test::grpo_job());
+  const Simulation simulation = of.simulate(test::co_located(of.job));
+  expect_sound(of, simulation);
+  EXPECT_TRUE(simulation.iteration.steady);
+  for (std::size_t step = 0; step < simulation.closed.graph.steps.size(); ++step) {
+    const bool generates = simulation.closed.graph.steps[step].kind == plan::Step::Kind::task &&
+                           of.job.workflow.tasks[simulation.closed.graph.steps[step].task].kind == workflow::TaskKind::generate;
+    // Of generation the closed form is one of averages.
+    const double tolerance = generates ? 0.02 * simulation.closed.steps[step].seconds : 100 * whole_ns;
+    EXPECT_NEAR(seconds_of(simulation.iteration.steps[step]), simulation.closed.steps[step].seconds, tolerance) << step;
+  }
+  EXPECT_NEAR(simulation.iteration_seconds, simulation.closed.iteration_seconds, 0.02 * simulation.closed.iteration_seconds);
+}
+
+TEST(Simulation, OnDevicesApartOneStepOffThereIsNoWaitingForData) {
+  const Case on(test::grpo_job());
+  const Case off(test::grpo_job(1));
+  const Simulation waiting = on.simulate(test::separated(on.job));
+  const Simulation ahead = off.simulate(test::separated(off.job));
+  expect_sound(on, waiting);
+  expect_sound(off, ahead);
+  EXPECT_LT(ahead.iteration_seconds, waiting.iteration_seconds);
+  EXPECT_NEAR(ahead.iteration_seconds, ahead.closed.iteration_seconds, 0.02 * ahead.closed.iteration_seconds);
+  const auto share_of_waiting = [](const Simulation& simulation) {
+    const std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
+    return static_cast<double>(simulate::time_of(uses, Activity::dependency).count()) /
+           static_cast<double>(simulation.iteration.trace.end.count());
+  };
+  EXPECT_LT(share_of_waiting(ahead), share_of_waiting(waiting));
+}
+
+/// The reallocation to the generate task, where that uses the weights as they are trained: simulated, and by the closed form.
+std::pair<double, double> reallocation_seconds_of(const Case& of, plan::Plan plan) {
+  plan.tasks[of.task("actor_generate")].engine.own_weights = false;
+  const Simulation simulation = of.simulate(plan);
+  expect_sound(of, simulation);
+  for (std::size_t step = of.job.workflow.tasks.size(); step < simulation.closed.graph.steps.size(); ++step)
+    if (simulation.closed.graph.steps[step].task == of.task("actor_generate"))
+      return {seconds_of(simulation.iteration.steps[step]), simulation.closed.steps[step].seconds};
+  return {0, 0};
+}
+
+TEST(Simulation, MovesWeightsAsFastAsTheBusiestLink) {
+  const Case of(test::grpo_job());
+  EXPECT_EQ(reallocation_seconds_of(of, test::co_located(of.job)), std::pair(0.0, 0.0)) << "they are there";
+  // Each device of the one half sends its copy to one of the other.
+  const auto [apart, closed] = reallocation_seconds_of(of, test::separated(of.job));
+  EXPECT_GT(apart, 0);
+  EXPECT_NEAR(apart, closed, 0.01 * closed);
+  EXPECT_GE(apart, closed - whole_ns);
+}
+
+plan::Plan pipelined(const Case& of, const std::string& train = R"("layout": {"tp": 2, "pp": 4}, "micro_batch": {"sequences": 2})") {
+  const std::string infer = R"("layout": {"dp": 2, "tp": 2, "pp": 2}, "micro_batch": {"sequences": 4})";
+  std::string text = R"({"format": "dovetail/plan@1", "tasks": [)";
+  for (const workflow::Task& task : of.job.workflow.tasks) {
+    if (task.kind == workflow::TaskKind::rule) continue;
+    const std::string more = task.kind == workflow::TaskKind::generate ? R"("layout": {"dp": 4, "tp": 2})"
+                             : task.kind == workflow::TaskKind::train  ? train
+                                                                       : infer;
+    text += test::task_text(task.name, "0-7", more) + ",\n";
+  }
+  text.erase(text.size() - 2);
+  return plan::parse_plan(text + "]}", "plan.json", of.job).value();
+}
+
+TEST(Simulation, TrainsByTheRealSchedule) {
+  const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
+  const plan::Plan plan = pipelined(of);
+  const Simulation simulation = of.simulate(plan);
+  expect_sound(of, simulation);
+  for (const char* name : {"actor_train", "critic_train"}) {
+    const std::size_t task = of.task(name);
+    const double scheduled = scheduled_training_seconds(of.ground, {task, plan.tasks[task]}).value();
+    EXPECT_NEAR(seconds_of(simulation.iteration.steps[task]), scheduled + overhead_seconds(of.ground, task, plan.tasks[task]).sum(),
+                whole_ns);
+  }
+  // Each stage works as long as its passes; what is left are bubbles and messages.
+  const std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
+  EXPECT_GT(simulate::time_of(uses, Activity::bubble).count(), 0);
+  EXPECT_GT(simulate::time_of(uses, Activity::launch).count(), 0);
+}
+
+TEST(Simulation, ScoresAsLongAsTheClosedFormSays) {
+  const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
+  const Simulation simulation = of.simulate(pipelined(of));
+  for (const char* name : {"reward_infer", "reference_infer", "critic_infer"}) {
+    const std::size_t task = of.task(name);
+    // What is rounded up to whole micro-batches fills and drains the pipeline with smaller ones.
+    EXPECT_NEAR(seconds_of(simulation.iteration.steps[task]), simulation.closed.steps[task].seconds,
+                0.02 * simulation.closed.steps[task].seconds);
+    EXPECT_LE(seconds_of(simulation.iteration.steps[task]), simulation.closed.steps[task].seconds + whole_ns);
+  }
+}
+
+TEST(Simulation, FusedTrainingIsOneScheduleOfBoth) {
+  const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
+  plan::Plan plan = pipelined(of);
+  Simulator simulator(of.ground, {});
+  const Simulation apart = simulator.simulate(plan).value();
+  plan.fusion.training = plan::train_pair(of.job);
+  const Simulation fused = simulator.simulate(plan).value();
+  expect_sound(of, fused);
+  ASSERT_TRUE(fused.training);
+  EXPECT_GE(fused.training->trace.end, fused.training->bound);
+  EXPECT_LE(fused.training->trace.end, fused.training->apart);
+  EXPECT_LT(fused.iteration_seconds, apart.iteration_seconds);
+  // All passes of both are in it.
+  const auto work = [](const Simulation& simulation, Activity activity) {
+    return static_cast<double>(simulate::time_of(simulate::uses_of(simulation.iteration.trace), activity).count());
+  };
+  EXPECT_NEAR(work(fused, Activity::forward), work(apart, Activity::forward), 0.01 * work(apart, Activity::forward));
+  EXPECT_NEAR(work(fused, Activity::backward), work(apart, Activity::backward), 0.01 * work(apart, Activity::backward));
+}
+
+TEST(Simulation, FusedGenerationScoresWithinItsStep) {
+  const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
+  plan::Plan plan = pipelined(of);
+  plan.fusion.threshold = 0.2;
+  const Simulation simulation = of.simulate(plan);
+  expect_sound(of, simulation);
+  for (const char* name : {"reward_infer", "reference_infer", "critic_infer"}) {
+    const plan::StepTime& time = simulation.iteration.steps[of.task(name)];
+    EXPECT_EQ(time.begin, time.end) << "generation does its work";
+  }
+  EXPECT_GT(simulate::time_of(simulate::uses_of(simulation.iteration.trace), Activity::score).count(), 0);
+}
+
+TEST(Simulation, IsTheSameAgainAndOtherWithAnotherSeed) {
+  const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
+  const plan::Plan plan = pipelined(of);
+  SimulationOptions options;
+  options.draws = 3;
+  const Simulation once = of.simulate(plan, options);
+  EXPECT_EQ(once.draws, of.simulate(plan, options).draws);
+  EXPECT_EQ(once.draws.size(), 3U);
+  EXPECT_NE(once.draws[0], once.draws[1]);
+  options.seed = 2;
+  EXPECT_NE(once.draws, of.simulate(plan, options).draws);
+}
+
+TEST(Simulation, PlansThatFitNeverHoldMoreThanTheirDevicesHave) {
+  for (const plan::Job& job : {test::grpo_job(), test::grpo_job(1), test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: A100-80")}) {
+    const Case of(job);
+    const Ranking ranking = rank_plans(of.ground, test::quick_options()).value();
+    ASSERT_FALSE(ranking.plans.empty());
+    for (const RankedPlan& ranked : ranking.plans) {
+      const Simulation simulation = of.simulate(ranked.plan);
+      expect_sound(of, simulation);
+      for (const simulate::Lane& lane : simulation.iteration.trace.lanes)
+        EXPECT_LE(simulate::peak_of(lane).second, cluster::gpu_of(job.cluster, base::DeviceId(lane.devices.front())).usable_memory);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::place
