@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""What the commands about plans print with --json satisfies the JSON Schema of its format; damaged answers do not.
+
+usage: plan_answers_test.py SOURCE_DIR DOVETAIL
+"""
+
+import json
+import unittest
+from pathlib import Path
+
+from documents import REMOVED, SOURCE, Documents, changed, dovetail, validator_of
+
+
+class PlanAnswers(Documents):
+    def test_calibrate(self):
+        runs = SOURCE / "examples" / "measurements" / "nemo-rl-dense.yaml"
+        path = self.path("mine.json")
+        report = self.answer("calibration", "calibrate", str(runs), "--evaluations", "20", "-o", path)
+        self.assert_refused("calibration", report, ("rows", []), ("values", 0, "value", 0), ("fitted", "rank_correlation", 2))
+        written = json.loads(Path(path).read_text(encoding="utf-8"))
+        self.assert_each_refused("efficiency", written, ("format", "dovetail/efficiency@2"), ("name", ""), ("name", REMOVED), ("error", -1),
+                                 ("constants", REMOVED), ("constants", "slott", 1), ("constants", "matrix_products", 0),
+                                 ("constants", "slot", 1), ("colour", "red"))
+
+    def test_measured(self):
+        logs = SOURCE / "examples" / "measurements"
+        jobs = SOURCE / "examples" / "jobs"
+        alone = self.answer("measured", "measured", str(logs / "verl-ppo.jsonl"))
+        for damage in (("steps", []), ("log", "slime"), ("times", []), ("times", 0, "seconds", "steps", 0), ("unknown", 3), ("colour", "red")):
+            self.assertFalse(self.validator("measured").is_valid(changed(alone, damage)), damage)
+        beside = self.answer("measured", "measured", str(logs / "nemo-rl-grpo.jsonl"), "--job", str(jobs / "grpo-8b.yaml"), "--plan",
+                             str(jobs / "grpo-8b.plan.json"))
+        for damage in (("comparison", "phases", 0, "keys", []), ("comparison", "iteration", "reasons", "x"), ("comparison", "phases", REMOVED)):
+            self.assertFalse(self.validator("measured").is_valid(changed(beside, damage)), damage)
+
+    def test_plan_and_fit(self):
+        jobs = SOURCE / "examples" / "jobs"
+        plans = sorted(jobs.glob("*.plan.json"))
+        self.assertGreater(len(plans), 2)
+        for plan in plans:
+            job = str(jobs / f"{plan.name.split('.')[0]}.yaml")
+            estimate = self.answer("estimate", "plan", job, "--plan", str(plan))
+            fit = self.answer("fit", "fit", job, "--plan", str(plan), code=0 if estimate["fits"] else 3)
+            self.assertEqual(estimate["fits"], fit["fits"])
+        self.assert_refused("estimate", estimate, ("steps", []), ("iteration_seconds", "1"), ("price", -1), ("fits", 1))
+        self.assert_refused("fit", fit, ("tasks", []), ("tasks", 0, "device", -1), ("tasks", 0, "parts", 0, "bytes", 1.5))
+
+    def test_ranked_plans(self):
+        job = str(SOURCE / "examples" / "jobs" / "ppo-7b.yaml")
+        ranking = self.answer("ranking", "plan", job, "--iterations", "500", "--chains", "2", "-o", self.path("best.plan.json"))
+        with open(self.path("best.plan.json"), encoding="utf-8") as file:
+            validator_of("plan@1.json").validate(json.load(file))
+        self.answer("estimate", "plan", job, "--plan", self.path("best.plan.json"))
+        self.assert_refused("ranking", ranking, ("plans", 0, "tasks", []), ("plans", 0, "tie", 1), ("bound_seconds", "3"),
+                            ("plans", 0, "phases", "train", REMOVED), ("flips", None))
+        with open(self.path("small.yaml"), "w", encoding="utf-8") as file:
+            json.dump({"format": "dovetail/job@1", "name": "small", "algorithm": "ppo", "models": {"actor": "qwen3-4b", "reward": "qwen3-1.7b"},
+                       "workload": {"prompts": 64, "prompt_length": 128, "response_length": 1024},
+                       "cluster": {"nodes": 1, "gpus_per_node": 2, "gpu": "A100-40", "host_memory": "1GB"}}, file)
+        nearest = self.answer("ranking", "plan", self.path("small.yaml"), "--iterations", "500", code=3)
+        self.assert_refused("ranking", nearest, ("nearest", "missing_bytes", 0), ("nearest", "tasks", REMOVED))
+
+    def test_fit_of_a_job(self):
+        jobs = SOURCE / "examples" / "jobs"
+        quick = ("--chains", "2", "--iterations", "1000")
+        fit = self.answer("fit", "fit", str(jobs / "ppo-7b.yaml"), *quick)
+        self.assertTrue(fit["fits"])
+        self.assert_refused("fit", fit, ("tasks", REMOVED), ("fastest", "margin_bytes", -1), ("lengths", []), ("lengths", 1, "length", 0),
+                            ("smallest_cluster", "devices", 0), ("smallest_cluster", "plan", REMOVED), ("roomiest", "tasks", 0, "layout", 1))
+        text = (jobs / "ppo-7b.yaml").read_text(encoding="utf-8")
+        small = self.path("small.yaml")
+        Path(small).write_text(text.replace("gpus_per_node: 8", "gpus_per_node: 1"), encoding="utf-8")
+        unfit = self.answer("fit", "fit", small, *quick, code=3)
+        self.assertFalse(unfit["fits"])
+        self.assert_refused("fit", unfit, ("smallest_cluster", "nodes", 1.5), ("impossible" if "impossible" in unfit else "nearest", 1))
+
+    def test_simulate(self):
+        jobs = SOURCE / "examples" / "jobs"
+        plan = (str(jobs / "ppo-7b.yaml"), "--plan", str(jobs / "ppo-7b.plan.yaml"))
+        simulated = self.answer("simulation", "simulate", *plan, "--fuse", "both", "--draws", "2")
+        self.assertEqual(len(simulated["draws"]), 2)
+        self.assert_refused("simulation", simulated, ("uses", REMOVED), ("steady", "yes"), ("devices", 0, "devices", "all"),
+                            ("devices", 0, "peak_bytes", -1), ("steps", []), ("draws", []), ("seed", -1))
+        dovetail("simulate", *plan, "-o", self.path("iteration.json"))
+        with open(self.path("iteration.json"), encoding="utf-8") as file:
+            timeline = json.load(file)
+        validator_of("simulation@1.json").validate(timeline)
+        self.assert_refused("simulation", timeline, ("devices", 0, "spans", 0, [0, 1]), ("span_columns", ["begin"]))
+
+    def test_explain(self):
+        jobs = SOURCE / "examples" / "jobs"
+        quick = ("--chains", "2", "--iterations", "1000")
+        explained = self.answer("explain", "explain", str(jobs / "ppo-7b.yaml"), "--plan", str(jobs / "ppo-7b.plan.yaml"), *quick)
+        self.assertTrue(explained["fits"])
+        self.assert_refused("explain", explained, ("limit", REMOVED), ("limit", "missing_bytes", -1), ("changes", 0, "kind", "luck"),
+                            ("changes", 0, "tasks", []), ("changes", 0, "plan", []), ("best_plan", "tie", 0), ("comparison", "uses", REMOVED),
+                            ("comparison", "steps", 0, "seconds", {}), ("comparison", "idle", 0, {}), ("unlike_pins", REMOVED))
+        text = (jobs / "ppo-7b.plan.yaml").read_text(encoding="utf-8")
+        plan = self.path("plan.yaml")
+        Path(plan).write_text(text.replace("memory_utilization: 0.5", "memory_utilization: 0.95"), encoding="utf-8")
+        unfit = self.answer("explain", "explain", str(jobs / "ppo-7b.yaml"), "--plan", plan, *quick)
+        self.assertFalse(unfit["fits"])
+        self.assertGreater(len(unfit["changes"]), 0)
+        text = text.replace("tokens: 8192", "tokens: 65536").replace("recompute: full", "recompute: none")
+        text = text.replace("    offload: [gradients, optimizer]\n", "").replace(", offload: [weights]", "")
+        Path(plan).write_text(text, encoding="utf-8")
+        unfit = self.answer("explain", "explain", str(jobs / "ppo-7b.yaml"), "--plan", plan, *quick)
+        self.assertIn("repair", unfit)
+        self.assert_refused("explain", unfit, ("changes", {}), ("fits", "no"), ("repair", "margin_bytes", -1))
+
+
+if __name__ == "__main__":
+    unittest.main()
