@@ -4,9 +4,8 @@
 
 #include <algorithm>
 
-#include "base/names.h"
+#include "base/fields.h"
 #include "base/utf8.h"
-#include "workflow/numbers.h"
 
 namespace dovetail::cost {
 namespace {
@@ -63,7 +62,7 @@ Status read_constants(const Node& map, std::string_view what, const std::vector<
     const auto node = map.find(constant.name);
     if (!node) continue;
     DOVETAIL_TRY(const double value,
-                 workflow::read_number(*node, base::quote(constant.name), constant.may_be_zero ? 0 : constant.low, constant.high));
+                 base::read_number(*node, base::quote(constant.name), constant.may_be_zero ? 0 : constant.low, constant.high));
     if (value > 0 && value < constant.low)
       return node->error(fmt::format("{} is {}; accepted: 0, or from {} to {}", base::quote(constant.name), node->describe(), constant.low,
                                      constant.high));
@@ -75,15 +74,13 @@ Status read_constants(const Node& map, std::string_view what, const std::vector<
 base::Result<Efficiency> parse_efficiency(std::string_view content, const std::string& path) {
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
   const Node root = document.root();
+  DOVETAIL_CHECK(base::require_format(root, "a set of efficiencies", efficiency_format));
   DOVETAIL_CHECK(base::check_keys(root, "a set of efficiencies", {"format", "name", "error", "constants"}));
-  DOVETAIL_TRY(const Node format, base::require(root, "a set of efficiencies", "format", fmt::format("format: {}", efficiency_format)));
-  if (!format.is_string() || format.text() != efficiency_format)
-    return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), efficiency_format));
   Efficiency efficiency;
   DOVETAIL_TRY(const Node name, base::require(root, "a set of efficiencies", "name", "name: h100/megatron-vllm"));
   DOVETAIL_TRY(efficiency.name, base::read_name(name, "name"));
   if (const auto error = root.find("error")) {
-    DOVETAIL_TRY(efficiency.error, workflow::read_number(*error, "`error`", 0, largest_error));
+    DOVETAIL_TRY(efficiency.error, base::read_number(*error, "`error`", 0, largest_error));
   }
   DOVETAIL_TRY(const Node constants, base::require(root, "a set of efficiencies", "constants", "constants: {matrix_products: 0.45}"));
   DOVETAIL_CHECK(read_constants(constants, "`constants`", {}, efficiency));

@@ -7,12 +7,11 @@
 #include <utility>
 
 #include "base/document.h"
+#include "base/fields.h"
 #include "base/file.h"
-#include "base/names.h"
 #include "cluster/gpu.h"
 #include "plan/model_file.h"
 #include "workflow/lengths.h"
-#include "workflow/numbers.h"
 
 namespace dovetail::cost {
 namespace {
@@ -42,7 +41,7 @@ Result<std::vector<double>> read_numbers(const Node& map, const std::string& wha
     return list.error(fmt::format("{} of {} is {}; accepted: a list of numbers", quote(key), what, list.describe()));
   std::vector<double> numbers;
   for (std::size_t item = 0; item < list.size(); ++item) {
-    DOVETAIL_TRY(const double number, workflow::read_number(list.item(item), quote(key), least, most));
+    DOVETAIL_TRY(const double number, base::read_number(list.item(item), quote(key), least, most));
     numbers.push_back(number);
   }
   return numbers;
@@ -52,7 +51,7 @@ Result<ProfileCurve> read_curve(const Node& node, const std::string& what, const
   DOVETAIL_CHECK(base::check_keys(node, what, {words.length, words.amounts, "seconds"}));
   DOVETAIL_TRY(const Node length, base::require(node, what, words.length));
   ProfileCurve curve;
-  DOVETAIL_TRY(curve.length, workflow::read_number(length, quote(words.length), 1, static_cast<double>(workflow::largest_length)));
+  DOVETAIL_TRY(curve.length, base::read_number(length, quote(words.length), 1, static_cast<double>(workflow::largest_length)));
   DOVETAIL_TRY(const std::vector<double> amounts, read_numbers(node, what, words.amounts, 1, largest_amount));
   DOVETAIL_TRY(const std::vector<double> seconds, read_numbers(node, what, "seconds", shortest_seconds, longest_seconds));
   if (amounts.size() != seconds.size())
@@ -133,10 +132,8 @@ bool is_of_the_same(const LayerProfile& a, const LayerProfile& b) {
 Result<Profile> parse_profile(std::string_view content, const std::string& path) {
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
   const Node root = document.root();
+  DOVETAIL_CHECK(base::require_format(root, "a profile", profile_format));
   DOVETAIL_CHECK(base::check_keys(root, "a profile", {"format", "name", "layers"}));
-  DOVETAIL_TRY(const Node format, base::require(root, "a profile", "format", fmt::format("format: {}", profile_format)));
-  if (!format.is_string() || format.text() != profile_format)
-    return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), profile_format));
   Profile profile;
   DOVETAIL_TRY(const Node name, base::require(root, "a profile", "name", "name: a100/megatron"));
   DOVETAIL_TRY(profile.name, base::read_name(name, "name"));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/fields.h"
+
 namespace dovetail::pipeline {
 
 namespace {
@@ -293,12 +295,6 @@ Status read_memory(const Node& node, Problem& problem) {
   return {};
 }
 
-Status check_format(const Node& node) {
-  DOVETAIL_TRY(const Node format, base::require(node, "the problem", "format", fmt::format("`format: {}`", problem_format)));
-  if (format.is_string() && format.text() == problem_format) return {};
-  return format.error(fmt::format("`format` is {}; accepted: {}", format.describe(), quote(problem_format)));
-}
-
 Status read_models(const Node& node, Problem& problem) {
   if (!node.is_list() || node.size() == 0) {
     return node.error(
@@ -320,8 +316,7 @@ Result<Problem> parse_problem(std::string_view content, const std::string& path)
 }
 
 Result<Problem> read_problem(const Node& node) {
-  // The format first: a file of another kind is told by it, not by its keys.
-  DOVETAIL_CHECK(check_format(node));
+  DOVETAIL_CHECK(base::require_format(node, "the problem", problem_format));
   DOVETAIL_CHECK(base::check_keys(node, "the problem", {"format", "time_unit", "devices", "memory", "models"}));
   Problem problem;
   if (const std::optional<Node> unit = node.find("time_unit")) {

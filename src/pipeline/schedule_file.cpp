@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/document.h"
+#include "base/fields.h"
 #include "pipeline/problem_file.h"
 #include "pipeline/validate.h"
 
@@ -57,12 +58,6 @@ Result<std::uint64_t> read_seed(const Node& node) {
 }
 
 Place place_of(const Node& node) { return {.line = node.line(), .column = node.column()}; }
-
-Status check_format(const Node& root) {
-  DOVETAIL_TRY(const Node format, base::require(root, "the schedule", "format", fmt::format("`\"format\": \"{}\"`", schedule_format)));
-  if (format.is_string() && format.text() == schedule_format) return {};
-  return format.error(fmt::format("`format` is {}; accepted: {}", format.describe(), quote(schedule_format)));
-}
 
 Result<Problem> read_own_problem(const Node& root) {
   DOVETAIL_TRY(const Node problem_node, base::require(root, "the schedule", "problem"));
@@ -260,8 +255,7 @@ Place place_of(const ScheduleFile& file, const Violation& violation) {
 Result<ScheduleFile> parse_schedule(std::string_view content, const std::string& path) {
   DOVETAIL_TRY(const base::Document document, base::parse_json(content, path));
   const Node root = document.root();
-  // The format first: a file of another kind is told by it, not by its keys.
-  DOVETAIL_CHECK(check_format(root));
+  DOVETAIL_CHECK(base::require_format(root, "the schedule", schedule_format));
   DOVETAIL_CHECK(base::check_keys(root, "the schedule",
                                   {"format", "time_unit", "problem", "makespan", "peak_activation", "bounds", "optimal", "solver",
                                    "stopped_by", "columns", "devices"}));

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/canonical_json.h"
 #include "base/json_object.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
-#include "plan/canonical_json.h"
 #include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
 
@@ -224,7 +224,7 @@ std::string canonical_job(const Job& job) {
   text.add("cluster", cluster_text(job.cluster));
   text.add("software", software.text());
   text.add("fixed", fixed_text(job));
-  return canonical_json(text.text());
+  return base::canonical_json(text.text());
 }
 
 std::string job_hash(const Job& job) { return base::sha256_hex(canonical_job(job)); }

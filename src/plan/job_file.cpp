@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/names.h"
+#include "base/fields.h"
 #include "base/nearest.h"
 #include "cluster/cluster_file.h"
 #include "plan/job_file_fixed.h"
@@ -94,13 +94,6 @@ Result<Software> read_software(const Node& job, const std::filesystem::path& fol
   return software;
 }
 
-Status check_format(const Node& root) {
-  DOVETAIL_CHECK(base::check_keys(root, "a job", {"format", "name", "algorithm", "models", "workload", "cluster", "software", "fixed"}));
-  DOVETAIL_TRY(const Node format, base::require(root, "a job", "format", fmt::format("format: {}", job_format)));
-  if (format.is_string() && format.text() == job_format) return {};
-  return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), job_format));
-}
-
 }  // namespace
 
 Result<Job> parse_job(std::string_view content, const std::string& path) {
@@ -110,7 +103,8 @@ Result<Job> parse_job(std::string_view content, const std::string& path) {
 
 Result<Job> read_job(const Node& root, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  DOVETAIL_CHECK(check_format(root));
+  DOVETAIL_CHECK(base::require_format(root, "a job", job_format));
+  DOVETAIL_CHECK(base::check_keys(root, "a job", {"format", "name", "algorithm", "models", "workload", "cluster", "software", "fixed"}));
   DOVETAIL_TRY(const Node algorithm, base::require(root, "a job", "algorithm", "algorithm: ppo"));
   DOVETAIL_TRY(const Node models, base::require(root, "a job", "models", "models: {actor: llama-2-7b}"));
   DOVETAIL_TRY(const Node workload, base::require(root, "a job", "workload", "workload: {prompts: 128, ...}"));

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/canonical_json.h"
 #include "base/document.h"
-#include "base/names.h"
+#include "base/fields.h"
 #include "base/nearest.h"
 #include "base/sha256.h"
-#include "plan/canonical_json.h"
 #include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
 
@@ -51,7 +51,7 @@ Result<std::string> read_hash(const Node& map, std::string_view key) {
 Status check_hash(const Node& root) {
   DOVETAIL_TRY(const std::string said, read_hash(root, "hash"));
   if (said.empty()) return {};
-  const std::string hash = base::sha256_hex(canonical_json(root, "hash"));
+  const std::string hash = base::sha256_hex(base::canonical_json(root, "hash"));
   if (said == hash) return {};
   return root.find("hash")->error(
       fmt::format("`hash` is not that of what is in the file; accepted: {}, or, where the file was changed by hand, no `hash`", hash));
@@ -108,10 +108,8 @@ Result<Plan> parse_plan(std::string_view content, const std::string& path, const
 }
 
 Result<Plan> read_plan(const Node& root, const Job& job) {
+  DOVETAIL_CHECK(base::require_format(root, "a plan", plan_format));
   DOVETAIL_CHECK(base::check_keys(root, "a plan", {"format", "hash", "job", "job_hash", "placement", "tasks", "fusion"}));
-  DOVETAIL_TRY(const Node format, base::require(root, "a plan", "format", fmt::format("format: {}", plan_format)));
-  if (!format.is_string() || format.text() != plan_format)
-    return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), plan_format));
   Plan plan;
   // Which job the plan was made for is for people: it may be held against others.
   DOVETAIL_CHECK(base::find_name(root, "job"));

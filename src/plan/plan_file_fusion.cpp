@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/fields.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
-#include "workflow/numbers.h"
 
 namespace dovetail::plan {
 namespace {
@@ -19,7 +19,7 @@ using base::Result;
 Result<double> read_threshold(const Node& node, const Job& job, const std::vector<TaskPlan>& tasks) {
   DOVETAIL_CHECK(base::check_keys(node, "`inter_stage`", {"threshold"}));
   DOVETAIL_TRY(const Node value, base::require(node, "`inter_stage`", "threshold", "threshold: 0.2"));
-  DOVETAIL_TRY(const double threshold, workflow::read_number(value, "`threshold`", 0, 1));
+  DOVETAIL_TRY(const double threshold, base::read_number(value, "`threshold`", 0, 1));
   if (const auto fault = find_threshold_fault(threshold, job, tasks)) return value.error(fmt::format("`inter_stage`: {}", *fault));
   return threshold;
 }
@@ -77,7 +77,7 @@ Result<FusionPin> read_fusion_pin(const Node& node, const Job& job) {
   if (const auto inter = node.find("inter_stage"); inter && inter->is_map()) {
     DOVETAIL_CHECK(base::check_keys(*inter, "`inter_stage`", {"threshold"}));
     DOVETAIL_TRY(const Node threshold, base::require(*inter, "`inter_stage`", "threshold", "threshold: 0.2"));
-    DOVETAIL_TRY(pin.threshold, workflow::read_number(threshold, "`threshold`", 0, 1));
+    DOVETAIL_TRY(pin.threshold, base::read_number(threshold, "`threshold`", 0, 1));
     pin.inter_stage = true;
   } else if (inter) {
     DOVETAIL_TRY(pin.inter_stage, read_flag(*inter, "`inter_stage`", "true, false, {threshold: FRACTION}"));

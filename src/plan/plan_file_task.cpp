@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/fields.h"
 #include "base/utf8.h"
 #include "plan/plan_file_words.h"
-#include "workflow/numbers.h"
 
 namespace dovetail::plan {
 namespace {
@@ -120,7 +120,7 @@ Result<EnginePin> read_engine(const Node& node) {
       node, "`engine`", {"memory_utilization", "max_num_seqs", "max_num_batched_tokens", "chunked_prefill", "cuda_graphs", "own_weights"}));
   EnginePin engine;
   if (const auto share = node.find("memory_utilization")) {
-    DOVETAIL_TRY(engine.memory_utilization, workflow::read_number(*share, "`memory_utilization`", 0, 1));
+    DOVETAIL_TRY(engine.memory_utilization, base::read_number(*share, "`memory_utilization`", 0, 1));
   }
   DOVETAIL_CHECK(read_optional(node, "max_num_seqs", 1, engine.max_num_seqs));
   DOVETAIL_CHECK(read_optional(node, "max_num_batched_tokens", 1, engine.max_num_batched_tokens));

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/canonical_json.h"
 #include "base/json_object.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
-#include "plan/canonical_json.h"
 #include "plan/job_canonical.h"
 #include "plan/plan_file.h"
 #include "plan/plan_file_fusion.h"
@@ -69,7 +69,7 @@ std::string plan_to_json(const Plan& plan, const Job& job) {
   rest.add("placement", json_string(plan.placement));
   rest.add("tasks", fmt::format("[\n{}\n]", fmt::join(tasks, ",\n")));
   if (const JsonObject fusion = fusion_object(plan.fusion, job); !fusion.empty()) rest.add("fusion", fusion.text());
-  const std::string hash = base::sha256_hex(canonical_json(fmt::format("{{{}, {}}}", format.members(), rest.members())));
+  const std::string hash = base::sha256_hex(base::canonical_json(fmt::format("{{{}, {}}}", format.members(), rest.members())));
   format.add("hash", json_string(hash));
   return fmt::format("{{{},\n {}}}\n", format.members(), rest.members());
 }

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/file.h"
 #include "workflow/lengths_table.h"
 #include "workflow/log_normal.h"
-#include "workflow/numbers.h"
 
 namespace dovetail::workflow {
 namespace {
@@ -46,7 +46,7 @@ Result<LengthDistribution> read_figures(const Node& node, std::string_view what)
   const auto read = [&](std::string_view key, std::optional<double>& figure, double least, double most) -> base::Status {
     const std::optional<Node> value = node.find(key);
     if (!value) return {};
-    DOVETAIL_TRY(figure, read_number(*value, fmt::format("`{}` of {}", key, what), least, most));
+    DOVETAIL_TRY(figure, base::read_number(*value, fmt::format("`{}` of {}", key, what), least, most));
     return {};
   };
   constexpr auto longest = static_cast<double>(largest_length);

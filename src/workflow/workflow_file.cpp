@@ -6,9 +6,9 @@
 #include <array>
 #include <utility>
 
+#include "base/fields.h"
 #include "base/nearest.h"
 #include "workflow/algorithms.h"
-#include "workflow/numbers.h"
 
 namespace dovetail::workflow {
 namespace {
@@ -83,7 +83,7 @@ Status read_options(const Node& map, const Algorithm& algorithm, AlgorithmOption
   }
   DOVETAIL_CHECK(check_companion(map, "reference_decay", options.reference == ReferenceUse::averaged, "`reference: averaged`"));
   if (const auto node = find("reference_decay")) {
-    DOVETAIL_TRY(options.reference_decay, read_number(*node, "`reference_decay`", 0.0, largest_decay));
+    DOVETAIL_TRY(options.reference_decay, base::read_number(*node, "`reference_decay`", 0.0, largest_decay));
   }
   if (const auto node = find("reward")) {
     DOVETAIL_TRY(options.reward, read_choice(*node, "`reward`", reward_uses));
@@ -118,7 +118,7 @@ Result<Role> read_role(const Node& node) {
   if (!average) return role;
   DOVETAIL_TRY(role.averaged_from, read_word(*average, "`averaged_from` of " + what));
   DOVETAIL_TRY(const Node decay, base::require(node, what, "decay", "`decay: 0.99`"));
-  DOVETAIL_TRY(role.decay, read_number(decay, "`decay` of " + what, 0.0, largest_decay));
+  DOVETAIL_TRY(role.decay, base::read_number(decay, "`decay` of " + what, 0.0, largest_decay));
   return role;
 }
 

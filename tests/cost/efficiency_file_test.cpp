@@ -46,7 +46,7 @@ TEST(EfficiencyFile, MistakesHaveTheirPlace) {
               HasSubstr("set.json:3:30: `matrix_products` must be a number from 0.1 to 0.85"));
   EXPECT_THAT(error_of(begin + "constants: {slot: 1e-9}"), HasSubstr("set.json:3:19: `slot` is 1e-9; accepted: 0, or from 1e-05 to 0.1"));
   EXPECT_THAT(error_of(begin), HasSubstr("constants"));
-  EXPECT_THAT(error_of("format: dovetail/efficiency@2\nname: x\n"), HasSubstr("set.json:1:9: the format is"));
+  EXPECT_THAT(error_of("format: dovetail/efficiency@2\nname: x\n"), HasSubstr("set.json:1:9: `format` is"));
   EXPECT_THAT(error_of("format: dovetail/efficiency@1\nname: 3\nconstants: {}"), HasSubstr("set.json:2:7: `name` is 3"));
 }
 

@@ -180,7 +180,7 @@ std::string error_with(const std::string& from, const std::string& to) {
 }
 
 TEST(ProfileFile, MistakesHaveTheirPlace) {
-  EXPECT_THAT(error_with("profile@1", "profile@2"), HasSubstr("profile.yaml:1:9: the format is"));
+  EXPECT_THAT(error_with("profile@1", "profile@2"), HasSubstr("profile.yaml:1:9: `format` is"));
   EXPECT_THAT(error_with("tensor: 2", "tensors: 2"), HasSubstr("profile.yaml:6:5: unknown key `tensors`"));
   EXPECT_THAT(error_with("tensor: 2", "tensor: 0"), HasSubstr("profile.yaml:6:13: `tensor`"));
   EXPECT_THAT(error_with("llama-2-7b", "llama-2-7c"), HasSubstr("profile.yaml:4:12: "));

@@ -99,7 +99,7 @@ TEST(ParseSchedule, TimesAreExactDecimalsOfTheUnit) {
 
 TEST(ParseSchedule, NamesAMistakeInTheHead) {
   EXPECT_EQ(error_of("[]"), "s.json:1:1: the schedule must be a map, not a list; accepted: a map with the key `format`");
-  EXPECT_EQ(error_of("{}"), "s.json:1:1: the schedule needs the key `format`; accepted: `\"format\": \"dovetail/schedule@1\"`");
+  EXPECT_EQ(error_of("{}"), "s.json:1:1: the schedule needs the key `format`; accepted: `format: dovetail/schedule@1`");
   EXPECT_EQ(error_of(R"({"format": "dovetail/pipeline-problem@1"})"),
             "s.json:1:12: `format` is the string `dovetail/pipeline-problem@1`; accepted: `dovetail/schedule@1`");
   EXPECT_EQ(error_of(R"({"format": "dovetail/schedule@1"})"), "s.json:1:1: the schedule needs the key `problem`");

@@ -178,10 +178,10 @@ TEST_F(JobFolder, MistakesInOtherFilesHaveTheirPlace) {
 
 TEST(ParseJob, NamesAMistakeInTheWhole) {
   const std::string keys = "format, name, algorithm, models, workload, cluster, software, fixed";
-  EXPECT_EQ(error_in("[]"), "job.yaml:1:1: a job must be a map, not a list; accepted keys: " + keys);
-  EXPECT_EQ(error_in("{}"), "job.yaml:1:1: a job needs the key `format`; accepted: format: dovetail/job@1");
-  EXPECT_EQ(error_in("format: dovetail/job@2"), "job.yaml:1:9: the format is the string `dovetail/job@2`; accepted: dovetail/job@1");
-  EXPECT_EQ(error_in("format: 1"), "job.yaml:1:9: the format is 1; accepted: dovetail/job@1");
+  EXPECT_EQ(error_in("[]"), "job.yaml:1:1: a job must be a map, not a list; accepted: a map with the key `format`");
+  EXPECT_EQ(error_in("{}"), "job.yaml:1:1: a job needs the key `format`; accepted: `format: dovetail/job@1`");
+  EXPECT_EQ(error_in("format: dovetail/job@2"), "job.yaml:1:9: `format` is the string `dovetail/job@2`; accepted: `dovetail/job@1`");
+  EXPECT_EQ(error_in("format: 1"), "job.yaml:1:9: `format` is 1; accepted: `dovetail/job@1`");
   EXPECT_EQ(error_of("algorythm: ppo"), "job.yaml:2:1: unknown key `algorythm` in a job; did you mean `algorithm`? accepted: " + keys);
   EXPECT_EQ(error_in("format: dovetail/job@1"), "job.yaml:1:1: a job needs the key `algorithm`; accepted: algorithm: ppo");
   EXPECT_EQ(error_of("algorithm: ppo"), "job.yaml:1:1: a job needs the key `models`; accepted: models: {actor: llama-2-7b}");

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/canonical_json.h"
 #include "base/sha256.h"
-#include "plan/canonical_json.h"
 #include "plan/job_canonical.h"
 #include "plan/jobs.h"
 
@@ -90,7 +90,7 @@ TEST(PlanToJson, LeavesOutWhatHasItsDefault) {
   {"task": "actor_train", "devices": "16-31", "layout": {"dp": 4, "tp": 2, "pp": 2}, "micro_batch": {"tokens": 4096}}
 ]}
 )";
-  const std::string hash = base::sha256_hex(canonical_json(R"({"format": "dovetail/plan@1",)" + members));
+  const std::string hash = base::sha256_hex(base::canonical_json(R"({"format": "dovetail/plan@1",)" + members));
   EXPECT_EQ(text, R"({"format": "dovetail/plan@1", "hash": ")" + hash + "\"," + members);
 }
 
@@ -124,7 +124,7 @@ TEST(PlanHash, IsThatOfTheFilesOwnMembers) {
 TEST(PlanHash, IsTheSameInYaml) {
   std::string text = "format: dovetail/plan@1\ntasks:\n" + generate + infer + train;
   const auto document = base::parse_yaml(text, "x").value();
-  text += "hash: " + base::sha256_hex(canonical_json(document.root())) + "\n";
+  text += "hash: " + base::sha256_hex(base::canonical_json(document.root())) + "\n";
   EXPECT_EQ(error_in(text), "no error");
 }
 
@@ -151,9 +151,9 @@ RC_GTEST_PROP(PlanToJson, IsReadBackToTheSamePlan, ()) {
 
 TEST(ParsePlan, NamesAMistakeInTheWhole) {
   const std::string keys = "format, hash, job, job_hash, placement, tasks, fusion";
-  EXPECT_EQ(error_in("3"), "plan.yaml:1:1: a plan must be a map, not 3; accepted keys: " + keys);
-  EXPECT_EQ(error_in("{}"), "plan.yaml:1:1: a plan needs the key `format`; accepted: format: dovetail/plan@1");
-  EXPECT_EQ(error_in("format: dovetail/job@1"), "plan.yaml:1:9: the format is the string `dovetail/job@1`; accepted: dovetail/plan@1");
+  EXPECT_EQ(error_in("3"), "plan.yaml:1:1: a plan must be a map, not 3; accepted: a map with the key `format`");
+  EXPECT_EQ(error_in("{}"), "plan.yaml:1:1: a plan needs the key `format`; accepted: `format: dovetail/plan@1`");
+  EXPECT_EQ(error_in("format: dovetail/job@1"), "plan.yaml:1:9: `format` is the string `dovetail/job@1`; accepted: `dovetail/plan@1`");
   EXPECT_EQ(error_in("format: dovetail/plan@1"), "plan.yaml:1:1: a plan needs the key `tasks`; accepted: tasks: [...]");
   EXPECT_EQ(error_in("format: dovetail/plan@1\nmesh: 3"), "plan.yaml:2:1: unknown key `mesh` in a plan; accepted: " + keys);
   EXPECT_EQ(error_in("format: dovetail/plan@1\nplacement: 3"), "plan.yaml:2:12: `placement` is 3; accepted: a name");

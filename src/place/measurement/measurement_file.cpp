@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/document.h"
+#include "base/fields.h"
 #include "base/file.h"
-#include "base/names.h"
 #include "base/nearest.h"
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
@@ -17,7 +17,6 @@
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
 #include "workflow/log_normal.h"
-#include "workflow/numbers.h"
 
 namespace dovetail::place {
 namespace {
@@ -100,7 +99,7 @@ Result<Spread> read_spread(const Node& root) {
   for (const auto& [key, member] : {std::pair{"start", &Spread::start}, {"low", &Spread::low}, {"high", &Spread::high}}) {
     const auto value = node->find(key);
     if (!value) continue;
-    DOVETAIL_TRY(spread.*member, workflow::read_number(*value, quote(key), least_sigma, workflow::largest_sigma));
+    DOVETAIL_TRY(spread.*member, base::read_number(*value, quote(key), least_sigma, workflow::largest_sigma));
   }
   if (spread.low <= spread.start && spread.start <= spread.high) return spread;
   return node->error(
@@ -127,7 +126,7 @@ class RowReader {
     if (group.empty()) group = job.models.front().name;
     Measurement row{std::move(name), std::move(group), std::move(job), std::move(plan)};
     DOVETAIL_TRY(const Node seconds, base::require(node, "a row", "seconds", "seconds: 97.7"));
-    DOVETAIL_TRY(row.seconds, workflow::read_number(seconds, "`seconds`", shortest_seconds, longest_seconds));
+    DOVETAIL_TRY(row.seconds, base::read_number(seconds, "`seconds`", shortest_seconds, longest_seconds));
     DOVETAIL_CHECK(read_weight(node, row));
     DOVETAIL_CHECK(read_phases(node, row));
     DOVETAIL_CHECK(read_responses(node, row));
@@ -176,7 +175,7 @@ class RowReader {
     DOVETAIL_TRY(row.doubtful, base::find_name(node, "doubtful"));
     if (doubtful) row.weight = 0;
     if (!weight) return {};
-    DOVETAIL_TRY(row.weight, workflow::read_number(*weight, "`weight`", 0, largest_weight));
+    DOVETAIL_TRY(row.weight, base::read_number(*weight, "`weight`", 0, largest_weight));
     return {};
   }
 
@@ -195,7 +194,7 @@ class RowReader {
     DOVETAIL_CHECK(base::check_keys(*phases, "`phases`", accepted));
     for (std::size_t index = 0; index < phases->size(); ++index) {
       const std::string name(phases->key(index));
-      DOVETAIL_TRY(const double seconds, workflow::read_number(phases->value(index), quote(name), shortest_seconds, longest_seconds));
+      DOVETAIL_TRY(const double seconds, base::read_number(phases->value(index), quote(name), shortest_seconds, longest_seconds));
       row.phases.push_back({name, seconds});
     }
     return {};
@@ -208,7 +207,7 @@ class RowReader {
     DOVETAIL_TRY(const Node mean, base::require(*lengths, "`response_length`", "mean", "mean: 1060"));
     DOVETAIL_TRY(const Node cap, base::require(*lengths, "`response_length`", "cap", "cap: 4096"));
     OpenLengths open;
-    DOVETAIL_TRY(open.mean, workflow::read_number(mean, "`mean`", 1, static_cast<double>(workflow::largest_length)));
+    DOVETAIL_TRY(open.mean, base::read_number(mean, "`mean`", 1, static_cast<double>(workflow::largest_length)));
     DOVETAIL_TRY(open.cap, base::read_whole(cap, "`cap`", 1, workflow::largest_length));
     for (const double sigma : {spread_.low, spread_.start, spread_.high}) {
       const auto fault = workflow::find_fault(workflow::LengthFigures{.mean = open.mean, .sigma = sigma, .cap = open.cap});
@@ -225,19 +224,13 @@ class RowReader {
   std::string gpu_;
 };
 
-Status check_format(const Node& root) {
-  DOVETAIL_CHECK(base::check_keys(root, "measurements", {"format", "name", "source", "start", "fit", "spread", "rows"}));
-  DOVETAIL_TRY(const Node format, base::require(root, "measurements", "format", fmt::format("format: {}", measurement_format)));
-  if (format.is_string() && format.text() == measurement_format) return {};
-  return format.error(fmt::format("the format is {}; accepted: {}", format.describe(), measurement_format));
-}
-
 }  // namespace
 
 Result<Measurements> parse_measurements(std::string_view content, const std::string& path) {
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
   const Node root = document.root();
-  DOVETAIL_CHECK(check_format(root));
+  DOVETAIL_CHECK(base::require_format(root, "measurements", measurement_format));
+  DOVETAIL_CHECK(base::check_keys(root, "measurements", {"format", "name", "source", "start", "fit", "spread", "rows"}));
   Measurements measurements;
   DOVETAIL_CHECK(base::require(root, "measurements", "name", "name: h100/megatron-vllm"));
   DOVETAIL_TRY(measurements.name, base::find_name(root, "name"));

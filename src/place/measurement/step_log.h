@@ -5,9 +5,8 @@
 //     verl writes {"step": 1, "data": {...}}. The step is `step`, `_step` or `global_step` (also of `training` or `train`), else the line's
 //     number. NaN and Infinity, which Python writes, are no numbers here. Objects of the same step are put together.
 //   - One JSON object of metrics, each an object of steps: {"timing/train/generation": {"1": 58.2}}, what NeMo-RL's tests dump.
-//   - CSV: `Wall time,Step,Value` as TensorBoard exports one scalar, whose key is in the name of the file (run-NAME-tag-KEY.csv, with '_'
-//   in
-//     place of '/'); or one column a key, and one of the steps under one of the names above.
+//   - CSV: `Wall time,Step,Value` as TensorBoard exports one scalar, whose key is in the name of the file (run-NAME-tag-KEY.csv, with
+//     '_' in place of '/'); or one column a key, and one of the steps under one of the names above.
 #pragma once
 
 #include <cstddef>

@@ -60,7 +60,7 @@ TEST(MeasurementFile, ReadsTheExample) {
 }
 
 TEST(MeasurementFile, MistakesHaveTheirPlace) {
-  EXPECT_THAT(error_with("measurement@1", "measurement@2"), HasSubstr("runs.yaml:1:9: the format is"));
+  EXPECT_THAT(error_with("measurement@1", "measurement@2"), HasSubstr("runs.yaml:1:9: `format` is"));
   EXPECT_THAT(error_with("task: 0.5", "tsak: 0.5"), HasSubstr("runs.yaml:4:9: unknown key `tsak` in `start`; did you mean `task`?"));
   EXPECT_THAT(error_with("task: 0.5", "from: assmed"), HasSubstr("did you mean 'assumed'?"));
   EXPECT_THAT(error_with("decode_step]", "decode_stp]"), HasSubstr("did you mean 'decode_step'?"));

@@ -1,4 +1,4 @@
-#include "plan/canonical_json.h"
+#include "base/canonical_json.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 
-namespace dovetail::plan {
+namespace dovetail::base {
 namespace {
 
 TEST(CanonicalJson, HasTheFormOfTheExampleInRfc8785) {
@@ -83,4 +83,4 @@ TEST(CanonicalJson, IsTheSameOfYaml) {
 }
 
 }  // namespace
-}  // namespace dovetail::plan
+}  // namespace dovetail::base

@@ -1,4 +1,4 @@
-#include "plan/canonical_json.h"
+#include "base/canonical_json.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,8 @@
 #include <system_error>
 #include <vector>
 
-namespace dovetail::plan {
+namespace dovetail::base {
 namespace {
-
-using base::Node;
 
 std::string canonical_string(std::string_view text) {
   constexpr std::string_view short_escapes = "\b\t\n\f\r\"\\";
@@ -91,9 +89,9 @@ std::string canonical_json(const Node& value, std::string_view left_out) {
 }
 
 std::string canonical_json(std::string_view json) {
-  const auto document = base::parse_json(json, {});
+  const auto document = parse_json(json, {});
   DOVETAIL_ASSERT(document.ok());
   return canonical_json(document->root());
 }
 
-}  // namespace dovetail::plan
+}  // namespace dovetail::base

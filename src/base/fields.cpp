@@ -1,0 +1,45 @@
+#include "base/fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "base/utf8.h"
+
+namespace dovetail::base {
+
+Result<std::string> read_name(const Node& node, std::string_view key) {
+  std::string name(node.is_string() ? node.text() : "");
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  if (name.empty() || std::any_of(name.begin(), name.end(), is_control))
+    return node.error(fmt::format("{} is {}; accepted: a name", quote(key), node.describe()));
+  return name;
+}
+
+Result<std::string> find_name(const Node& map, std::string_view key) {
+  const auto node = map.find(key);
+  return node ? read_name(*node, key) : std::string();
+}
+
+Status require_format(const Node& map, std::string_view what, std::string_view format) {
+  DOVETAIL_TRY(const Node value, require(map, what, "format", fmt::format("`format: {}`", format)));
+  if (value.is_string() && value.text() == format) return {};
+  return value.error(fmt::format("`format` is {}; accepted: {}", value.describe(), quote(format)));
+}
+
+Result<double> read_number(const Node& node, std::string_view what, double least, double most) {
+  const auto error = [&] {
+    return node.error(fmt::format("{} must be a number from {} to {}, not {}", what, least, most, node.describe()));
+  };
+  if (!node.is_number()) return error();
+  std::string_view text = node.text();
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0.0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most)) return error();
+  return value;
+}
+
+}  // namespace dovetail::base

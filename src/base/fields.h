@@ -1,0 +1,25 @@
+// Values that the files of several rooms have: their format, names, numbers.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/document.h"
+#include "base/result.h"
+
+namespace dovetail::base {
+
+/// Whether the value of `format` is `format`; else an Error there. Asked before all other keys: a file of another kind is told by it.
+/// `what` names the file in messages ("a job").
+Status require_format(const Node& map, std::string_view what, std::string_view format);
+
+/// The text of `node`, the value of `key`; an Error at it where it is no text, empty, or has control characters.
+Result<std::string> read_name(const Node& node, std::string_view key);
+
+/// The name at `key` of a map; empty where it is not there.
+Result<std::string> find_name(const Node& map, std::string_view key);
+
+/// A number in [least, most], to the nearest double; else an Error at `node` that names `what` and the range.
+Result<double> read_number(const Node& node, std::string_view what, double least, double most);
+
+}  // namespace dovetail::base
