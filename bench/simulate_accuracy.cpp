@@ -117,11 +117,13 @@ struct Sums {
   int same_five = 0;
 };
 
-void add_job(std::uint64_t number, int plans, int iterations, Sums& sums) {
+void add_job(std::uint64_t number, int plans, int iterations, int draws, Sums& sums) {
   const Case of(draw_job(number));
   const place::SearchSpace space = place::make_search_space(of.ground, place::search_meshes(of.job), {}, 1);
   if (place::impossible_task(space)) return;
-  place::Simulator simulator(of.ground, {});
+  place::SimulationOptions options;
+  options.draws = draws;
+  place::Simulator simulator(of.ground, options);
   base::Random random(number, 1);
   for (int index = 0; index < plans; ++index)
     if (const auto simulation = simulator.simulate(random_plan(space, random)); simulation.ok()) sums.random.add(*simulation);
@@ -151,10 +153,13 @@ int main(int argc, char** argv) {
   int jobs = 10;
   int plans = 20;
   int iterations = 20'000;
+  int draws = 8;
   bool large = true;
   program.add_option("--jobs", jobs, "drawn jobs");
   program.add_option("--plans", plans, "random plans of each");
   program.add_option("--iterations", iterations, "of the search for each job's best plan, a chain");
+  program.add_option("--draws", draws, "of lengths that each plan is played on; what is compared is their mean")
+      ->check(CLI::PositiveNumber);
   program.add_option("--large", large, "time the large jobs as well");
   CLI11_PARSE(program, argc, argv);
   bench::print_heading(argc, argv);
@@ -162,7 +167,7 @@ int main(int argc, char** argv) {
   Sums sums;
   for (int number = 0; number < jobs; ++number) {
     bench::note(fmt::format("job {} of {}", number + 1, jobs));
-    add_job(static_cast<std::uint64_t>(number), plans, iterations, sums);
+    add_job(static_cast<std::uint64_t>(number), plans, iterations, draws, sums);
   }
   fmt::print("|closed form / simulated - 1| of iterations (at least 5% on the mean, aim 3%)\n");
   fmt::print("{}{}", row("plans drawn at random", sums.random), row("plans that a search ranks first", sums.ranked));

@@ -133,12 +133,12 @@ class Cutter {
   std::size_t steps() const { return workload_.steps.size(); }
   const Step& step_of(std::size_t node) const { return workload_.steps[node % steps()]; }
 
-  /// The nodes that have `device` within the stretch, and the first behind it, in order.
+  /// The nodes that have `device` for some time within the stretch, and the first behind it, in order.
   std::vector<std::size_t> nodes_on(int device) const {
     std::vector<std::size_t> nodes;
     for (std::size_t node = 0; node < play_.played.size(); ++node) {
       const Played& played = play_.played[node];
-      if (played.end < played.begin || played.end <= play_.begin) continue;
+      if (played.end <= played.begin || played.end <= play_.begin) continue;
       if (places_.lane(device, node % steps()) != Places::absent) nodes.push_back(node);
     }
     const auto begin = [this](std::size_t node) { return std::pair(play_.played[node].begin, node); };

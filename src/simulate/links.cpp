@@ -11,18 +11,33 @@
 namespace dovetail::simulate {
 namespace {
 
-/// Shares out one link after the other, the most crowded first, until every transfer has its part.
+/// Shares out one link after the other, the most crowded first, until every transfer has its part. Links are numbered anew, in their order.
 class Filling {
  public:
-  Filling(const std::vector<const Transfer*>& transfers, int links)
-      : transfers_(transfers), shares_(transfers.size(), -1), on_(static_cast<std::size_t>(links)), left_(on_.size(), 1) {
-    for (std::size_t index = 0; index < transfers.size(); ++index)
-      for (const int link : transfers[index]->links) on_[static_cast<std::size_t>(link)].push_back(index);
-    for (const std::vector<std::size_t>& on : on_) open_.push_back(on.size());
-    for (std::size_t link = 0; link < on_.size(); ++link) push(link);
+  explicit Filling(const std::vector<const Transfer*>& transfers) : shares_(transfers.size(), -1) {
+    int links = 0;
+    for (const Transfer* transfer : transfers)
+      for (const int link : transfer->links) links = std::max(links, link + 1);
+    number_of_.resize(static_cast<std::size_t>(links));
+    for (const Transfer* transfer : transfers)
+      for (const int link : transfer->links) number_of_[static_cast<std::size_t>(link)] = 1;
+    std::size_t count = 0;
+    for (std::size_t& number : number_of_) count += std::exchange(number, count);
+    left_.assign(count, 1);
+    open_.assign(count, 0);
+    for (const Transfer* transfer : transfers) {
+      first_link_.push_back(link_of_.size());
+      for (const int link : transfer->links) {
+        link_of_.push_back(number_of_[static_cast<std::size_t>(link)]);
+        ++open_[link_of_.back()];
+      }
+    }
+    first_link_.push_back(link_of_.size());
+    list_transfers();
   }
 
   std::vector<double> fill() {
+    for (std::size_t link = 0; link < left_.size(); ++link) push(link);
     while (!queue_.empty()) {
       const auto [share, link] = queue_.top();
       queue_.pop();
@@ -37,6 +52,16 @@ class Filling {
   }
 
  private:
+  /// Puts transfers in the order of their links.
+  void list_transfers() {
+    first_transfer_.assign(left_.size() + 1, 0);
+    for (std::size_t link = 0; link < left_.size(); ++link) first_transfer_[link + 1] = first_transfer_[link] + open_[link];
+    transfer_on_.resize(link_of_.size());
+    std::vector<std::size_t> next(first_transfer_.begin(), first_transfer_.end() - 1);
+    for (std::size_t transfer = 0; transfer < shares_.size(); ++transfer)
+      for (std::size_t at = first_link_[transfer]; at < first_link_[transfer + 1]; ++at) transfer_on_[next[link_of_[at]]++] = transfer;
+  }
+
   double part_of(std::size_t link) const { return std::max(0.0, left_[link]) / static_cast<double>(open_[link]); }
 
   void push(std::size_t link) {
@@ -44,68 +69,125 @@ class Filling {
   }
 
   void serve(std::size_t crowded, double share) {
-    for (const std::size_t index : on_[crowded]) {
-      if (shares_[index] >= 0) continue;
-      shares_[index] = share;
-      for (const int link : transfers_[index]->links) {
-        left_[static_cast<std::size_t>(link)] -= share;
-        --open_[static_cast<std::size_t>(link)];
+    for (std::size_t place = first_transfer_[crowded]; place < first_transfer_[crowded + 1]; ++place) {
+      const std::size_t transfer = transfer_on_[place];
+      if (shares_[transfer] >= 0) continue;
+      shares_[transfer] = share;
+      for (std::size_t at = first_link_[transfer]; at < first_link_[transfer + 1]; ++at) {
+        left_[link_of_[at]] -= share;
+        --open_[link_of_[at]];
       }
     }
   }
 
   using Entry = std::pair<double, std::size_t>;
-  const std::vector<const Transfer*>& transfers_;
-  std::vector<double> shares_;                // [transfer]; below 0: not yet known
-  std::vector<std::vector<std::size_t>> on_;  // [link] transfers
-  std::vector<double> left_;                  // [link]
-  std::vector<std::size_t> open_;             // [link] transfers without a share
+  std::vector<double> shares_;               // [transfer]; below 0: not yet known
+  std::vector<std::size_t> number_of_;       // [link], of those that there are
+  std::vector<std::size_t> first_link_;      // [transfer] where its links begin in link_of_
+  std::vector<std::size_t> link_of_;         // numbers of links
+  std::vector<std::size_t> first_transfer_;  // [number of a link] where its transfers begin in transfer_on_
+  std::vector<std::size_t> transfer_on_;
+  std::vector<double> left_;       // [number of a link]
+  std::vector<std::size_t> open_;  // [number of a link] transfers without a share
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
 };
 
 }  // namespace
 
-std::vector<double> fair_shares(const std::vector<const Transfer*>& transfers, int links) { return Filling(transfers, links).fill(); }
+std::vector<double> fair_shares(const std::vector<const Transfer*>& transfers) { return Filling(transfers).fill(); }
 
 void Traffic::begin(const Transfer& transfer, std::size_t name) {
   DOVETAIL_ASSERT(transfer.alone > base::Ticks(0) && !transfer.links.empty());
-  ways_.push_back({&transfer, name, static_cast<double>(transfer.alone.count()), 0, base::Ticks(0)});
-  shared_out_ = false;
+  if (under_way_ == 0) {
+    ways_.clear();
+    started_ = now_;
+  }
+  begun_ = true;
+  for (const int link : transfer.links) on_[static_cast<std::size_t>(link)].push_back(ways_.size());
+  ways_.push_back({&transfer, name, static_cast<double>(transfer.alone.count()), now_, 0, base::Ticks(0)});
+  changed_.insert(changed_.end(), transfer.links.begin(), transfer.links.end());
+  ++under_way_;
 }
 
-void Traffic::share_out() {
-  if (shared_out_) return;
-  std::vector<const Transfer*> transfers;
-  transfers.reserve(ways_.size());
-  for (const Way& way : ways_) transfers.push_back(way.transfer);
-  const std::vector<double> shares = fair_shares(transfers, links_);
-  for (std::size_t index = 0; index < ways_.size(); ++index) {
-    Way& way = ways_[index];
-    way.share = shares[index];
-    DOVETAIL_ASSERT(way.share > 0);
-    way.arrival = now_ + base::Ticks(static_cast<std::int64_t>(std::ceil(way.left / way.share)));
+/// The ways that share a link with one that has changed, or with one of these, and so on; ascending.
+std::vector<std::size_t> Traffic::connected() {
+  std::vector<char> seen_link(on_.size());
+  std::vector<char> seen_way(ways_.size());
+  std::vector<std::size_t> found;
+  while (!changed_.empty()) {
+    const auto link = static_cast<std::size_t>(changed_.back());
+    changed_.pop_back();
+    if (std::exchange(seen_link[link], 1) != 0) continue;
+    for (const std::size_t way : on_[link]) {
+      if (std::exchange(seen_way[way], 1) != 0) continue;
+      found.push_back(way);
+      const std::vector<int>& links = ways_[way].transfer->links;
+      changed_.insert(changed_.end(), links.begin(), links.end());
+    }
   }
-  shared_out_ = true;
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void Traffic::give(std::size_t index, double share) {
+  DOVETAIL_ASSERT(share > 0);
+  Way& way = ways_[index];
+  if (way.share == share) return;
+  if (way.share > 0) later_.erase({way.arrival, index});
+  way.left = std::max(0.0, way.left - way.share * static_cast<double>((now_ - way.since).count()));
+  way.since = now_;
+  way.share = share;
+  way.arrival = now_ + base::Ticks(static_cast<std::int64_t>(std::ceil(way.left / way.share)));
+  later_.emplace(way.arrival, index);
+}
+
+/// When what was left has lain idle for long enough.
+base::Ticks Traffic::due() const {
+  return first_left_ + base::Ticks((first_left_ - started_).count() / static_cast<std::int64_t>(exact_count));
+}
+
+bool Traffic::must_share() const { return begun_ || under_way_ <= exact_count || left_ * exact_count >= under_way_ || now_ >= due(); }
+
+void Traffic::share_out() {
+  if (changed_.empty() || !must_share()) return;
+  begun_ = false;
+  left_ = 0;
+  const std::vector<std::size_t> ways = connected();
+  std::vector<const Transfer*> transfers;
+  transfers.reserve(ways.size());
+  for (const std::size_t way : ways) transfers.push_back(ways_[way].transfer);
+  const std::vector<double> shares = fair_shares(transfers);
+  for (std::size_t index = 0; index < ways.size(); ++index) give(ways[index], shares[index]);
 }
 
 base::Ticks Traffic::next_arrival() {
-  DOVETAIL_ASSERT(!ways_.empty());
+  DOVETAIL_ASSERT(!empty());
   share_out();
-  return std::min_element(ways_.begin(), ways_.end(), [](const Way& a, const Way& b) { return a.arrival < b.arrival; })->arrival;
+  const base::Ticks next = later_.begin()->first;
+  return changed_.empty() ? next : std::min(next, due());
+}
+
+void Traffic::leave(std::size_t index) {
+  const std::vector<int>& links = ways_[index].transfer->links;
+  for (const int link : links) std::erase(on_[static_cast<std::size_t>(link)], index);
+  changed_.insert(changed_.end(), links.begin(), links.end());
+  --under_way_;
+  if (left_++ == 0) first_left_ = now_;
 }
 
 std::vector<std::size_t> Traffic::advance(base::Ticks time) {
-  DOVETAIL_ASSERT(time >= now_ && (ways_.empty() || time <= next_arrival()));
-  const auto passed = static_cast<double>((time - now_).count());
+  DOVETAIL_ASSERT(time >= now_ && (empty() || time <= next_arrival()));
   now_ = time;
   std::vector<std::size_t> arrived;
-  for (Way& way : ways_) {
-    way.left = std::max(0.0, way.left - way.share * passed);
-    if (way.arrival <= time) arrived.push_back(way.name);
+  while (!later_.empty() && later_.begin()->first <= time) {
+    arrived.push_back(later_.begin()->second);
+    later_.erase(later_.begin());
   }
-  if (arrived.empty()) return arrived;
-  std::erase_if(ways_, [time](const Way& way) { return way.arrival <= time; });
-  shared_out_ = false;
+  std::sort(arrived.begin(), arrived.end());
+  for (std::size_t& way : arrived) {
+    leave(way);
+    way = ways_[way].name;
+  }
   return arrived;
 }
 

@@ -23,7 +23,7 @@ class Scorer {
  public:
   Scorer(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
          const std::vector<Worker>& workers)
-      : tasks_(tasks), samples_(samples), workers_(workers), states_(workers.size()), queues_(tasks.size()) {
+      : tasks_(tasks), samples_(samples), workers_(workers), states_(workers.size()), queues_(tasks.size()), to_come_(samples.size()) {
     scoring_.scored.assign(tasks.size(), std::vector<Ticks>(samples.size()));
     scoring_.spans.resize(workers.size());
     scoring_.memory.resize(workers.size());
@@ -32,7 +32,10 @@ class Scorer {
       lacking_.emplace_back(samples.size(), 1 + tasks[task].after.size());
     }
     for (std::size_t sample = 0; sample < samples.size(); ++sample) push(ready[sample], Event::Kind::generated, sample);
-    for (std::size_t worker = 0; worker < workers.size(); ++worker) push(workers[worker].from, Event::Kind::free, worker);
+    for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+      states_[worker].begun.resize(tasks.size());
+      push(workers[worker].from, Event::Kind::free, worker);
+    }
   }
 
   Scoring score() {
@@ -67,8 +70,9 @@ class Scorer {
   struct State {
     bool free = false;
     std::size_t model = none;
-    Ticks available;  // when it can take the next micro-batch
-    Ticks drained;    // when its pipelines are empty
+    Ticks available;          // when it can take the next micro-batch
+    Ticks drained;            // when its pipelines are empty
+    std::vector<bool> begun;  // [task] whether it had its model before
   };
 
   struct Batch {
@@ -81,6 +85,7 @@ class Scorer {
   void happen(const Event& event) {
     switch (event.kind) {
       case Event::Kind::generated:
+        --to_come_;
         for (std::size_t task = 0; task < tasks_.size(); ++task) one_less(task, event.index);
         break;
       case Event::Kind::scored:
@@ -109,24 +114,31 @@ class Scorer {
     if (state.model == none && workers_[worker].first_task >= 0) load(worker, static_cast<std::size_t>(workers_[worker].first_task));
     // Loading may take no time.
     if (!state.free || (state.model != none && !queues_[state.model].empty())) return;
-    const std::size_t task = most_work();
+    const std::size_t task = most_work(state);
     if (task != none) load(worker, task);
   }
 
-  /// The task that another worker helps most; none where it helps none.
-  std::size_t most_work() const {
+  /// Until it has what it needs for the task.
+  Ticks loading(const State& state, std::size_t task) const {
+    return tasks_[task].load + (state.begun[task] ? Ticks(0) : tasks_[task].hand_over);
+  }
+
+  /// The task that this worker helps most; none where it helps none, or too little to change models as long as more samples come.
+  std::size_t most_work(const State& helper) const {
     std::size_t best = none;
     double most = 0;
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
       if (queues_[task].empty()) continue;
       double work = static_cast<double>(queues_[task].size()) * limits_[task].worker_seconds / replicas(task, workers_.front()) * 1e9;
+      const auto needed = static_cast<double>(loading(helper, task).count());
+      if (to_come_ > 0 && helper.model != none && work < needed) continue;
       double holders = 0;
       for (const State& state : states_) {
         if (state.model != task) continue;
         ++holders;
         work += static_cast<double>((std::max(now_, state.available) - now_).count());
       }
-      if (holders > 0 && work / holders <= static_cast<double>(tasks_[task].load.count())) continue;
+      if (holders > 0 && work / holders <= needed) continue;
       if (work / (holders + 1) <= most) continue;
       most = work / (holders + 1);
       best = task;
@@ -145,7 +157,8 @@ class Scorer {
     state.model = task;
     const Ticks begin = std::max(now_, state.drained);
     scoring_.memory[worker].emplace_back(begin, cost::weight_bytes(tasks_[task].facts, tasks_[task].layout));
-    const Ticks end = begin + tasks_[task].load;
+    const Ticks end = begin + loading(state, task);
+    state.begun[task] = true;
     if (end == now_) return;
     if (end > begin) show(worker, {begin, end, Activity::loading, tasks_[task].task});
     state.free = false;
@@ -190,6 +203,7 @@ class Scorer {
   std::vector<MicroBatchLimit> limits_;            // [task]
   std::vector<State> states_;                      // [worker]
   std::vector<std::deque<std::size_t>> queues_;    // [task] ready samples
+  std::size_t to_come_;                            // samples that are not generated yet
   std::vector<std::vector<std::size_t>> lacking_;  // [task][sample] what is not there yet
   std::vector<Batch> batches_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;

@@ -4,14 +4,15 @@
 // devices for. The rules:
 // - A sample can be scored for a task once it is generated and the tasks that come before have scored it.
 // - A free worker takes samples of the task whose model it has, in the order in which they became ready: a micro-batch for each replica,
-// but
-//   no more than its part of what is ready, if other workers with that model are free as well. It never waits for a micro-batch to fill.
+//   but no more than its part of what is ready, if other workers with that model are free as well. It never waits for a micro-batch to
+//   fill.
 // - A pipeline takes in a micro-batch each time that its slowest stage is through with one; it is done behind the last stage
 //   (cost::scoring_passes). So micro-batches of one size take together what cost::scoring_seconds says.
 // - A free worker with nothing to do for its model loads another one: of the tasks with ready samples that with the most work for each
-// worker
-//   that would have it (ties: the first), but only where it would have loaded before those that have the model are through with what is
-//   ready.
+//   worker that would have it (ties: the first), but only where it would have loaded before those that have the model are through with what
+//   is ready. Where it has a model and samples are still to come, what is ready must also take at least as long as loading: else a few
+//   workers would load all models in turn for each sample that the tail of generation yields.
+// - Loading takes the task's `load`, and the first time on a worker its `hand_over` as well.
 // - At one moment samples become ready first, in their order; then free workers choose their models, in theirs; then they take samples.
 #pragma once
 

@@ -119,8 +119,17 @@ Mesh random_mesh(int devices) {
   return {first, *rc::gen::inRange(1, devices - first + 1)};
 }
 
-/// A step of two lanes, one of which idles behind its work.
+/// A reallocation that moves nothing: it is over as it begins.
+Step nothing_to_move(Mesh mesh) {
+  Step step;
+  step.reallocation = true;
+  step.devices[0] = mesh;
+  return step;
+}
+
+/// A step of two lanes, one of which idles behind its work; or, but for the first, one that takes no time.
 Step random_step(std::int32_t task, int devices) {
+  if (task > 0 && *rc::gen::inRange(0, 5) == 0) return nothing_to_move(random_mesh(devices));
   Step made = step(task, random_mesh(devices), *rc::gen::inRange(1, 50));
   std::vector<int> own = made.trace.lanes[0].devices;
   if (own.size() > 1) {
@@ -157,6 +166,16 @@ Ticks work_of(const Step& step) {
     for (const Span& span : lane.spans)
       if (!is_idle(span.activity)) work += (span.end - span.begin) * static_cast<std::int64_t>(lane.devices.size());
   return work;
+}
+
+TEST(PlayIterations, WhatTakesNoTimeIsNoWorkOfItsDevices) {
+  Workload workload;
+  workload.devices = 1;
+  workload.steps = {step(0, {0, 1}, 10), step(1, {0, 1}, 4), nothing_to_move({0, 1})};
+  workload.edges = {{0, 1, 0}, {0, 2, 0}, {2, 1, 0}, {1, 0, 1}};
+  const Iteration iteration = play_iterations(workload);
+  EXPECT_EQ(iteration.period, Ticks(14));
+  EXPECT_EQ(idle_time(uses_of(iteration.trace)), Ticks(0));
 }
 
 RC_GTEST_PROP(PlayIterations, WorkAndWaitingAreAllTheTime, ()) {

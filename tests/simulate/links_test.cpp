@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace dovetail::simulate {
@@ -14,19 +15,19 @@ using base::Ticks;
 using testing::DoubleNear;
 using testing::ElementsAre;
 
-std::vector<double> shares(const std::vector<Transfer>& transfers, int links) {
+std::vector<double> shares(const std::vector<Transfer>& transfers) {
   std::vector<const Transfer*> pointers;
   for (const Transfer& transfer : transfers) pointers.push_back(&transfer);
-  return fair_shares(pointers, links);
+  return fair_shares(pointers);
 }
 
-TEST(FairShares, OneAloneHasAllOfItsLinks) { EXPECT_THAT(shares({{{0, 1}, Ticks(5), 0}}, 2), ElementsAre(1.0)); }
+TEST(FairShares, OneAloneHasAllOfItsLinks) { EXPECT_THAT(shares({{{0, 1}, Ticks(5), 0}}), ElementsAre(1.0)); }
 
 TEST(FairShares, WhatAnotherLinkHoldsBackIsTheOthers) {
   // Three share link 1; the one of them that is on link 0 as well leaves two thirds of that to its only other.
   const std::vector<Transfer> transfers{{{0}, Ticks(5), 0}, {{0, 1}, Ticks(5), 0}, {{1}, Ticks(5), 0}, {{1}, Ticks(5), 0}};
   const double third = 1.0 / 3;
-  EXPECT_THAT(shares(transfers, 2),
+  EXPECT_THAT(shares(transfers),
               ElementsAre(DoubleNear(2 * third, 1e-12), DoubleNear(third, 1e-12), DoubleNear(third, 1e-12), DoubleNear(third, 1e-12)));
 }
 
@@ -44,7 +45,7 @@ std::vector<Transfer> random_transfers(int links) {
 RC_GTEST_PROP(FairShares, NobodyCouldHaveMoreWithoutOneThatHasNoMoreHavingLess, ()) {
   const int links = *rc::gen::inRange(1, 6);
   const std::vector<Transfer> transfers = random_transfers(links);
-  const std::vector<double> share = shares(transfers, links);
+  const std::vector<double> share = shares(transfers);
   std::vector<double> used(static_cast<std::size_t>(links));
   std::vector<double> most(static_cast<std::size_t>(links));
   for (std::size_t index = 0; index < transfers.size(); ++index)
@@ -119,6 +120,74 @@ RC_GTEST_PROP(Traffic, OneLinkIsNeverIdleBeforeItsLastArrival, ()) {
   const std::int64_t last = std::max_element(arrivals.begin(), arrivals.end())->count();
   // Each arrival is rounded up to a whole ns.
   RC_ASSERT(last >= work && last <= work + static_cast<std::int64_t>(transfers.size()));
+}
+
+/// [transfer] when each that begins at `begins` arrives, to a fraction of a ns: everybody's share made anew whenever anything changes.
+std::vector<double> arrivals_sharing_all(const std::vector<Transfer>& transfers, const std::vector<double>& begins) {
+  std::vector<double> left;
+  for (const Transfer& transfer : transfers) left.push_back(static_cast<double>(transfer.alone.count()));
+  std::vector<double> arrivals(transfers.size(), -1);
+  double now = 0;
+  while (std::count(arrivals.begin(), arrivals.end(), -1) > 0) {
+    std::vector<const Transfer*> under_way;
+    std::vector<std::size_t> numbers;
+    double next = 1e18;
+    for (std::size_t index = 0; index < transfers.size(); ++index) {
+      if (begins[index] > now) next = std::min(next, begins[index]);
+      if (begins[index] > now || arrivals[index] >= 0) continue;
+      under_way.push_back(&transfers[index]);
+      numbers.push_back(index);
+    }
+    const std::vector<double> share = fair_shares(under_way);
+    for (std::size_t index = 0; index < numbers.size(); ++index) next = std::min(next, now + left[numbers[index]] / share[index]);
+    for (std::size_t index = 0; index < numbers.size(); ++index) {
+      left[numbers[index]] -= share[index] * (next - now);
+      if (left[numbers[index]] < 1e-6) arrivals[numbers[index]] = next;
+    }
+    now = next;
+  }
+  return arrivals;
+}
+
+RC_GTEST_PROP(Traffic, ArrivesAsWhereEverybodysShareIsMadeAnew, ()) {
+  const int links = *rc::gen::inRange(1, 8);
+  const std::vector<Transfer> transfers = random_transfers(links);
+  std::vector<double> begins(transfers.size());
+  for (double& begin : begins) begin = static_cast<double>(*rc::gen::inRange(0, 500));
+  std::vector<std::size_t> order(transfers.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return begins[a] < begins[b]; });
+  Traffic traffic(links);
+  std::vector<double> arrivals(transfers.size());
+  const auto go_to = [&](Ticks time) {
+    for (const std::size_t name : traffic.advance(time)) arrivals[name] = static_cast<double>(time.count());
+  };
+  for (const std::size_t index : order) {
+    const Ticks begin(static_cast<std::int64_t>(begins[index]));
+    while (!traffic.empty() && traffic.next_arrival() <= begin) go_to(traffic.next_arrival());
+    go_to(begin);
+    traffic.begin(transfers[index], index);
+  }
+  while (!traffic.empty()) go_to(traffic.next_arrival());
+  const std::vector<double> expected = arrivals_sharing_all(transfers, begins);
+  // Each arrival is rounded up to a whole ns, until which its share is nobody else's.
+  for (std::size_t index = 0; index < transfers.size(); ++index)
+    RC_ASSERT(std::abs(arrivals[index] - expected[index]) <= 2.0 * static_cast<double>(transfers.size()));
+}
+
+TEST(Traffic, ManyAreSharedOutInSteps) {
+  // 400 transfers over 20 links, no two alike.
+  std::vector<Transfer> transfers;
+  for (int index = 0; index < 400; ++index)
+    transfers.push_back({{index % 20, (7 * index + index / 20) % 20}, Ticks(1'000'000 + 37'003 * (index * index % 83)), 0});
+  for (Transfer& transfer : transfers)
+    if (transfer.links[0] == transfer.links[1]) transfer.links.pop_back();
+  const std::vector<Ticks> arrivals = arrivals_of(transfers, 20);
+  const std::vector<double> exact = arrivals_sharing_all(transfers, std::vector<double>(transfers.size(), 0));
+  const auto last = static_cast<double>(std::max_element(arrivals.begin(), arrivals.end())->count());
+  const double least = *std::max_element(exact.begin(), exact.end());
+  EXPECT_GE(last, 0.999 * least);
+  EXPECT_LE(last, (1 + 2.0 / Traffic::exact_count) * least);
 }
 
 }  // namespace

@@ -34,14 +34,16 @@ simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan
                                 .longest_sequence = ground.lengths.longest()};
   for (const std::size_t infer : stage.infer) {
     const plan::TaskPlan& planned = plan.tasks[infer];
+    const OverheadSeconds overhead = overhead_seconds(ground, infer, planned);
     task.infer.push_back({.facts = facts_of(ground, infer),
                           .layout = planned.layout,
                           .micro_batching = planned.micro_batching,
                           .machine = cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency),
                           .efficiency = ground.software.efficiency,
-                          .load = simulate::ticks_of(overhead_seconds(ground, infer, planned).sum()),
+                          .load = simulate::ticks_of(overhead.host_transfers),
                           .after = read_before(ground.job.workflow, stage, infer),
-                          .task = static_cast<std::int32_t>(infer)});
+                          .task = static_cast<std::int32_t>(infer),
+                          .hand_over = simulate::ticks_of(overhead.hand_over)});
   }
   return task;
 }

@@ -12,9 +12,10 @@
 
 namespace dovetail::place {
 
-/// What simulations of the stage take: a worker that begins to score for a task has its weights after what overhead_seconds says of the
-/// task, which each worker pays where without fusion all devices pay it at once. Dropping the actor takes no time: its weights are given
-/// back, not moved. `ground` must outlive it.
+/// What simulations of the stage take. A worker that begins to score for a task has its weights after the host transfers that
+/// overhead_seconds says of it, each time that it changes to this model, and its samples after the task's hand-over, the first time: what
+/// without fusion all devices pay at once. Dropping the actor takes no time: its weights are given back, not moved. `ground` must outlive
+/// it.
 simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage);
 
 /// Both stages at the plan's threshold. REQUIRES: the plan has one, and no fault.
