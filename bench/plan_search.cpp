@@ -74,6 +74,23 @@ double evaluation_rate(const place::SearchSpace& space, int evaluations) {
   return evaluations / base::seconds_since(begin);
 }
 
+/// Random co-located plans that fuse what they can, scored on one thread, a second: a search's worst case, as each of them fuses something.
+double fused_rate(const place::SearchSpace& space, const place::Picks& start, int evaluations) {
+  base::Random random(1, 0);
+  place::Trial trial(space);
+  place::Picks picks = start;
+  const place::FusionPick fusion = place::open_fusion(space.ground->job);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int evaluation = 0; evaluation < evaluations; ++evaluation) {
+    const std::size_t task = random.below(static_cast<std::uint32_t>(picks.size()));
+    if (space.is_rule(task)) continue;
+    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(picks[task].mesh)]];
+    picks[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices.size())));
+    trial.score(picks, fusion);
+  }
+  return evaluations / base::seconds_since(begin);
+}
+
 struct Row {
   std::vector<std::string> cells;
   bool met = false;
@@ -110,6 +127,8 @@ Row measure(const Case& one, const Options& given) {
   const double best = std::min(
       {ours, seconds_of(place::search(space, starts, longer).found), real > 0 ? real : ours, real_longer > 0 ? real_longer : ours});
   const double rate = evaluation_rate(space, static_cast<int>(std::min<std::int64_t>(200'000, evaluations)));
+  const double fused = fused_rate(space, place::picks_of(space, place::Placement::co_located).front(),
+                                  static_cast<int>(std::min<std::int64_t>(200'000, evaluations)));
   double choices = 1;
   for (std::size_t task = 0; task < space.choices.size(); ++task) {
     double of_task = 0;
@@ -121,7 +140,7 @@ Row measure(const Case& one, const Options& given) {
   const auto text = [](double seconds) { return seconds > 0 ? fmt::format("{:.3f}", seconds) : std::string("none"); };
   return {{one.name, fmt::format("{:.0e}", choices), fmt::format("{:.2f}", took), text(ours), text(best),
            fmt::format("{:.2f}%", 100 * (ours / best - 1)), text(real), text(real_longer),
-           fmt::format("{:.1f}%", 100 * (ours / place::period_bound(space) - 1)), fmt::format("{:.0f}", rate),
+           fmt::format("{:.1f}%", 100 * (ours / place::period_bound(space) - 1)), fmt::format("{:.0f}", rate), fmt::format("{:.0f}", fused),
            ranking.plans.empty() ? "none" : fmt::format("{:.3f}", ranking.plans.front().estimate.iteration_seconds), met ? "yes" : "NO"},
           met};
 }
@@ -134,7 +153,9 @@ int print_all(const Options& options) {
     rows.push_back(row.cells);
     met += row.met ? 1 : 0;
   }
-  fmt::print("Periods in seconds; evaluations of one thread a second. `took`: all of dovetail plan, but for printing\n");
+  fmt::print(
+      "Periods in seconds, without fusion; evaluations of one thread a second, `fused` of plans that fuse all they can; `took`: all of "
+      "dovetail plan, but for playing its finalists and printing; `iteration`: of its best plan, whatever it fuses\n");
   std::fputs(report::render_table({{"cluster, actor and critic", report::Align::left},
                                    {"plans"},
                                    {"took s"},
@@ -145,6 +166,7 @@ int print_all(const Options& options) {
                                    {"x10"},
                                    {"over bound"},
                                    {"rate"},
+                                   {"fused"},
                                    {"iteration"},
                                    {"met", report::Align::left}},
                                   rows)

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "cli/fusion_words.h"
 #include "cli/job.h"
 #include "cli/plan_words.h"
+#include "cli/profile_words.h"
 #include "cluster/mesh.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -104,12 +106,12 @@ std::string changes_table(const ExplainedPlan& explained, const std::vector<Chan
 std::string changes_text(const ExplainedPlan& explained) {
   const place::Explanation& explanation = explained.explanation;
   if (explanation.fits()) {
-    if (explanation.changes.empty()) return "\nNo change of one task, or of two side by side, makes it faster.\n";
+    if (explanation.changes.empty()) return "\nNo change of one task, of two side by side, or of what is fused makes it faster.\n";
     return "\nChanges that make it faster, each by itself:\n" + changes_table(explained, explanation.changes);
   }
   if (!explanation.changes.empty())
     return "\nChanges that make it fit, each by itself, the cheapest first:\n" + changes_table(explained, explanation.changes);
-  const std::string none = "\nNo change of one task, or of two side by side, makes it fit.";
+  const std::string none = "\nNo change of one task, of two side by side, or of what is fused makes it fit.";
   if (!explanation.repair) return none + "\n";
   const Change& repair = *explanation.repair;
   std::string text = fmt::format("{} Together these do, for {} ({} an iteration), and leave {} in {}:\n", none,
@@ -205,6 +207,7 @@ Json best_json(const ExplainedPlan& explained, const place::RankedPlan& best) {
               {"iteration_seconds", json_seconds(best.estimate.iteration_seconds)},
               {"gain_seconds", json_seconds(estimate.iteration_seconds - best.estimate.iteration_seconds)},
               {"tie", best.estimate.iteration_seconds * (1 + explained.ground.software.efficiency.error) >= estimate.iteration_seconds}};
+  if (best.plan.fusion.any()) object["fusion"] = fusion_json(explained.ground.job, best.estimate);
   object["tasks"] = tasks_json(explained.ground.job, best.plan);
   return object;
 }
@@ -233,11 +236,12 @@ std::string to_text(const ExplainedPlan& explained) {
                                  report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
   text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n\n", explained.ground.software.efficiency.name,
                       percent(explained.ground.software.efficiency.error), explained.ground.software.conventions.name);
-  text += state_text(explained) + best_text(explained) + pins_text(explained);
+  text += state_text(explained) + best_text(explained) + pins_text(explained) + profile_text(explained.ground, explained.plan);
   if (!explanation.fits()) text += limit_text(explained);
   text += changes_text(explained);
   if (explanation.comparison) text += uses_text(*explanation.comparison) + steps_text(explained, *explanation.comparison);
-  if (explanation.comparison) text += "\nThe best plan:\n" + tasks_table(job, explanation.best->plan);
+  if (explanation.comparison)
+    text += "\nThe best plan:\n" + tasks_table(job, explanation.best->plan) + fusion_text(job, explanation.best->estimate);
   if (!explanation.best && explanation.ranking.nearest)
     text += "\nThe nearest plan:\n" + tasks_table(job, explanation.ranking.nearest->plan);
   return text;
@@ -264,6 +268,7 @@ Json to_json(const ExplainedPlan& explained) {
     object["nearest"] = Json{{"missing_bytes", nearest->missing},
                              {"task", name_of(explained, nearest->task)},
                              {"tasks", tasks_json(explained.ground.job, nearest->plan)}};
+  add_profile(explained.ground, explained.plan, object);
   object["unlike_pins"] = Json::array();
   for (const std::size_t task : explanation.unlike_pins) object["unlike_pins"].push_back(name_of(explained, task));
   return object;

@@ -8,6 +8,7 @@
 
 #include "cli/job.h"
 #include "cli/plan_words.h"
+#include "cli/profile_words.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -187,13 +188,14 @@ Json smallest_json(const FittedJob& fitted) {
 
 std::string to_text(const FittedPlan& fitted) {
   return memory_table(fitted.ground, fitted.estimate.memory) + limit_text(fitted.ground, fitted.estimate.memory) +
-         host_text(fitted.estimate.memory) + lengths_text(fitted.ground, fitted.lengths);
+         host_text(fitted.estimate.memory) + lengths_text(fitted.ground, fitted.lengths) + profile_text(fitted.ground, fitted.plan);
 }
 
 Json to_json(const FittedPlan& fitted) {
   Json object = head_json(fitted.ground, fitted.estimate.fits());
   object["tasks"] = memory_json(fitted.ground, fitted.estimate.memory);
   object["lengths"] = lengths_json(fitted.ground, fitted.lengths);
+  add_profile(fitted.ground, fitted.plan, object);
   return object;
 }
 
@@ -224,6 +226,7 @@ Json to_json(const FittedJob& fitted) {
     object["tasks"] = memory_json(fitted.ground, fastest->estimate.memory);
     object["lengths"] = lengths_json(fitted.ground, place::grow_lengths(fitted.ground, fastest->plan));
     object["fastest"] = plan_json(job, *fastest);
+    add_profile(fitted.ground, fastest->plan, object);
   } else if (const auto& nearest = fitted.fit.ranking.nearest) {
     object["tasks"] = memory_json(fitted.ground, nearest_estimate(fitted)->memory);
     object["nearest"] = Json{

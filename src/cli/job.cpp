@@ -1,7 +1,5 @@
 #include "cli/job.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "base/file.h"
@@ -43,14 +41,6 @@ base::Result<Prediction> predict(const PlanArguments& arguments) {
   std::vector<place::ProfileUse> uses = place::profile_uses(ground, plan);
   return Prediction{std::move(job),      std::move(plan),       software.efficiency.name, software.conventions.name,
                     std::move(estimate), software.profile.name, std::move(uses)};
-}
-
-std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30)); }
-
-std::string seconds_text(double seconds) {
-  if (seconds >= 100) return fmt::format("{:.0f} s", seconds);
-  if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
-  return fmt::format("{:.1f} ms", seconds * 1e3);
 }
 
 }  // namespace dovetail::cli

@@ -12,6 +12,7 @@
 #include "place/predict/profile_use.h"
 #include "plan/job.h"
 #include "plan/plan.h"
+#include "report/amounts.h"
 
 namespace dovetail::cli {
 
@@ -43,9 +44,7 @@ base::Result<place::Software> load_software(const plan::Job& job, const std::str
 /// Reads both files and predicts. REQUIRES: there is a plan among the arguments.
 base::Result<Prediction> predict(const PlanArguments& arguments);
 
-/// "78.40 GiB".
-std::string gibibytes(std::int64_t bytes);
-/// "12.3 s", "0.45 s", "2.1 ms": three digits or so.
-std::string seconds_text(double seconds);
+using report::gibibytes;
+using report::seconds_text;
 
 }  // namespace dovetail::cli

@@ -99,6 +99,9 @@ void add_commands(CLI::App& program, Action& action) {
   add_fit(program, action);
   add_explain(program, action);
   add_simulate(program, action);
+  add_sweep(program, action);
+  add_what_if(program, action);
+  add_forecast(program, action);
   add_calibrate(program, action);
   add_measured(program, action);
   add_instances(program, action);

@@ -29,6 +29,7 @@ struct Arguments {
   std::optional<std::string> output;
   std::vector<std::string> placements;
   int shown = static_cast<int>(place::RankOptions{}.shown);
+  int simulated = 5;
   PlanSearchArguments search;
   MpiArguments mpi;
 };
@@ -67,6 +68,7 @@ base::Result<Request> prepare(const Arguments& arguments, ProgressLine& line) {
   DOVETAIL_TRY(place::RankOptions options,
                rank_options(arguments.search, arguments.placements.empty() ? job.placements : arguments.placements, line));
   options.shown = static_cast<std::size_t>(arguments.shown);
+  options.simulated = static_cast<std::size_t>(arguments.simulated);
   return Request{std::move(job), std::move(software), std::move(options)};
 }
 
@@ -152,6 +154,8 @@ void add_plan(CLI::App& program, Action& action) {
       *command, "--placement", arguments->placements, "PLACEMENT",
       "only this family of plans (may be given several times): co-located, interleaving, disaggregated, megatron, rlhfuse, searched");
   add_count_option(*command, "--top", arguments->shown, 1, 1000, "how many plans to show at most");
+  add_count_option(*command, "--simulate", arguments->simulated, 0, 1000,
+                   "of the first plans that are ties, how many to play event by event at most, and to order by that (default 5)");
   add_plan_search_arguments(*command, arguments->search);
   add_mpi_options(*command, arguments->mpi);
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });

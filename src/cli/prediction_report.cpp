@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/fusion_words.h"
+#include "cli/profile_words.h"
 #include "cluster/mesh.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -58,32 +59,6 @@ std::string table_of(const Prediction& prediction) {
   return report::render_table(columns, rows);
 }
 
-std::string use_name(const Prediction& prediction, const place::ProfileUse& use) {
-  return prediction.job.workflow.tasks[use.task].name + (use.decode ? " (decode)" : "");
-}
-
-/// Which seconds are of measured layers, for each way in which they are.
-std::string profile_text(const Prediction& prediction) {
-  std::string text;
-  for (const auto from : {place::SecondsFrom::profile, place::SecondsFrom::beyond, place::SecondsFrom::roofline}) {
-    std::vector<std::string> names;
-    for (const place::ProfileUse& use : prediction.profile_uses)
-      if (use.from == from) names.push_back(use_name(prediction, use));
-    if (names.empty()) continue;
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", place::name_of(from), fmt::join(names, ", "));
-  }
-  return text.empty() ? "" : fmt::format("measured layers {}: {}\n", report::clean_text(prediction.profile), text);
-}
-
-Json profile_json(const Prediction& prediction) {
-  Json object{{"name", report::clean_text(prediction.profile)}, {"tasks", Json::array()}};
-  for (const place::ProfileUse& use : prediction.profile_uses)
-    object["tasks"].push_back(Json{{"task", prediction.job.workflow.tasks[use.task].name},
-                                   {"part", use.decode ? "decode" : "passes"},
-                                   {"seconds_from", place::name_of(use.from)}});
-  return object;
-}
-
 }  // namespace
 
 std::string to_text(const Prediction& prediction) {
@@ -99,7 +74,7 @@ std::string to_text(const Prediction& prediction) {
   text += fmt::format("throughput      {:.2f} samples/s, {:.0f} tokens/s/GPU\n", estimate.samples_per_second, estimate.tokens_per_second);
   text += fmt::format("cost            {:.2f} GPU-hours{}\n", estimate.gpu_hours,
                       estimate.price ? fmt::format(", {:.2f} at the cluster's price", *estimate.price) : "");
-  text += profile_text(prediction);
+  text += profile_text(prediction.job, prediction.profile, prediction.profile_uses);
   if (!estimate.fits()) text += "*: does not fit; see dovetail fit\n";
   return text;
 }
@@ -119,7 +94,7 @@ Json to_json(const Prediction& prediction) {
               {"steps", Json::array()}};
   if (prediction.plan.fusion.any()) object["fusion"] = fusion_json(prediction.job, estimate);
   if (estimate.price) object["price"] = json_ratio(*estimate.price);
-  if (!prediction.profile_uses.empty()) object["profile"] = profile_json(prediction);
+  if (!prediction.profile_uses.empty()) object["profile"] = profile_json(prediction.job, prediction.profile, prediction.profile_uses);
   for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
     const Step& step = estimate.graph.steps[index];
     Json entry{{"step", name_of(prediction, step)},

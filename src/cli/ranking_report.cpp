@@ -8,6 +8,7 @@
 #include "cli/fusion_words.h"
 #include "cli/job.h"
 #include "cli/plan_words.h"
+#include "cli/profile_words.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -37,11 +38,16 @@ std::int64_t most_host(const Estimate& estimate) {
   return most;
 }
 
+bool is_any_simulated(const place::Ranking& ranking) {
+  return std::any_of(ranking.plans.begin(), ranking.plans.end(), [](const RankedPlan& plan) { return plan.simulated.has_value(); });
+}
+
 std::string table_of(const RankedJob& ranked) {
   const bool priced = ranked.ground.job.cluster.price.has_value();
-  std::vector<report::Column> columns{
-      {"plan"}, {"placement", report::Align::left}, {"iteration"}, {"generate"}, {"infer"}, {"train"}, {"samples/s"}, {"tokens/s/GPU"},
-      {"GPU-h"}};
+  const bool played = is_any_simulated(ranked.ranking);
+  std::vector<report::Column> columns{{"plan"}, {"placement", report::Align::left}, {"iteration"}};
+  if (played) columns.push_back({"simulated"});
+  for (const char* name : {"generate", "infer", "train", "samples/s", "tokens/s/GPU", "GPU-h"}) columns.push_back({name});
   if (priced) columns.push_back({"cost"});
   for (const char* name : {"over bound", "fullest device", "of its"}) columns.push_back({name});
   columns.push_back({"while", report::Align::left});
@@ -58,14 +64,12 @@ std::string table_of(const RankedJob& ranked) {
       return seconds > 0 ? seconds_text(seconds) : "-";
     };
     std::vector<std::string> row{fmt::format("{}{}", index + 1, index > 0 && index <= ranked.ranking.ties ? "=" : ""),
-                                 std::string(place::name_of(plan.placement)),
-                                 seconds_text(estimate.iteration_seconds),
-                                 phase(TaskKind::generate),
-                                 phase(TaskKind::infer),
-                                 phase(TaskKind::train),
-                                 fmt::format("{:.2f}", estimate.samples_per_second),
-                                 fmt::format("{:.0f}", estimate.tokens_per_second),
-                                 fmt::format("{:.3f}", estimate.gpu_hours)};
+                                 std::string(place::name_of(plan.placement)), seconds_text(estimate.iteration_seconds)};
+    if (played) row.push_back(plan.simulated ? seconds_text(*plan.simulated) : "-");
+    for (const TaskKind kind : {TaskKind::generate, TaskKind::infer, TaskKind::train}) row.push_back(phase(kind));
+    row.push_back(fmt::format("{:.2f}", estimate.samples_per_second));
+    row.push_back(fmt::format("{:.0f}", estimate.tokens_per_second));
+    row.push_back(fmt::format("{:.3f}", estimate.gpu_hours));
     if (priced) row.push_back(fmt::format("{:.2f}", *estimate.price));
     for (std::string& text : std::vector<std::string>{gap ? percent(*gap) : "-", gibibytes(memory.needed()), gibibytes(memory.usable),
                                                       ranked.ground.job.workflow.tasks[task].name,
@@ -84,6 +88,14 @@ std::string flips_of(const RankedJob& ranked) {
     text += fmt::format("  {} x {:g}: plan {} ({}) is {} faster\n", flip.input, flip.factor, flip.plan + 1,
                         place::name_of(ranked.ranking.plans[flip.plan].placement), percent(flip.gain));
   return text;
+}
+
+/// What no plan beats: those that fuse nothing, and all.
+std::string bound_text(const place::Ranking& ranking) {
+  std::string text = fmt::format("\nNo plan of the meshes, layouts and settings looked at that fuses nothing takes less than {}",
+                                 seconds_text(ranking.bound));
+  if (ranking.fused_bound) text += fmt::format(", none that fuses stages less than {}", seconds_text(*ranking.fused_bound));
+  return text + " (proven).\n";
 }
 
 /// How the search went, with the iterations that repeat it.
@@ -115,6 +127,7 @@ Json plan_json(const RankedJob& ranked, std::size_t index) {
               {"samples_per_second", json_ratio(estimate.samples_per_second)},
               {"tokens_per_second_and_device", json_ratio(estimate.tokens_per_second)},
               {"gpu_hours", json_ratio(estimate.gpu_hours)}};
+  if (plan.simulated) object["simulated_seconds"] = json_seconds(*plan.simulated);
   if (const auto gap = ranked.ranking.gap(plan)) object["over_bound"] = json_ratio(*gap);
   if (estimate.price) object["price"] = json_ratio(*estimate.price);
   if (plan.plan.fusion.any()) object["fusion"] = fusion_json(ranked.ground.job, estimate);
@@ -141,12 +154,13 @@ std::string to_text(const RankedJob& ranked) {
   if (ranked.ranking.plans.empty())
     return text + (ranked.ranking.nearest ? nearest_text(ranked) : "no plan fits, and none was looked at\n");
   text += table_of(ranked);
-  text += fmt::format("\nNo plan of the meshes, layouts and settings looked at that fuses nothing takes less than {} (proven).\n",
-                      seconds_text(ranked.ranking.bound));
+  text += bound_text(ranked.ranking);
+  if (is_any_simulated(ranked.ranking)) text += "simulated: played event by event; the plans that were are in this order\n";
   if (ranked.ranking.search) text += search_text(*ranked.ranking.search);
   if (ranked.ranking.ties > 0) text += "=: a tie with the first, within the mean error of the predictions\n";
   text += "\nThe first plan:\n" + tasks_table(job, ranked.ranking.plans.front().plan);
   text += fusion_text(job, ranked.ranking.plans.front().estimate);
+  text += profile_text(ranked.ground, ranked.ranking.plans.front().plan);
   for (const std::string& reason : ranked.ranking.not_fused) text += reason + "\n";
   return text + flips_of(ranked);
 }
@@ -161,6 +175,8 @@ Json to_json(const RankedJob& ranked) {
               {"plans", Json::array()},
               {"flips", Json::array()}};
   for (std::size_t index = 0; index < ranked.ranking.plans.size(); ++index) object["plans"].push_back(plan_json(ranked, index));
+  if (ranked.ranking.fused_bound) object["fused_bound_seconds"] = json_seconds(*ranked.ranking.fused_bound);
+  if (!ranked.ranking.plans.empty()) add_profile(ranked.ground, ranked.ranking.plans.front().plan, object);
   if (!ranked.ranking.not_fused.empty()) object["not_fused"] = ranked.ranking.not_fused;
   for (const place::Flip& flip : ranked.flips)
     object["flips"].push_back(Json{{"input", flip.input}, {"factor", flip.factor}, {"plan", flip.plan}, {"gain", json_ratio(flip.gain)}});

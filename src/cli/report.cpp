@@ -1,19 +1,30 @@
-// dovetail report: schedules and traces as one HTML file.
+// dovetail report: schedules, traces and jobs as one HTML file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 #include <variant>
 
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/job.h"
 #include "cli/load.h"
 #include "cli/output.h"
+#include "cli/played_plan.h"
 #include "pipeline/evaluate.h"
+#include "place/rank/fusion_choice.h"
+#include "place/study/sweep.h"
+#include "plan/job_file.h"
 #include "report/html.h"
+#include "report/iteration_sections.h"
+#include "report/job_page.h"
 #include "report/overlay.h"
 #include "report/schedule_page.h"
 #include "report/several.h"
+#include "report/split_lanes.h"
 #include "report/trace_page.h"
 #include "timeline/chrome_trace_file.h"
 #include "timeline/schedule_timeline.h"
@@ -23,17 +34,30 @@ namespace {
 
 struct Arguments {
   std::vector<std::string> files;
+  std::vector<std::string> plans;
   std::string output = "report.html";
   std::optional<std::string> title;
   std::optional<std::string> problem;
   std::optional<std::string> format;
   bool overlay = false;
+  PlayArguments play;
+};
+
+/// A job with a plan that was played. Its ground refers to its job: it stays where it is.
+struct PlayedJob {
+  explicit PlayedJob(plan::Job&& of) : job(std::move(of)) {}
+
+  plan::Job job;
+  std::optional<place::Ground> ground;
+  ChosenPlan chosen;
+  PlayedPlan played;
+  std::optional<place::Sweep> thresholds;
 };
 
 /// What a file of the command line holds.
 struct Input {
   std::string name;
-  std::variant<pipeline::Schedule, timeline::ChromeTrace> content;
+  std::variant<pipeline::Schedule, timeline::ChromeTrace, std::unique_ptr<PlayedJob>> content;
 };
 
 base::Result<Input> read_trace(const ScheduleText& text) {
@@ -43,24 +67,122 @@ base::Result<Input> read_trace(const ScheduleText& text) {
   return Input{name, std::move(trace)};
 }
 
-base::Result<Input> read_input(const std::string& path, const Arguments& arguments) {
-  std::optional<ScheduleFormat> forced;
-  if (arguments.format) {
-    DOVETAIL_TRY(forced, format_to_read(*arguments.format));
-  }
-  DOVETAIL_TRY(const ScheduleText text, read_schedule_text(path, forced));
-  if (!forced && timeline::is_chrome_trace(text.content)) return read_trace(text);
+/// The plan at every threshold, where generation can be fused with inference; else a note says why not.
+void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& line) {
+  place::SweepOptions options;
+  options.over = place::SweepInput::threshold;
+  options.simulate = true;
+  options.simulation = simulation_options(arguments.play);
+  options.cancellation = &stop_on_interrupt();
+  options.on_point = [&line](std::size_t point, std::size_t points) {
+    line.update(std::string_view(fmt::format("threshold {} of {}", point + 1, points)));
+  };
+  auto swept = place::sweep(*of.ground, &of.chosen.plan, options);
+  if (swept.ok() && swept->fastest) of.thresholds = std::move(swept).value();
+  if (swept.ok()) return;
+  // What was asked for in vain has said so already.
+  const std::string& reason = swept.error().message;
+  const auto is_said = [&](const std::string& note) { return note.find(reason) != std::string::npos; };
+  if (std::none_of(of.chosen.notes.begin(), of.chosen.notes.end(), is_said))
+    of.chosen.notes.push_back("generation cannot be fused with inference: " + reason);
+}
+
+/// Plays the plan at `plan_path`, else the best.
+base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan_path, const Arguments& arguments) {
+  DOVETAIL_TRY(plan::Job job, plan::parse_job(text.content, base::display_path(text.argument)));
+  auto of = std::make_unique<PlayedJob>(std::move(job));
+  DOVETAIL_TRY(const place::Software software, load_software(of->job, text.argument));
+  of->ground.emplace(place::ground_of(of->job, software));
+  ProgressLine line(of->job.name);
+  DOVETAIL_TRY(of->chosen, choose_plan(arguments.play, text.argument, plan_path, *of->ground, !arguments.overlay, line));
+  if (arguments.play.fuse == "as-planned") of->chosen.notes = place::why_not_fused(*of->ground, of->chosen.plan);
+  DOVETAIL_TRY(of->played, play_plan(arguments.play, *of->ground, of->chosen.plan, line));
+  if (!arguments.overlay) sweep_thresholds(arguments, *of, line);
+  return Input{plan_path ? base::display_path(*plan_path) : base::display_path(text.argument), std::move(of)};
+}
+
+base::Result<Input> read_input(const ScheduleText& text, const Arguments& arguments) {
+  if (!arguments.format && timeline::is_chrome_trace(text.content)) return read_trace(text);
   DOVETAIL_TRY(LoadedSchedule loaded, load_valid_schedule(text, arguments.problem));
   return Input{std::move(loaded.path), std::move(loaded.file.schedule)};
 }
 
+/// All that the command line names, before any of it is played: a slip in the last file costs nothing.
+base::Result<std::vector<ScheduleText>> read_texts(const Arguments& arguments) {
+  std::optional<ScheduleFormat> forced;
+  if (arguments.format) {
+    DOVETAIL_TRY(forced, format_to_read(*arguments.format));
+  }
+  std::vector<ScheduleText> texts;
+  for (const std::string& path : arguments.files) {
+    DOVETAIL_TRY(ScheduleText text, read_schedule_text(path, forced));
+    if (named_format(text.content) == "dovetail/plan")
+      return base::Error{base::Failure::bad_input, base::display_path(path), 0, 0,
+                         fmt::format("this is a plan, which is shown with its job: dovetail report JOB --plan {}", path)};
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+bool is_job(const ScheduleText& text) { return named_format(text.content) == "dovetail/job"; }
+
+base::Result<std::vector<Input>> read_inputs(const Arguments& arguments) {
+  DOVETAIL_TRY(const std::vector<ScheduleText> texts, read_texts(arguments));
+  const auto jobs = std::count_if(texts.begin(), texts.end(), is_job);
+  if (!arguments.plans.empty() && jobs != 1)
+    return base::bad_input(fmt::format("--plan is of a job, and {} among the files; accepted: one job, with one plan of it or several",
+                                       jobs == 0 ? "none is" : fmt::format("{} are", jobs)));
+  std::vector<Input> inputs;
+  for (const ScheduleText& text : texts) {
+    if (!is_job(text)) {
+      DOVETAIL_TRY(Input input, read_input(text, arguments));
+      inputs.push_back(std::move(input));
+      continue;
+    }
+    std::vector<std::optional<std::string>> plans(arguments.plans.begin(), arguments.plans.end());
+    if (plans.empty()) plans.emplace_back();
+    for (const std::optional<std::string>& plan : plans) {
+      DOVETAIL_TRY(Input input, play_job(text, plan, arguments));
+      inputs.push_back(std::move(input));
+    }
+  }
+  return inputs;
+}
+
+report::JobPicture picture_of(const PlayedJob& of) {
+  return {*of.ground,
+          of.chosen.plan,
+          of.played.simulation,
+          of.chosen.bound,
+          of.played.variants,
+          of.chosen.notes,
+          of.chosen.ranking ? &*of.chosen.ranking : nullptr,
+          of.thresholds ? &*of.thresholds : nullptr};
+}
+
+const PlayedJob* job_of(const Input& input) {
+  const auto* job = std::get_if<std::unique_ptr<PlayedJob>>(&input.content);
+  return job ? job->get() : nullptr;
+}
+
 report::Page page_of(const Input& input) {
   if (const auto* trace = std::get_if<timeline::ChromeTrace>(&input.content)) return report::trace_page(*trace, input.name);
+  if (const PlayedJob* job = job_of(input)) return report::job_page(picture_of(*job));
   return report::schedule_page(std::get<pipeline::Schedule>(input.content), input.name);
 }
 
-report::NamedChart chart_of(const Input& input) {
+/// The iteration, in rows that `beside` has as well where that is one too.
+report::Chart chart_of(const PlayedJob& of, const PlayedJob* beside, const std::string& name) {
+  const simulate::Trace& trace = of.played.simulation.iteration.trace;
+  const simulate::Trace rows = report::split_lanes(trace, beside ? beside->played.simulation.iteration.trace : trace);
+  const report::JobPicture picture = picture_of(of);
+  const report::IterationPicture whole = report::iteration_of(picture);
+  return report::iteration_chart({rows, whole.tasks, whole.roles, whole.title}, name);
+}
+
+report::NamedChart chart_of(const Input& input, const Input& beside) {
   if (const auto* trace = std::get_if<timeline::ChromeTrace>(&input.content)) return {input.name, report::trace_chart(*trace, input.name)};
+  if (const PlayedJob* job = job_of(input)) return {input.name, chart_of(*job, job_of(beside), input.name)};
   const auto& schedule = std::get<pipeline::Schedule>(input.content);
   return {input.name,
           report::schedule_chart(timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), input.name), input.name)};
@@ -68,46 +190,56 @@ report::NamedChart chart_of(const Input& input) {
 
 report::Page build(const std::vector<Input>& inputs, bool overlay) {
   if (overlay)
-    return report::overlay_page(chart_of(inputs[0]), chart_of(inputs[1]), fmt::format("{} and {}", inputs[0].name, inputs[1].name));
+    return report::overlay_page(chart_of(inputs[0], inputs[1]), chart_of(inputs[1], inputs[0]),
+                                fmt::format("{} and {}", inputs[0].name, inputs[1].name));
   std::vector<report::Page> pages;
   for (const Input& input : inputs) pages.push_back(page_of(input));
   return pages.size() == 1 ? std::move(pages.front()) : report::join_pages(std::move(pages));
 }
 
+/// Two timelines are two files, a job's plans each counting as one.
+base::Status check_overlay(const Arguments& arguments) {
+  const std::size_t timelines = arguments.files.size() + std::max<std::size_t>(arguments.plans.size(), 1) - 1;
+  if (!arguments.overlay || timelines == 2) return {};
+  return base::bad_input(fmt::format("--overlay lays two timelines over each other, and {} given; accepted: --overlay A B",
+                                     timelines == 1 ? "one is" : fmt::format("{} are", timelines)));
+}
+
 base::Result<int> run(const Arguments& arguments) {
-  if (arguments.overlay && arguments.files.size() != 2) {
-    return base::bad_input(fmt::format("--overlay lays two timelines over each other, and {} given; accepted: --overlay A B",
-                                       arguments.files.size() == 1 ? "one is" : fmt::format("{} are", arguments.files.size())));
-  }
+  DOVETAIL_CHECK(check_overlay(arguments));
   DOVETAIL_CHECK(check_output_path(arguments.output));
-  std::vector<Input> inputs;
-  for (const std::string& path : arguments.files) {
-    DOVETAIL_TRY(Input input, read_input(path, arguments));
-    inputs.push_back(std::move(input));
-  }
+  DOVETAIL_TRY(const std::vector<Input> inputs, read_inputs(arguments));
   report::Page page = build(inputs, arguments.overlay);
   if (arguments.title) page.title = *arguments.title;
   DOVETAIL_TRY(const std::string written, write_output(arguments.output, report::render_html(page)));
   if (!is_standard_output(arguments.output)) print(fmt::format("written: {}; open it in a browser\n", written));
-  return exit_done;
+  const auto is_played = [](const Input& input) { return job_of(input) != nullptr; };
+  const bool played = std::any_of(inputs.begin(), inputs.end(), is_played);
+  return played && stop_on_interrupt().requested() ? exit_interrupted : exit_done;
 }
 
 }  // namespace
 
 void add_report(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = add_command(program, "report", "write schedules or traces as an HTML report, one file that needs nothing else",
+  CLI::App* command = add_command(program, "report", "write jobs, schedules or traces as an HTML report, one file that needs nothing else",
+                                  "  dovetail report examples/jobs/ppo-7b.yaml -o iteration.html\n"
+                                  "  dovetail report examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json -o iteration.html\n"
                                   "  dovetail report schedule.json -o schedule.html\n"
                                   "  dovetail report planned.json measured.trace.json --overlay -o both.html");
-  command->add_option("FILE", arguments->files, "schedules (JSON, FlexFusion trace, PyTorch CSV) or Chrome traces; '-': standard input")
+  command
+      ->add_option("FILE", arguments->files, "jobs, schedules (JSON, FlexFusion trace, PyTorch CSV) or Chrome traces; '-': standard input")
       ->required()
       ->option_text(" ");
+  add_name_list(*command, "--plan", arguments->plans, "PLAN",
+                "of the job, in place of the best that is found, a dovetail/plan@1 file (may be given several times)");
   command->add_option("-o,--output", arguments->output, "file to write, '-' for standard output (default: report.html)")
       ->option_text("FILE");
   add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: the names of the files)");
   command->add_flag("--overlay", arguments->overlay, "lay two timelines over each other, and list how they differ");
   add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that the schedules are of (default: as the files say)");
   add_text_option(*command, "--format", arguments->format, read_formats, "format of the schedules (default: told from their content)");
+  add_play_arguments(*command, arguments->play);
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
 }
 

@@ -184,6 +184,18 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
   return std::nullopt;
 }
 
+std::string_view named_format(std::string_view content) {
+  constexpr std::string_view key = "format";
+  constexpr std::string_view own = "dovetail/";
+  const std::string_view start = content.substr(0, looked_through);
+  for (std::size_t at = start.find(key); at != std::string_view::npos; at = start.find(key, at + 1)) {
+    const std::size_t value = start.find_first_not_of(" \t'\":", at + key.size());
+    if (value == std::string_view::npos || start.substr(value, own.size()) != own) continue;
+    return start.substr(value, start.find_first_of("@'\", \t\r\n}", value) - value);
+  }
+  return {};
+}
+
 bool is_own_schedule(std::string_view content) {
   const std::string_view start = content.substr(0, looked_through);
   return start.find(pipeline::schedule_format) < start.find(pipeline::problem_format);

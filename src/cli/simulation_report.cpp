@@ -9,6 +9,7 @@
 #include "cli/job.h"
 #include "cluster/mesh.h"
 #include "report/iteration_picture.h"
+#include "report/step_lines.h"
 #include "report/table.h"
 #include "report/text.h"
 #include "simulate/accounting.h"
@@ -18,58 +19,24 @@ namespace {
 
 using report::Align;
 using report::device_ranges;
+using report::difference_text;
+using report::seconds_of;
 using simulate::Lane;
 using simulate::Use;
-
-double seconds_of(base::Ticks time) { return static_cast<double>(time.count()) * 1e-9; }
 
 std::string task_name(const SimulatedPlan& simulated, std::int32_t task) {
   return task < 0 ? "" : simulated.ground.job.workflow.tasks[static_cast<std::size_t>(task)].name;
 }
 
-std::string step_name(const SimulatedPlan& simulated, const plan::Step& step) {
-  const std::string& task = simulated.ground.job.workflow.tasks[step.task].name;
-  return step.kind == plan::Step::Kind::task ? task : fmt::format("weights to {}", task);
+std::vector<report::StepLine> step_lines(const SimulatedPlan& simulated) {
+  return report::step_lines(simulated.ground, simulated.plan, simulated.simulation);
 }
-
-/// Of a step: how long it is in the simulation, and by the closed form.
-struct StepLine {
-  std::size_t step = 0;
-  std::string name;
-  std::string devices;
-  double begin = 0;
-  double simulated = 0;
-  double closed = 0;
-};
-
-std::vector<StepLine> step_lines(const SimulatedPlan& simulated) {
-  std::vector<StepLine> lines;
-  for (std::size_t index = 0; index < simulated.simulation.closed.graph.steps.size(); ++index) {
-    const plan::Step& step = simulated.simulation.closed.graph.steps[index];
-    if (step.within) continue;
-    StepLine line{index, step_name(simulated, step), {}, 0, 0, 0};
-    for (std::size_t other = 0; other < simulated.simulation.closed.graph.steps.size(); ++other)
-      if (const plan::Step& within = simulated.simulation.closed.graph.steps[other]; within.within == index)
-        line.name += " + " + step_name(simulated, within);
-    if (const cluster::Mesh mesh = simulated.plan.tasks[step.task].mesh; mesh.count > 0)
-      line.devices = cluster::name_of(simulated.ground.job.cluster, mesh);
-    const plan::StepTime& time = simulated.simulation.iteration.steps[index];
-    line.begin = seconds_of(time.begin);
-    line.simulated = seconds_of(time.end - time.begin);
-    line.closed = simulated.simulation.closed.steps[index].seconds;
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
-/// "+2.3%"; empty where there is nothing to compare with.
-std::string difference(double value, double with) { return with > 0 ? fmt::format("{:+.1f}%", 100 * (value / with - 1)) : ""; }
 
 std::string steps_table(const SimulatedPlan& simulated) {
   std::vector<std::vector<std::string>> rows;
-  for (const StepLine& line : step_lines(simulated))
+  for (const report::StepLine& line : step_lines(simulated))
     rows.push_back({line.name, line.devices, seconds_text(line.begin), seconds_text(line.simulated), seconds_text(line.closed),
-                    difference(line.simulated, line.closed)});
+                    difference_text(line.simulated, line.closed)});
   return report::render_table({{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"simulated"}, {"closed form"}, {"difference"}},
                               rows);
 }
@@ -139,7 +106,7 @@ std::string lanes_table(const SimulatedPlan& simulated) {
 std::string variants_table(const SimulatedPlan& simulated) {
   if (simulated.variants.empty()) return "";
   std::vector<std::vector<std::string>> rows;
-  for (const FusionVariant& variant : simulated.variants)
+  for (const place::FusionVariant& variant : simulated.variants)
     rows.push_back({variant.name + (variant.played ? " *" : ""), seconds_text(variant.seconds),
                     fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds)});
   return "\nWhat stage fusion gains (*: the plan above):\n" +
@@ -161,7 +128,7 @@ std::string iteration_text(const SimulatedPlan& simulated) {
   const place::Simulation& simulation = simulated.simulation;
   const double closed = simulated.simulation.closed.iteration_seconds;
   std::string text = fmt::format("iteration       {} simulated; {} by the closed form ({})\n", seconds_text(simulation.iteration_seconds),
-                                 seconds_text(closed), difference(simulation.iteration_seconds, closed));
+                                 seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
   if (simulated.bound)
     text += fmt::format("bound           no plan of the meshes, layouts and settings looked at takes less than {} (proven)\n",
                         seconds_text(*simulated.bound));
@@ -263,7 +230,7 @@ Json to_json(const SimulatedPlan& simulated, bool timeline) {
   object["iterations_played"] = simulation.iteration.played;
   object["iterations_shown"] = simulation.iteration.iterations;
   object["steps"] = Json::array();
-  for (const StepLine& line : step_lines(simulated))
+  for (const report::StepLine& line : step_lines(simulated))
     object["steps"].push_back(Json{{"step", line.name},
                                    {"begin", json_ratio(line.begin)},
                                    {"seconds", json_ratio(line.simulated)},
@@ -275,7 +242,7 @@ Json to_json(const SimulatedPlan& simulated, bool timeline) {
                                     {"apart_seconds", json_ratio(seconds_of(simulation.training->apart))},
                                     {"mini_by_mini_seconds", json_ratio(seconds_of(simulation.training->mini_by_mini))}};
   object["fusion"] = Json::array();
-  for (const FusionVariant& variant : simulated.variants)
+  for (const place::FusionVariant& variant : simulated.variants)
     object["fusion"].push_back(
         Json{{"fused", variant.name}, {"iteration_seconds", json_ratio(variant.seconds)}, {"played", variant.played}});
   object["notes"] = simulated.notes;

@@ -107,12 +107,14 @@ Breakdown time_breakdown(const Chart& chart) {
 Breakdown idle_breakdown(const Chart& chart) {
   Breakdown breakdown;
   breakdown.title = "Idle time by cause";
-  breakdown.note = fmt::format("Of the time in which a {} does nothing.", chart.lane_noun);
+  breakdown.note = fmt::format("Time in which a {} does nothing, as a share of all of its time.", chart.lane_noun);
   std::vector<std::size_t> categories;
   for (std::size_t category = 0; category < chart.categories.size(); ++category) {
     if (chart.categories[category].idle) categories.push_back(category);
   }
   add_rows(breakdown, chart, categories);
+  for (Breakdown::Row& row : breakdown.rows) row.whole = chart.end;
+  breakdown.rows.front().whole = chart.end * static_cast<std::int64_t>(chart.lanes.size());
   return breakdown;
 }
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <optional>
 #include <string_view>
+
+#include "report/inks.h"
 
 namespace dovetail::report {
 namespace {
@@ -15,11 +17,8 @@ using simulate::Span;
 constexpr Color idle_tints[] = {{0xF6, 0xD5, 0xD5}, {0xE5, 0xE7, 0xEB}, {0xD6, 0xE4, 0xF0}, {0xE4, 0xDC, 0xF0},
                                 {0xF3, 0xEE, 0xD2}, {0xDD, 0xEB, 0xDD}, {0xF0, 0xE2, 0xD2}};
 
-constexpr Color moving{0x6B, 0x72, 0x80};
-constexpr Color overhead{0x9C, 0xA3, 0xAF};
-
-/// Which shade of its role's hue an activity has; below 0: none.
-int shade_of(Activity activity) {
+/// Which shade of its role's hue an activity has; nothing where it serves the role.
+std::optional<std::size_t> shade_of(Activity activity) {
   switch (activity) {
     case Activity::prefill:
     case Activity::score:
@@ -33,8 +32,14 @@ int shade_of(Activity activity) {
     case Activity::optimizer:
       return 4;
     default:
-      return -1;
+      return std::nullopt;
   }
+}
+
+std::size_t service_of(Activity activity) {
+  if (activity == Activity::reallocation) return 0;
+  if (activity == Activity::migration) return 1;
+  return activity == Activity::loading ? 2 : 3;
 }
 
 }  // namespace
@@ -59,13 +64,17 @@ std::string describe(const IterationPicture& picture, const Span& span) {
   return fmt::format("{} of {}", name, task);
 }
 
+Ink ink_of(const IterationPicture& picture, Activity activity, std::int32_t task) {
+  if (simulate::is_idle(activity)) return idle_ink(static_cast<std::size_t>(activity) - static_cast<std::size_t>(Activity::tail));
+  const std::optional<std::size_t> shade = shade_of(activity);
+  const int role = task < 0 ? -1 : picture.roles[static_cast<std::size_t>(task)];
+  if (!shade || role < 0) return service_ink(service_of(activity));
+  return ink_of(colors_of({{"", role, 0}}).front()[*shade]);
+}
+
 Color color_of(const IterationPicture& picture, const Span& span) {
   if (simulate::is_idle(span.activity)) return idle_tints[static_cast<int>(span.activity) - static_cast<int>(Activity::tail)];
-  const int shade = shade_of(span.activity);
-  const int role = span.task < 0 ? -1 : picture.roles[static_cast<std::size_t>(span.task)];
-  if (span.activity == Activity::hand_over) return overhead;
-  if (shade < 0 || role < 0) return moving;
-  return colors_of({{"", role, 0}}).front()[static_cast<std::size_t>(shade)];
+  return ink_of(picture, span.activity, span.task).light;
 }
 
 }  // namespace dovetail::report

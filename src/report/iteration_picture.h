@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "report/page.h"
 #include "report/palette.h"
 #include "simulate/trace.h"
 
@@ -24,8 +25,11 @@ std::string device_ranges(const std::vector<int>& devices);
 std::string describe(const IterationPicture& picture, const simulate::Span& span);
 
 /// The colour of a span: of work its role's hue, lighter for forward passes and prefill, darker for decoding and backward passes, the
-/// darkest for optimizers; grey for what belongs to no role or moves data; idle time a tint of its cause.
+/// darkest for optimizers; others for what belongs to no role or moves data; idle time a tint of its cause.
 Color color_of(const IterationPicture& picture, const simulate::Span& span);
+
+/// The ink of the HTML page for an activity of a task, or of nobody (-1): work as color_of has it, idle time by its cause.
+Ink ink_of(const IterationPicture& picture, simulate::Activity activity, std::int32_t task);
 
 /// A row for each lane, idle time in tints, with time axis and legend; below it the memory in use of the lane that has the most. Spans
 /// narrower than half a pixel show where they are the longest of their half pixel.

@@ -99,7 +99,8 @@ struct Breakdown {
   };
   struct Row {
     std::string name;
-    std::vector<base::Ticks> amounts;  ///< [part]
+    std::vector<base::Ticks> amounts;       ///< [part]
+    std::optional<base::Ticks> whole = {};  ///< what fills the row; nothing: the sum of its amounts
   };
   std::string title;
   std::string note;

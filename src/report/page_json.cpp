@@ -162,6 +162,7 @@ std::string to_json(const Breakdown& breakdown) {
                JsonObject member;
                member.add("name", json_string(row.name));
                member.add("amounts", array_of(row.amounts, [](base::Ticks amount) { return amount.count(); }));
+               if (row.whole) member.add("whole", std::to_string(row.whole->count()));
                return member.text();
              }));
   return object.text();

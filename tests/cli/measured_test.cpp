@@ -105,6 +105,14 @@ TEST(Measured, AProfileStandsInForTheRoofline) {
   const ProgramResult words = run_program({"plan", profiled, "--plan", plan});
   EXPECT_THAT(words.out, HasSubstr("measured layers slow: profile: actor_infer, reference_infer, actor_train; profile, beyond its range: "
                                    "actor_generate; roofline: actor_generate (decode)\n"));
+  const std::vector<std::vector<std::string>> others{{"plan", profiled, "--iterations", "500", "--simulate", "0"},
+                                                     {"fit", profiled, "--plan", plan},
+                                                     {"explain", profiled, "--plan", plan, "--iterations", "500"}};
+  for (std::vector<std::string> command : others) {
+    EXPECT_THAT(run_program(command).out, HasSubstr("\nmeasured layers slow: ")) << command.front();
+    command.push_back("--json");
+    EXPECT_EQ(json::parse(run_program(command).out)["profile"]["name"], "slow") << command.front();
+  }
   folder.write("profile.yaml", "format: dovetail/profile@1\nname: slow\nlayers: 3\n");
   const ProgramResult broken = run_program({"plan", profiled, "--plan", plan});
   EXPECT_EQ(broken.exit_code, 2);

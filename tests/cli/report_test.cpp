@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/job_files.h"
 #include "cli/run_program.h"
 #include "cli/schedule_files.h"
 
@@ -69,6 +70,70 @@ TEST_F(Report, SaysWhereAFileIsWrongAndWritesNothing) {
   EXPECT_EQ(content_of(output), "");
   EXPECT_THAT(run_program({"report", "exp5"}).err, HasSubstr("is a problem, not a schedule"));
   EXPECT_EQ(run_program({"report", trace, "-o", folder.file("nowhere/a.html")}).exit_code, 1);
+}
+
+/// A job with a plan of it, reported by a search that takes no time.
+class JobReport : public testing::Test {
+ protected:
+  ProgramResult report(std::vector<std::string> more) const {
+    std::vector<std::string> arguments{"report", job, "--chains", "2", "--iterations", "500", "--threads", "1", "-o", "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments);
+  }
+
+  TemporaryFolder folder;
+  std::string job = folder.write("job.yaml", small_job);
+  std::string plan = folder.write("plan.json", small_plan);
+};
+
+TEST_F(JobReport, KnowsAJobByItsFormat) {
+  const ProgramResult result = report({});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const std::string title : {"Timeline", "Step by step", "Where the time goes", "Idle time by cause", "What stage fusion gains",
+                                  "Does it fit?", "Ranked plans, and why each loses", "The plan"})
+    EXPECT_THAT(result.out, HasSubstr("\"title\": \"" + title + "\"")) << title;
+}
+
+TEST_F(JobReport, ShowsTheGivenPlanTheSameEachTime) {
+  const ProgramResult result = report({"--plan", plan});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"title\": \"small, co-located\""));
+  EXPECT_THAT(result.out, HasSubstr("\"shown here\""));
+  EXPECT_EQ(report({"--plan", plan}).out, result.out);
+}
+
+TEST_F(JobReport, PutsPlansSideBySideAndOverEachOther) {
+  const std::string other = folder.write("other.json", small_plan);
+  const ProgramResult both = report({"--plan", plan, "--plan", other});
+  EXPECT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("Side by side"));
+  const ProgramResult overlay = report({"--plan", plan, "--plan", other, "--overlay"});
+  EXPECT_EQ(overlay.exit_code, 0) << overlay.err;
+  EXPECT_THAT(overlay.out, HasSubstr("No bar that is in both differs")) << "they are the same plan";
+  const ProgramResult one = report({"--plan", plan, "--overlay"});
+  EXPECT_EQ(one.exit_code, 2);
+  EXPECT_THAT(one.err, HasSubstr("and one is given"));
+}
+
+TEST_F(JobReport, OverlaysItsTraceWithWhatItWasMadeFrom) {
+  const std::string trace = folder.file("iteration.trace.json");
+  ASSERT_EQ(run_program({"simulate", job, "--plan", plan, "-o", trace}).exit_code, 0);
+  const ProgramResult result = report({"--plan", plan, trace, "--overlay"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("No bar that is in both differs"));
+}
+
+TEST_F(JobReport, SaysWhatItNeeds) {
+  const ProgramResult alone = run_program({"report", plan, "-o", "-"});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_EQ(alone.err, "dovetail: " + plan + ": this is a plan, which is shown with its job: dovetail report JOB --plan " + plan + "\n");
+  const std::string trace = folder.write("t.json", R"([{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"b"}])");
+  const ProgramResult no_job = run_program({"report", trace, "--plan", plan, "-o", "-"});
+  EXPECT_EQ(no_job.exit_code, 2);
+  EXPECT_THAT(no_job.err, HasSubstr("--plan is of a job, and none is among the files"));
+  const ProgramResult broken = run_program({"report", folder.write("bad.yaml", "format: dovetail/job@1\nname: 3\nmodel: x\n"), "-o", "-"});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("bad.yaml:3:1"));
 }
 
 }  // namespace

@@ -87,6 +87,38 @@ class PlanAnswers(Documents):
         validator_of("simulation@1.json").validate(timeline)
         self.assert_refused("simulation", timeline, ("devices", 0, "spans", 0, [0, 1]), ("span_columns", ["begin"]))
 
+    def test_sweep(self):
+        jobs = SOURCE / "examples" / "jobs"
+        job = (str(jobs / "ppo-7b.yaml"), "--plan", str(jobs / "ppo-7b.plan.yaml"))
+        lengths = self.answer("sweep", "sweep", *job, "--over", "length", "--values", "1,2,8")
+        self.assert_each_refused("sweep", lengths, ("over", "lengths"), ("points", []), ("points", 0, "fits", REMOVED), ("own", -1),
+                            ("points", 0, "problem", "none"), ("points", 0, "device_memory", "bytes", 1.5))
+        threshold = self.answer("sweep", "sweep", *job, "--over", "threshold", "--values", "20%", "--draws", "1")
+        self.assertNotIn("value", threshold["points"][0])
+        self.assert_each_refused("sweep", threshold, ("points", 1, "simulated", "mean_seconds", REMOVED), ("points", 1, "value", "20%"))
+        nodes = self.answer("sweep", "sweep", job[0], "--over", "nodes", "--values", "1", "--iterations", "500", "--chains", "1")
+        self.assert_each_refused("sweep", nodes, ("points", 0, "tasks", []), ("points", 0, "tasks", 0, "layout", REMOVED))
+        impossible = self.answer("sweep", "sweep", *job, "--over", "mini-batches", "--values", "1000")
+        self.assertIn("problem", impossible["points"][0])
+
+    def test_forecast(self):
+        jobs = SOURCE / "examples" / "jobs"
+        run = (str(jobs / "ppo-7b.yaml"), "--plan", str(jobs / "ppo-7b.plan.yaml"), "--steps", "500", "--lengths", "0:1,499:3")
+        forecast = self.answer("forecast", "forecast", *run, "--searches", "1", "--iterations", "500", "--chains", "1")
+        for plan in forecast["plans"]:
+            validator_of("plan@1.json").validate(plan["plan"])
+        self.assert_each_refused("forecast", forecast, ("schedule", 0, "plan", "first"), ("steps", 0), ("plans", []), ("seconds", REMOVED),
+                            ("points", 0, "at_cap", 2), ("plans", 0, "plan", "format", "dovetail/job@1"))
+
+    def test_what_if(self):
+        jobs = SOURCE / "examples" / "jobs"
+        answers = [self.answer("what-if", "what-if", str(jobs / f"{name}.yaml"), "--plan", str(jobs / plan), "--draws", "1")
+                   for name, plan in (("ppo-7b", "ppo-7b.plan.yaml"), ("grpo-8b-async", "grpo-8b-async.plan.json"))]
+        self.assert_refused("what-if", answers[0], ("training", "ways", []), ("training", "reason", ""), ("generation", "tail_share", 2),
+                            ("ways", 0, "staleness", "most", -1), ("ways", 0, "fused", REMOVED), ("ways", 0, "fits", REMOVED),
+                            ("splits", 0, "rollout_devices", 0), ("draws", 0))
+        self.assertFalse(answers[1]["generation"]["worth"])
+
     def test_explain(self):
         jobs = SOURCE / "examples" / "jobs"
         quick = ("--chains", "2", "--iterations", "1000")

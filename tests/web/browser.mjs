@@ -8,10 +8,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const { chromium } = createRequire(join(resolve(process.env.WEB_MODULES ?? "build/web"), "/"))("playwright-core");
-const program = resolve(process.env.DOVETAIL ?? "build/release/bin/dovetail");
+const root = fileURLToPath(new URL("../..", import.meta.url));
+export const program = resolve(process.env.DOVETAIL ?? "build/release/bin/dovetail");
 
 export const folder = mkdtempSync(join(tmpdir(), "dovetail-web-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -38,6 +39,14 @@ export function report(name, stages, microbatches, ...options) {
   writeFileSync(join(folder, `${name}.problem.json`), problem(stages, microbatches));
   dovetail("schedule", `${name}.problem.json`, "--solver", "1f1b", "-o", `${name}.json`);
   dovetail("report", `${name}.json`, "-o", `${name}.html`, ...options);
+  return join(folder, `${name}.html`);
+}
+
+// Reports a job of examples/ with its plan there, fused both ways; the path of the page.
+export function jobReport(name) {
+  const path = resolve(root, "examples/jobs", name);
+  const search = ["--chains", "2", "--iterations", "500"];
+  dovetail("report", `${path}.yaml`, "--plan", `${path}.plan.yaml`, "--fuse", "both", ...search, "-o", `${name}.html`);
   return join(folder, `${name}.html`);
 }
 

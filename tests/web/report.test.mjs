@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { close, dovetail, folder, open, openTime, report } from "./browser.mjs";
+import { close, dovetail, folder, jobReport, open, openTime, report } from "./browser.mjs";
 
 after(close);
 
@@ -198,6 +198,53 @@ test("an overlay shows both timelines and the same bar in the other", async () =
   assert.match(await panelOf(page).innerText(), /device 0 · A[^]*the same bar[^]*device 0 · B/);
   assert.match(await page.locator("main").innerText(), /No bar that is in both differs/);
   assert.deepEqual(problems, []);
+});
+
+const job = jobReport("ppo-7b");
+const sectionOf = (page, title) => page.locator("section", { has: page.getByRole("heading", { name: title, exact: true }) });
+
+test("a job's page has the iteration, its memory, and why other plans lose", async () => {
+  const { page, problems } = await open(job);
+  assert.match(await page.locator(".figures").innerText(), /iteration\s+[0-9.]+ s[^]*idle[^]*GiB left/);
+  await page.locator("canvas.bars").focus();
+  await page.keyboard.press("Tab");
+  assert.match(await panelOf(page).innerText(), /of actor_generate[^]*lasts[^]*memory in use then/);
+  const plans = sectionOf(page, "Ranked plans, and why each loses");
+  assert.match(await plans.locator("tr.marked").innerText(), /shown here/);
+  assert.match(await plans.locator("tbody").innerText(), /[+-][0-9.]+ m?s/);
+  assert.deepEqual(problems, []);
+});
+
+test("a row of the steps leads to the step's first bar", async () => {
+  const { page } = await open(job);
+  await sectionOf(page, "Step by step").getByRole("button", { name: /actor_train/ }).click();
+  assert.match(await panelOf(page).innerText(), /of actor_train/);
+});
+
+test("the numbers of all devices are the sum of their rows", async () => {
+  const { page } = await open(job);
+  const { all, rows, end } = await page.evaluate(() => {
+    const report = JSON.parse(document.getElementById("dovetail-report").textContent);
+    const breakdown = report.sections.find((section) => section.title === "Where the time goes");
+    const sum = (row) => row.amounts.reduce((a, b) => a + b, 0);
+    return { all: sum(breakdown.rows[0]), rows: breakdown.rows.slice(1).map(sum), end: report.sections[0].end };
+  });
+  for (const row of rows) assert.equal(row, end);
+  assert.equal(all % end, 0, "whole devices");
+  assert.ok(all / end >= rows.length);
+});
+
+test("the best threshold is marked, in the light and in the dark", async () => {
+  for (const colorScheme of ["light", "dark"]) {
+    const { page } = await open(job, { colorScheme });
+    const chart = sectionOf(page, "Migration threshold");
+    const texts = await chart.locator("svg text").evaluateAll((all) =>
+      all.map((one) => [one.textContent, one.getBoundingClientRect().x, one.getBoundingClientRect().right]),
+    );
+    assert.ok(texts.some(([text]) => /^best: \d+%$/.test(text)));
+    const frame = await chart.locator("svg").boundingBox();
+    for (const [text, left, right] of texts) assert.ok(left >= frame.x && right <= frame.x + frame.width + 1, `${text} is cut off`);
+  }
 });
 
 test("a narrow screen has no sideways scrolling", async () => {

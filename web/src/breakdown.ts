@@ -1,4 +1,4 @@
-// What the time of each row is made of, as shares of its own sum, with the numbers as a table.
+// What the time of each row is made of, as shares of its whole, with the numbers as a table.
 
 import { BreakdownData } from "./data";
 import { element } from "./dom";
@@ -7,14 +7,16 @@ import { paintSwatch } from "./legend";
 
 const mostRows = 16;
 
-function totalOf(amounts: number[]): number {
-  return amounts.reduce((sum, amount) => sum + amount, 0);
+type Row = BreakdownData["rows"][number];
+
+function wholeOf(row: Row): number {
+  return row.whole ?? row.amounts.reduce((sum, amount) => sum + amount, 0);
 }
 
-function bar(data: BreakdownData, amounts: number[]): HTMLElement {
-  const total = totalOf(amounts);
+function bar(data: BreakdownData, row: Row): HTMLElement {
+  const total = wholeOf(row);
   const made = element("div", { class: "stack" });
-  amounts.forEach((amount, index) => {
+  row.amounts.forEach((amount, index) => {
     if (amount <= 0) return;
     const part = data.parts[index]!;
     const piece = element("span", { title: `${part.name}: ${formatTime(amount, data.time_unit)}, ${formatShare(amount / total)}` });
@@ -28,7 +30,7 @@ function bar(data: BreakdownData, amounts: number[]): HTMLElement {
 function table(data: BreakdownData): HTMLElement {
   const head = element("tr", {}, element("th", {}, ""), ...data.parts.map((part) => element("th", { class: "number" }, part.name)));
   const rows = data.rows.map((row) => {
-    const total = totalOf(row.amounts) || 1;
+    const total = wholeOf(row) || 1;
     const cells = row.amounts.map((amount) =>
       element("td", { class: "number" }, formatTime(amount, data.time_unit), element("small", {}, formatShare(amount / total))),
     );
@@ -44,7 +46,7 @@ export function breakdownSection(data: BreakdownData): HTMLElement {
     return element("span", { class: "key" }, swatch, part.name);
   });
   const rows = data.rows.map((row, index) => {
-    const shown = element("div", { class: "stack-row" }, element("span", { class: "stack-name" }, row.name), bar(data, row.amounts));
+    const shown = element("div", { class: "stack-row" }, element("span", { class: "stack-name" }, row.name), bar(data, row));
     shown.hidden = index >= mostRows;
     return shown;
   });

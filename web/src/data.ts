@@ -48,7 +48,7 @@ export interface BreakdownData {
   note: string;
   time_unit: string;
   parts: { name: string; color: string; dark: string; idle: boolean }[];
-  rows: { name: string; amounts: number[] }[];
+  rows: { name: string; amounts: number[]; whole?: number }[]; // whole: what fills the row, else the sum of its amounts
 }
 
 export interface TableData {

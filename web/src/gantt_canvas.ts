@@ -138,7 +138,7 @@ export class GanttCanvas {
       const isLooked = looked !== undefined && gantt.laneOf[looked] === lane;
       if (!isLooked && (lane % every !== 0 || gantt.lanes[lane]!.name === "")) continue;
       context.fillStyle = isLooked ? colors.text : colors.faint;
-      const middle = axisHeight + layout.laneTop[lane]! - state.scroll + layout.laneHeight / 2;
+      const middle = Math.max(axisHeight + layout.laneTop[lane]! - state.scroll + layout.laneHeight / 2, axisHeight + 6);
       context.fillText(shorten(gantt.lanes[lane]!.name, layout.plotLeft - 14), layout.plotLeft - 9, middle);
     }
   }

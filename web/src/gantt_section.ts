@@ -86,7 +86,10 @@ export class GanttSection {
       selected = this.state.selected;
       this.schedule();
     });
-    this.state.view.onPoint(() => this.placeCursor());
+    this.state.view.onPoint(() => {
+      this.placeCursor();
+      if (!this.cursor.hidden) this.curves?.draw(this.state, this.layout, window.devicePixelRatio || 1);
+    });
     onThemeChange(() => this.schedule());
     window.addEventListener("beforeprint", () => this.print(true));
     window.addEventListener("afterprint", () => this.print(false));
@@ -134,7 +137,6 @@ export class GanttSection {
     if (!inside || cursor === undefined) return;
     this.cursor.style.transform = `translateX(${x}px)`;
     this.cursor.dataset.time = formatTime(cursor, this.state.gantt.data.time_unit);
-    this.curves?.draw(this.state, this.layout, window.devicePixelRatio || 1);
   }
 
   private showTooltip(bar: number | undefined, x: number, y: number): void {

@@ -7,6 +7,7 @@ export const axisHeight = 24;
 export const textFont = "12px system-ui, 'DejaVu Sans', sans-serif";
 const mostHeightShare = 0.68; // of the window
 const longestName = 190;
+const paperHeight = 420; // of a page with the legend above and the curves below
 
 export interface Layout {
   width: number;
@@ -32,8 +33,10 @@ export function gutterWidth(gantt: Gantt): number {
   return Math.ceil(Math.min(Math.max(widest, 56), longestName)) + 14;
 }
 
-export function layOut(state: ChartState, width: number, gutter: number, unlimited: boolean): Layout {
-  const height = state.laneHeight;
+// On paper all lanes are shown, as high as a page has room for.
+export function layOut(state: ChartState, width: number, gutter: number, onPaper: boolean): Layout {
+  const fitting = Math.floor(paperHeight / Math.max(state.gantt.lanes.length, 1)) - 2;
+  const height = onPaper ? Math.min(state.laneHeight, Math.max(fitting, 2)) : state.laneHeight;
   const gap = height >= 8 ? 2 : height >= 5 ? 1 : 0;
   const laneTop: number[] = [];
   let top = 4;
@@ -44,7 +47,7 @@ export function layOut(state: ChartState, width: number, gutter: number, unlimit
     top += height + gap + (lane.joined && !paired ? 4 : 0);
   });
   laneTop.push(top);
-  const most = unlimited ? Infinity : Math.max(mostHeightShare * window.innerHeight, 160);
+  const most = onPaper ? Infinity : Math.max(mostHeightShare * window.innerHeight, 160);
   return {
     width,
     height: axisHeight + Math.min(top + 2, most),

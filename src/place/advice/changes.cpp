@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "place/rank/fusion_choice.h"
 
 namespace dovetail::place {
 namespace {
@@ -149,6 +150,46 @@ void add_pairs(const Ground& ground, const Origin& from, const PlanSpace& around
     }
 }
 
+/// What the estimate of the changed plan says.
+void fill(const Estimate& estimate, Change& change) {
+  change.iteration_seconds = estimate.iteration_seconds;
+  change.fullest = fullest_task(estimate.memory);
+  change.margin = estimate.memory[change.fullest].margin();
+  change.missing = missing_bytes(estimate.memory);
+}
+
+std::vector<std::size_t> tasks_of(const plan::GenerationStage& stage) {
+  std::vector<std::size_t> tasks{stage.generate};
+  tasks.insert(tasks.end(), stage.infer.begin(), stage.infer.end());
+  return tasks;
+}
+
+/// Other fusions of the plan as it is.
+void add_fusions(const Ground& ground, const plan::Plan& plan, std::vector<Change>& changes) {
+  const auto add = [&](ChangeKind kind, std::vector<std::size_t> tasks, const plan::Fusion& fusion) {
+    if (fusion == plan.fusion || !plan::agrees(ground.job.fixed_fusion, fusion)) return;
+    Change change;
+    change.kind = kind;
+    change.tasks = std::move(tasks);
+    change.plan = plan;
+    change.plan.placement = "custom";
+    change.plan.fusion = fusion;
+    fill(estimate(ground, change.plan), change);
+    if (change.missing == 0) changes.push_back(std::move(change));
+  };
+  if (const auto stage = plan::generation_stage(ground.job, plan.tasks)) {
+    const auto threshold = chosen_threshold(ground, plan.tasks);
+    const bool now = plan.fusion.threshold.has_value();
+    if (threshold)
+      add(now ? ChangeKind::threshold : ChangeKind::fusion, tasks_of(*stage), {.threshold = threshold, .training = plan.fusion.training});
+    if (now) add(ChangeKind::fusion, tasks_of(*stage), {.threshold = std::nullopt, .training = plan.fusion.training});
+  }
+  const auto pair = plan.fusion.training ? plan.fusion.training : fusible_pair(ground.job, plan.tasks);
+  if (!pair) return;
+  const auto other = plan.fusion.training ? std::nullopt : pair;
+  add(ChangeKind::fusion, {(*pair)[0], (*pair)[1]}, {.threshold = plan.fusion.threshold, .training = other});
+}
+
 /// Several settings that gain no more than one of their task does.
 bool is_needless(const Change& change, const std::vector<Change>& changes) {
   if (change.kind != ChangeKind::settings) return false;
@@ -180,6 +221,10 @@ std::string_view name_of(ChangeKind kind) {
       return "offload";
     case ChangeKind::settings:
       return "settings";
+    case ChangeKind::fusion:
+      return "fusion";
+    case ChangeKind::threshold:
+      return "threshold";
   }
   DOVETAIL_ASSERT(false);
 }
@@ -222,20 +267,18 @@ Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan, 
     if (from.tasks[task] != plan.tasks[task]) change.tasks.push_back(task);
   if (change.tasks.size() == 1) change.kind = kind_of(from.tasks[change.tasks.front()], plan.tasks[change.tasks.front()]);
   change.plan = std::move(plan);
-  change.iteration_seconds = estimate.iteration_seconds;
-  change.fullest = fullest_task(estimate.memory);
-  change.margin = estimate.memory[change.fullest].margin();
-  change.missing = missing_bytes(estimate.memory);
+  fill(estimate, change);
   return change;
 }
 
-std::vector<Change> changes_of(const Ground& ground, const plan::Plan& plan, const PlanSpace& around) {
+std::vector<Change> changes_of(const Ground& ground, const plan::Plan& plan, const PlanSpace& around, Means means) {
   std::vector<Change> changes;
   Trial trial(around.space);
   Origin from{plan, std::nullopt};
   if (plan.fusion.training) from.over_bound = intra_stage(ground, plan).over_bound();
   add_single_changes(ground, from, around, trial, changes);
   add_pairs(ground, from, around, trial, changes);
+  if (means == Means::all) add_fusions(ground, plan, changes);
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return a.iteration_seconds < b.iteration_seconds; });
   std::vector<Change> needed;

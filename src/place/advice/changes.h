@@ -1,4 +1,5 @@
-// What of a plan could be done otherwise: changes of one task, or of two that could run side by side, with what each would gain.
+// What of a plan could be done otherwise: changes of one task, of two that could run side by side, or of what is fused, with what each
+// would gain.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +22,13 @@ enum class ChangeKind {
   zero,           ///< ZeRO's stage
   recomputation,  ///< what is computed again
   micro_batch,
-  engine,   ///< settings of the generation engine
-  offload,  ///< what leaves the devices
-  settings  ///< several of the last five
+  engine,     ///< settings of the generation engine
+  offload,    ///< what leaves the devices
+  settings,   ///< several of the last five
+  fusion,     ///< stages that are fused, or no longer
+  threshold,  ///< at which generation that is fused gives devices away
 };
-/// "mesh", "side by side", "layout", "zero", "recomputation", "micro-batch", "engine", "offload", "settings".
+/// "mesh", "side by side", "layout", "zero", "recomputation", "micro-batch", "engine", "offload", "settings", "fusion", "threshold".
 std::string_view name_of(ChangeKind kind);
 
 /// The kind of difference of two plans of a task that differ.
@@ -34,7 +37,7 @@ ChangeKind kind_of(const plan::TaskPlan& from, const plan::TaskPlan& to);
 /// A changed plan, by place::estimate.
 struct Change {
   ChangeKind kind = ChangeKind::settings;
-  std::vector<std::size_t> tasks;  ///< that change
+  std::vector<std::size_t> tasks;  ///< that change, or are fused or no longer
   plan::Plan plan;
   double iteration_seconds = 0;
   std::int64_t margin = 0;   ///< bytes that the fullest device has left
@@ -52,7 +55,9 @@ std::size_t fullest_task(const std::vector<TaskMemory>& memory);
 std::int64_t missing_bytes(const std::vector<TaskMemory>& memory);
 
 /// Of each task and kind of change the plan that fits with the shortest iteration, and of each two tasks that wait for nothing of each
-/// other the best on two parts of the devices that they have together. The fastest first; nothing that does not fit, nor the plan itself.
-std::vector<Change> changes_of(const Ground& ground, const plan::Plan& plan, const PlanSpace& around);
+/// other the best on two parts of the devices that they have together. Generation with inference, and two trainings, fused where they are
+/// not (at the best threshold, with a real schedule) and apart where they are, and the best other threshold, as far as the job lets them.
+/// The fastest first; nothing that does not fit, nor the plan itself. ReaL's means fuse nothing.
+std::vector<Change> changes_of(const Ground& ground, const plan::Plan& plan, const PlanSpace& around, Means means = Means::all);
 
 }  // namespace dovetail::place

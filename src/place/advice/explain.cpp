@@ -53,7 +53,7 @@ base::Result<Explanation> explain(const Ground& ground, const plan::Plan& plan, 
   else
     return ranking.error();
   const PlanSpace around = space_around(ground, plan, {options.means}, options.search.threads);
-  explanation.changes = changes_of(ground, plan, around);
+  explanation.changes = changes_of(ground, plan, around, options.means);
   if (!explanation.fits() && explanation.changes.empty()) explanation.repair = repair(ground, plan, around);
   if (explanation.fits())
     std::erase_if(explanation.changes, [&](const Change& change) {

@@ -13,14 +13,6 @@ namespace {
 constexpr int most_times = 64;
 constexpr int most_devices = 8192;
 
-/// Whether what the job fixes can be had on its cluster.
-bool has_what_is_fixed(const plan::Job& job) {
-  for (std::size_t task = 0; task < job.fixed.size(); ++task)
-    if (job.workflow.role_of[task] && plan::find_fault(job.fixed[task], plan::model_of(job, workflow::TaskId(task)), job.cluster))
-      return false;
-  return true;
-}
-
 /// The meshes that named placements have: such as begin or end where the cluster does, and those that are pinned.
 std::vector<cluster::Mesh> outer_meshes(const plan::Job& job) {
   std::vector<cluster::Mesh> meshes = search_meshes(job);
@@ -174,6 +166,13 @@ std::optional<RankedPlan> roomiest_plan(const Ground& ground, const RankOptions&
     if (ranked.estimate.fits() && (!roomiest || least_margin(ranked) > least_margin(*roomiest))) roomiest = std::move(ranked);
   }
   return roomiest;
+}
+
+bool has_what_is_fixed(const plan::Job& job) {
+  for (std::size_t task = 0; task < job.fixed.size(); ++task)
+    if (job.workflow.role_of[task] && plan::find_fault(job.fixed[task], plan::model_of(job, workflow::TaskId(task)), job.cluster))
+      return false;
+  return true;
 }
 
 cluster::Cluster with_nodes(const cluster::Cluster& cluster, int nodes) {

@@ -38,6 +38,9 @@ struct FittingCluster {
 /// The first so many nodes of a cluster; of more than it has, the last group gets more. REQUIRES: nodes >= 1.
 cluster::Cluster with_nodes(const cluster::Cluster& cluster, int nodes);
 
+/// Whether what the job fixes of its tasks can be had on its cluster (plan::find_fault of a pin).
+bool has_what_is_fixed(const plan::Job& job);
+
 /// The fewest nodes, and if one will do, the fewest devices of it, on which descent finds a plan that fits: by bisection, as if what fits
 /// on some nodes did on more; what does not fit on the job's own is tried on up to 64 times as many, or 8192 devices. Pins stay: of what
 /// they ask for, there must be enough. Nothing where no plan was found.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "place/bound/bound_terms.h"
+#include "place/bound/task_floor.h"
 
 namespace dovetail::place {
 namespace {
@@ -17,7 +18,7 @@ constexpr int most_cuts = 1000;
 
 /// What a choice costs: seconds, those that bring new weights to it, and its part of all devices.
 struct Cost {
-  double seconds;
+  TaskFloor floor;
   double refit;              ///< wherever the weights are trained
   double refit_overlapping;  ///< where some of the devices train them, too
   double devices;
@@ -26,7 +27,8 @@ struct Cost {
   double weighed(const TermPart& part, double trained_on) const {
     // A hair's breadth more than all devices, whatever the rounding.
     const double arrival = trained_on + devices > 1 + 1e-9 ? refit_overlapping : refit;
-    return (part.seconds + part.work * devices) * seconds + (part.refit + part.refit_work * devices) * arrival;
+    return part.seconds * floor.seconds + part.whole * floor.whole + (part.busy + part.work * devices) * floor.busy +
+           (part.refit + part.refit_work * devices) * arrival;
   }
 };
 /// [task] by their devices, the fewest first.
@@ -34,24 +36,24 @@ using Costs = std::vector<std::vector<Cost>>;
 
 double seconds_of(base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
 
-/// The fastest on meshes of each shape, with weights of its own and without.
-Costs costs_of(const SearchSpace& space) {
+/// The least on meshes of each shape, with weights of its own and without.
+Costs costs_of(const SearchSpace& space, FusionPick fusion) {
   const double devices = cluster::device_count(space.ground->job.cluster);
   Costs costs(space.choices.size());
   for (std::size_t task = 0; task < costs.size(); ++task) {
-    if (space.is_rule(task)) costs[task] = {{seconds_of(space.rules[task]), 0, 0, 0}};
+    if (space.is_rule(task)) costs[task] = {{all_alike(seconds_of(space.rules[task])), 0, 0, 0}};
     const bool generates = space.ground->job.workflow.tasks[task].kind == workflow::TaskKind::generate;
     for (std::size_t shape = 0; shape < space.choices[task].size(); ++shape) {
-      std::optional<base::Ticks> fastest[2];
+      std::optional<TaskFloor> least[2];
       for (const Choice& choice : space.choices[task][shape]) {
-        auto& known = fastest[generates && choice.planned.engine.own_weights ? 1 : 0];
-        if (!known || choice.duration < *known) known = choice.duration;
+        auto& known = least[generates && choice.planned.engine.own_weights ? 1 : 0];
+        const TaskFloor floor = task_floor(*space.ground, task, choice, fusion);
+        known = known ? least_of(*known, floor) : floor;
       }
       const double part = space.examples[shape].count / devices;
       const RefitTicks& refit = space.refits[task][shape];
-      if (fastest[0]) costs[task].push_back({seconds_of(*fastest[0]), 0, 0, part});
-      if (fastest[1])
-        costs[task].push_back({seconds_of(*fastest[1]), seconds_of(std::min(refit.same, refit.apart)), seconds_of(refit.same), part});
+      if (least[0]) costs[task].push_back({*least[0], 0, 0, part});
+      if (least[1]) costs[task].push_back({*least[1], seconds_of(std::min(refit.same, refit.apart)), seconds_of(refit.same), part});
     }
     std::stable_sort(costs[task].begin(), costs[task].end(), [](const Cost& a, const Cost& b) { return a.devices < b.devices; });
   }
@@ -69,8 +71,8 @@ struct Part {
 
 class Relaxation {
  public:
-  explicit Relaxation(const SearchSpace& space)
-      : workflow_(space.ground->job.workflow), terms_(bound_terms(space.ground->job)), costs_(costs_of(space)) {}
+  Relaxation(const SearchSpace& space, FusionPick fusion)
+      : workflow_(space.ground->job.workflow), terms_(bound_terms(space.ground->job, fusion.generation)), costs_(costs_of(space, fusion)) {}
 
   Part whole() const {
     Part part;
@@ -129,7 +131,7 @@ class Relaxation {
       if (index > 0 && widest[index - 1].first + widest[index].first < 1 + 1e-9) break;
       if (widest[index].first == 0) break;
       const std::size_t task = widest[index].second;
-      term[task].seconds = 1;
+      term[task].busy = 1;
       term[task].refit = terms_.front()[task].refit_work;
     }
     return term;
@@ -151,6 +153,8 @@ class Relaxation {
       for (std::size_t index = 0; index <= terms_.size(); ++index) {
         const TermPart& of_term = index < terms_.size() ? terms_[index][task] : shared[task];
         mean.seconds += part.weights[index] * of_term.seconds;
+        mean.whole += part.weights[index] * of_term.whole;
+        mean.busy += part.weights[index] * of_term.busy;
         mean.work += part.weights[index] * of_term.work;
         mean.refit += part.weights[index] * of_term.refit;
         mean.refit_work += part.weights[index] * of_term.refit_work;
@@ -178,7 +182,7 @@ class Relaxation {
         first = std::min(first, chosen[round][task]);
         last = std::max(last, chosen[round][task]);
       }
-      const auto [least, most] = std::minmax(costs_[task][first].seconds, costs_[task][last].seconds);
+      const auto [least, most] = std::minmax(costs_[task][first].floor.seconds, costs_[task][last].floor.seconds);
       const double devices = costs_[task][first].devices;
       const bool differs = first != last && most - least > spread;
       if (!differs && (spread > 0 || first == part.ranges[task].first || devices <= widest)) continue;
@@ -196,8 +200,8 @@ class Relaxation {
 
 }  // namespace
 
-double period_bound(const SearchSpace& space) {
-  const Relaxation relaxation(space);
+double period_bound(const SearchSpace& space, FusionPick fusion) {
+  const Relaxation relaxation(space, fusion);
   const auto is_above = [](const Part& a, const Part& b) { return a.bound > b.bound; };
   std::priority_queue<Part, std::vector<Part>, decltype(is_above)> parts(is_above);
   parts.push(relaxation.whole());

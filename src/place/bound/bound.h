@@ -21,14 +21,21 @@
 // tasks have more devices than there are, all of these share one device (meshes are runs of devices), so that their times together are a
 // term, too; and where these are an engine and what trains its weights, the weights go to devices that both use. That all have to fit
 // together counts nothing in it.
+//
+// Plans that fuse stages take less than t for a task. For them t is what is sure of it in whatever is fused (f: the work of the busiest
+// stage on a circle, of the mean one where work is summed, both with host transfers):
+//
+//   two trainings in one schedule take as long as either's busiest stage works, and as long as the mean stages of both do together
+//   generation with inference takes as long as generation does up to the earliest threshold, and all passes of inference; and as long as
+//                             generation does at the best threshold: on circles that is another term, without what infers
 #pragma once
 
-#include "place/space/search_space.h"
+#include "place/space/fused_steps.h"
 
 namespace dovetail::place {
 
-/// Seconds: no plan of the space's meshes and choices has a period below. What an iteration has beside its steps
-/// (Efficiency::iteration) is not in it. REQUIRES: no impossible_task(space).
-double period_bound(const SearchSpace& space);
+/// Seconds: no plan of the space's meshes and choices that fuses nothing but `fusion`, or less, has a period below. What an iteration has
+/// beside its steps (Efficiency::iteration) is not in it. REQUIRES: no impossible_task(space).
+double period_bound(const SearchSpace& space, FusionPick fusion = {});
 
 }  // namespace dovetail::place

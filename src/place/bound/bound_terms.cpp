@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 namespace dovetail::place {
 namespace {
@@ -133,7 +135,25 @@ Term term_of(const Circle& circle, std::uint32_t kept, const Precedence& precede
 
 }  // namespace
 
-std::vector<Term> bound_terms(const plan::Job& job) {
+namespace {
+
+/// With generation as the whole stage that it leads, and nothing of what may be fused into that; none where the term passes no generation.
+std::optional<Term> with_stage(const workflow::Workflow& workflow, const Term& term) {
+  Term whole = term;
+  bool passes = false;
+  for (std::size_t task = 0; task < term.size(); ++task) {
+    if (workflow.tasks[task].kind == TaskKind::infer) whole[task] = {};
+    if (workflow.tasks[task].kind != TaskKind::generate || term[task].seconds == 0) continue;
+    whole[task].whole = term[task].seconds;
+    whole[task].seconds = 0;
+    passes = true;
+  }
+  return passes ? std::optional<Term>(std::move(whole)) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Term> bound_terms(const plan::Job& job, bool stages) {
   const std::size_t tasks = job.workflow.tasks.size();
   const std::vector<std::vector<Edge>> edges = edges_of(job);
   const Precedence precedence(edges);
@@ -156,6 +176,9 @@ std::vector<Term> bound_terms(const plan::Job& job) {
       if (std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(std::move(term));
     }
   }
+  for (std::size_t index = 0, plain = terms.size(); stages && index < plain; ++index)
+    if (auto whole = with_stage(job.workflow, terms[index]); whole && std::find(terms.begin(), terms.end(), *whole) == terms.end())
+      terms.push_back(std::move(*whole));
   return terms;
 }
 

@@ -45,10 +45,45 @@ struct InterStage {
   double generation_ends() const { return until + migration + tail; }
 };
 
+/// The scoring tasks of a stage together; seconds.
+struct ScoringLoad {
+  double work = 0;            ///< of their passes on all devices
+  double overheads = 0;       ///< of all tasks, one after the other
+  double most_overhead = 0;   ///< of one task
+  std::vector<int> replicas;  ///< [task] data-parallel ones
+
+  /// Another task: the seconds of its passes, what it has beside these, and its replicas.
+  void add(double passes, double overhead, int data_parallel);
+};
+
+/// Generation at a threshold, whatever is scored beside it.
+struct GenerationTail {
+  /// A part of the tail on the keepers.
+  struct Slice {
+    double seconds = 0;
+    double finished = 0;  ///< part of all samples that have finished by its end
+  };
+  InterStage generation;      ///< without what its stage infers, set_up and rest; apart is generation alone
+  std::vector<Slice> slices;  ///< none where nothing moves
+};
+/// For each of the thresholds. REQUIRES: the task generates, and `planned` has no fault.
+std::vector<GenerationTail> generation_tails(const Ground& ground, std::size_t generate, const plan::TaskPlan& planned,
+                                             const std::vector<double>& thresholds);
+
+/// What scoring adds to a stage; InterStage's seconds of these names.
+struct ScoringEnd {
+  double set_up = 0;
+  double rest = 0;
+};
+ScoringEnd scoring_end(const GenerationTail& tail, const ScoringLoad& scoring);
+
+/// 5%, 10%, ... 95%: those that best_threshold tries.
+std::vector<double> usual_thresholds();
+
 /// `tasks`: [task of the workflow]. REQUIRES: no find_threshold_fault.
 InterStage inter_stage(const Ground& ground, const std::vector<plan::TaskPlan>& tasks, double threshold);
 
-/// The threshold among 5%, 10%, ... 95% with the least seconds(); nothing where none is faster than without fusion, or there is no
+/// The threshold among the usual_thresholds() with the least seconds(); nothing where none is faster than without fusion, or there is no
 /// generation_stage().
 std::optional<double> best_threshold(const Ground& ground, const std::vector<plan::TaskPlan>& tasks);
 

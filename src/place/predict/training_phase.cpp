@@ -134,6 +134,54 @@ void complete(Model& fused, const Model& own, int merged) {
   for (Ticks& backward : fused.backward) backward += hop * (merged - 1);
 }
 
+/// Of a pipeline's stage: what of its pipeline comes before it, what it does itself, and what comes behind.
+struct StageSpan {
+  Ticks head;
+  Ticks minibatch;  ///< passes of one mini-batch
+  Ticks tail;
+};
+
+/// [stage]
+std::vector<StageSpan> spans_of(const Model& model) {
+  std::vector<StageSpan> spans;
+  Ticks head, tail;
+  for (std::size_t stage = 0; stage < model.forward.size(); ++stage) {
+    spans.push_back({head, (model.forward[stage] + model.backward[stage]) * model.microbatches, tail});
+    if (stage + 1 == model.forward.size()) break;
+    head += model.forward[stage] + (model.transfer_forward.empty() ? Ticks(0) : model.transfer_forward[stage]);
+    tail += model.backward[stage] + (model.transfer_backward.empty() ? Ticks(0) : model.transfer_backward[stage]);
+  }
+  return spans;
+}
+
+Ticks work_of(const Model& model, const std::vector<StageSpan>& spans, std::size_t stage) {
+  return (spans[stage].minibatch + model.step[stage]) * model.minibatches;
+}
+
+/// No schedule of the problem is shorter. A mini-batch comes back to the first stage, which steps, before the next one begins there.
+Ticks floor_of(const Problem& problem) {
+  struct OnDevice {
+    Ticks head = Ticks::max();
+    Ticks work;
+  };
+  std::vector<OnDevice> devices(static_cast<std::size_t>(problem.devices));
+  Ticks least;
+  for (const Model& model : problem.models) {
+    const std::vector<StageSpan> spans = spans_of(model);
+    for (const StageSpan& span : spans)
+      least = std::max(least, (span.head + span.minibatch + span.tail + model.step.front()) * model.minibatches);
+    for (const std::vector<pipeline::DeviceId>& replica : model.replicas)
+      for (std::size_t stage = 0; stage < replica.size(); ++stage) {
+        OnDevice& here = devices[replica[stage].index()];
+        here.head = std::min(here.head, spans[stage].head);
+        here.work += work_of(model, spans, stage);
+      }
+  }
+  for (const OnDevice& here : devices)
+    if (here.work > Ticks(0)) least = std::max(least, here.head + here.work);
+  return least;
+}
+
 }  // namespace
 
 cost::TrainingPasses training_passes(const Ground& ground, const TrainTask& train) { return passes_of(arguments_of(ground, train)); }
@@ -182,6 +230,26 @@ base::Result<double> fused_training_bound(const Ground& ground, const TrainTask&
   FusedLayouts fused;
   DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
   return seconds_of(fuse::bounds_of(fused.problem).makespan);
+}
+
+base::Result<double> fused_training_floor(const Ground& ground, const TrainTask& first, const TrainTask& second) {
+  FusedLayouts fused;
+  DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
+  return seconds_of(floor_of(fused.problem));
+}
+
+StageWork stage_work(const Ground& ground, const TrainTask& train) {
+  const Model model = model_of(ground, train);
+  const std::vector<StageSpan> spans = spans_of(model);
+  const int stages = train.planned.layout.pipeline;
+  std::vector<Ticks> work(static_cast<std::size_t>(stages));
+  for (std::size_t chunk = 0; chunk < spans.size(); ++chunk) work[chunk % work.size()] += work_of(model, spans, chunk);
+  StageWork result;
+  for (const Ticks here : work) {
+    result.busiest = std::max(result.busiest, seconds_of(here));
+    result.mean += seconds_of(here) / stages;
+  }
+  return result;
 }
 
 base::Result<FusedSchedule> fused_schedule(const Ground& ground, const TrainTask& first, const TrainTask& second, std::int64_t iterations,

@@ -49,6 +49,18 @@ base::Result<double> scheduled_training_seconds(const Ground& ground, const Trai
 /// What no fused schedule of both beats (fuse::Bounds::makespan). Errors as fused_training_problem.
 base::Result<double> fused_training_bound(const Ground& ground, const TrainTask& first, const TrainTask& second);
 
+/// A part of that bound which takes no graph of ops, so that a search may ask for thousands: over devices the work of both tasks' stages
+/// there behind the least head of any, and of each task by itself head, work and tail of every stage in each mini-batch, with its step.
+/// Errors as fused_training_problem.
+base::Result<double> fused_training_floor(const Ground& ground, const TrainTask& first, const TrainTask& second);
+
+/// What the passes and steps of a task keep its stages busy, in whichever schedule.
+struct StageWork {
+  double busiest = 0;
+  double mean = 0;
+};
+StageWork stage_work(const Ground& ground, const TrainTask& train);
+
 /// Both tasks in one schedule.
 struct FusedSchedule {
   double seconds = 0;

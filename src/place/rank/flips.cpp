@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "place/rank/rank.h"
+#include "workflow/scaled_lengths.h"
 
 namespace dovetail::place {
 namespace {
@@ -14,17 +15,10 @@ struct Input {
   std::function<void(plan::Job&, Software&, double)> scale;
 };
 
-workflow::LengthDistribution scaled(const workflow::LengthDistribution& lengths, double factor) {
-  std::vector<workflow::LengthPoint> points = lengths.points();
-  for (workflow::LengthPoint& point : points)
-    point.length = std::clamp<std::int64_t>(std::llround(static_cast<double>(point.length) * factor), 1, workflow::largest_length);
-  return workflow::LengthDistribution::of(std::move(points)).value();
-}
-
 const std::vector<Input>& inputs() {
   static const std::vector<Input> all{
-      {"response lengths",
-       [](plan::Job& job, Software&, double factor) { job.workload.response_length = scaled(job.workload.response_length, factor); }},
+      {"response lengths", [](plan::Job& job, Software&,
+                              double factor) { job.workload.response_length = workflow::scaled(job.workload.response_length, factor); }},
       {"prompts an iteration",
        [](plan::Job& job, Software&, double factor) {
          job.workload.prompts = std::max<std::int64_t>(1, std::llround(static_cast<double>(job.workload.prompts) * factor));

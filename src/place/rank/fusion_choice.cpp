@@ -32,7 +32,7 @@ Estimate FusionChooser::estimate(const plan::Plan& plan) {
   return place::estimate(ground_, plan, known->training);
 }
 
-std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const Estimate& unfused) {
+std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const Estimate& unfused, bool scheduled) {
   const plan::FusionPin& pin = ground_.job.fixed_fusion;
   EvaluatedPlan best{plan, unfused};
   const auto try_with = [&](const plan::Fusion& fusion, bool demanded) {
@@ -44,7 +44,7 @@ std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const
   };
   if (const auto threshold = chosen_threshold(ground_, plan.tasks))
     try_with({.threshold = threshold, .training = std::nullopt}, pin.inter_stage.value_or(false));
-  if (const auto pair = fusible_pair(ground_.job, plan.tasks))
+  if (const auto pair = fusible_pair(ground_.job, plan.tasks); pair && scheduled)
     try_with({.threshold = best.plan.fusion.threshold, .training = pair}, pin.intra_stage.value_or(false));
   if (!best.estimate.fits() || !plan::agrees(pin, best.plan.fusion)) return std::nullopt;
   return best;

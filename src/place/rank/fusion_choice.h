@@ -33,8 +33,9 @@ class FusionChooser {
 
   /// `plan` with the fusion by which it is fastest among those that fit and that the job does not forbid: none, generation with inference
   /// at its chosen_threshold(), the fusible_pair(), or both. Each is kept only where the estimate is faster with it, but for what the job
-  /// demands. Nothing where that cannot be had, or does not fit. REQUIRES: `unfused` is the estimate of `plan`, which fuses nothing.
-  std::optional<EvaluatedPlan> choose(const plan::Plan& plan, const Estimate& unfused);
+  /// demands. Nothing where that cannot be had, or does not fit. No trainings are fused unless `scheduled`, as no schedule is made then.
+  /// REQUIRES: `unfused` is the estimate of `plan`, which fuses nothing.
+  std::optional<EvaluatedPlan> choose(const plan::Plan& plan, const Estimate& unfused, bool scheduled = true);
 
  private:
   struct Known {

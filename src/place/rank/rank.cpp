@@ -15,13 +15,8 @@
 namespace dovetail::place {
 namespace {
 
-/// Plans found by the search are shown that are so many times as long as the one before.
-constexpr double least_difference = 1.005;
-
-struct Candidate {
-  Placement placement;
-  Picks picks;
-};
+/// Finalists for whose trainings a real schedule is made.
+constexpr std::size_t most_schedules = 8;
 
 bool may(const RankOptions& options, Placement placement) {
   const auto& allowed = options.placements;
@@ -71,57 +66,6 @@ void tidy(const Ground& ground, FusionChooser& chooser, RankedPlan& ranked) {
   }
 }
 
-void sort(std::vector<RankedPlan>& plans) {
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const RankedPlan& a, const RankedPlan& b) { return a.estimate.iteration_seconds < b.estimate.iteration_seconds; });
-}
-
-/// The plans that fit, without fusion, the fastest first.
-std::vector<RankedPlan> evaluate(const Ground& ground, const SearchSpace& space, const std::vector<Candidate>& candidates,
-                                 std::size_t shown) {
-  std::vector<RankedPlan> plans;
-  for (const Candidate& candidate : candidates) {
-    plan::Plan plan = plan_of(space, candidate.picks, std::string(name_of(candidate.placement)));
-    Estimate estimate = place::estimate(ground, plan);
-    if (estimate.fits()) plans.push_back({candidate.placement, std::move(plan), std::move(estimate)});
-  }
-  sort(plans);
-  std::vector<RankedPlan> different;
-  double last_searched = 0;
-  for (RankedPlan& ranked : plans) {
-    // Each named placement is shown, whatever it is like; of the others those that differ in what they take.
-    if (ranked.placement == Placement::searched) {
-      if (ranked.estimate.iteration_seconds < last_searched * least_difference) continue;
-      last_searched = ranked.estimate.iteration_seconds;
-    }
-    different.push_back(std::move(ranked));
-  }
-  while (different.size() > shown) {
-    const auto last = std::find_if(different.rbegin(), different.rend(),
-                                   [](const RankedPlan& ranked) { return ranked.placement == Placement::searched; });
-    if (last == different.rend() || last.base() == different.begin() + 1) break;
-    different.erase(std::next(last).base());
-  }
-  return different;
-}
-
-/// Gives each plan its best fusion: those that were searched, and all where the job demands one. What cannot have what is demanded goes.
-void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans) {
-  const plan::FusionPin& pin = ground.job.fixed_fusion;
-  const bool demanded = pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false);
-  std::vector<RankedPlan> fused;
-  for (RankedPlan& ranked : plans) {
-    const bool gains = least_fused_seconds(ground, ranked.plan) < ranked.estimate.iteration_seconds;
-    if (!demanded && (ranked.placement != Placement::searched || !gains)) {
-      fused.push_back(std::move(ranked));
-      continue;
-    }
-    if (auto best = chooser.choose(ranked.plan, ranked.estimate))
-      fused.push_back({ranked.placement, std::move(best->plan), std::move(best->estimate)});
-  }
-  plans = std::move(fused);
-}
-
 /// The plan of the placement "rlhfuse"; without any fusion only where co-located plans, one of which it is then, are not looked at.
 void add_rlhfuse(const SearchSpace& space, const RankOptions& options, const Starts& starts, FusionChooser& chooser,
                  std::vector<RankedPlan>& plans) {
@@ -155,6 +99,24 @@ NearestPlan nearest_of(const Ground& ground, const SearchSpace& space, std::vect
 
 double gibi(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
+/// What evaluating, fusing and playing the finalists takes, if it takes of each what it does of the first candidate. That is measured.
+double finalists_seconds(const SearchSpace& space, const RankOptions& options, const std::vector<Candidate>& candidates) {
+  const Ground& ground = *space.ground;
+  double seconds = 0;
+  const auto add = [&](std::size_t times, const auto& work) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (times > 0) work();
+    seconds += base::seconds_since(begin) * static_cast<double>(times);
+  };
+  std::vector<RankedPlan> one;
+  add(candidates.size() + options.search.kept + 1, [&] { one = evaluate(space, {candidates.front()}); });
+  FusionChooser chooser(ground);
+  add(one.empty() || options.means != Means::all ? 0 : most_schedules,
+      [&] { (void)chooser.choose(one.front().plan, one.front().estimate); });
+  add(options.simulated, [&] { simulate_first(ground, one, 1, 0, options.search.seed); });
+  return seconds;
+}
+
 /// The search's part of the options: with the bound in seconds, and the time that is left after `spent` seconds and for what it finds.
 SearchOptions search_options(const SearchSpace& space, const RankOptions& options, const std::vector<Candidate>& candidates, double bound,
                              double spent) {
@@ -166,9 +128,7 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
       if (place::estimate(*space.ground, plan).fits()) options.on_better(plan);
     };
   if (within.time_limit_seconds) {
-    const auto begin = std::chrono::steady_clock::now();
-    if (!candidates.empty()) (void)place::estimate(*space.ground, plan_of(space, candidates.front().picks, ""));
-    const double finalists = base::seconds_since(begin) * static_cast<double>(candidates.size() + within.kept + 1);
+    const double finalists = candidates.empty() ? 0 : finalists_seconds(space, options, candidates);
     within.time_limit_seconds = std::max(0.0, *within.time_limit_seconds - spent - finalists);
   }
   return within;
@@ -197,6 +157,41 @@ base::Error nothing_to_choose(const Ground& ground, const SearchSpace& space, st
   return error;
 }
 
+/// Of plans that fuse nothing, and of all. Returns the seconds that no plan of the search has less than, without what an iteration has
+/// beside its steps.
+double find_bounds(const SearchSpace& space, FusionPick fusion, Ranking& ranking) {
+  const double beside = space.ground->software.efficiency.iteration;
+  double bound = period_bound(space);
+  ranking.bound = bound + beside;
+  if (!fusion.any()) return bound;
+  bound = std::min(bound, period_bound(space, fusion));
+  ranking.fused_bound = bound + beside;
+  return bound;
+}
+
+/// The plans of the answer, in its order.
+std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions& options, const std::vector<Candidate>& candidates,
+                                     const Starts& starts) {
+  const Ground& ground = *space.ground;
+  std::vector<RankedPlan> plans = evaluate(space, candidates);
+  FusionChooser chooser(ground);
+  if (options.means == Means::all) fuse(ground, chooser, plans, most_schedules);
+  sort(plans);
+  keep_different(plans, options.shown);
+  if (options.means == Means::all) add_rlhfuse(space, options, starts, chooser, plans);
+  for (RankedPlan& ranked : plans) tidy(ground, chooser, ranked);
+  sort(plans);
+  simulate_first(ground, plans, options.simulated, ground.software.efficiency.error, options.search.seed);
+  return plans;
+}
+
+void count_ties(const Ground& ground, Ranking& ranking) {
+  for (std::size_t index = 1; index < ranking.plans.size(); ++index)
+    if (ranking.plans[index].estimate.iteration_seconds <=
+        ranking.plans.front().estimate.iteration_seconds * (1 + ground.software.efficiency.error))
+      ++ranking.ties;
+}
+
 }  // namespace
 
 base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& options) {
@@ -207,29 +202,20 @@ base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& option
   Ranking ranking;
   std::vector<Candidate> candidates;
   const Starts starts = starts_of(space, options, candidates);
-  const double bound = period_bound(space);
-  ranking.bound = bound + ground.software.efficiency.iteration;
+  // ReaL fuses nothing.
+  const FusionPick fusion = options.means == Means::all ? open_fusion(ground.job) : FusionPick{};
+  const double bound = find_bounds(space, fusion, ranking);
   if (may(options, Placement::searched)) {
-    const SearchOptions within = search_options(space, options, candidates, bound, base::seconds_since(begin));
+    SearchOptions within = search_options(space, options, candidates, bound, base::seconds_since(begin));
+    within.fusion = fusion;
     SearchResult result = search(space, starts.all, within);
     for (Found& found : result.found) candidates.push_back({Placement::searched, std::move(found.picks)});
     ranking.search = std::move(result.run);
   }
-  ranking.plans = evaluate(ground, space, candidates, options.shown);
-  FusionChooser chooser(ground);
-  // ReaL fuses nothing.
-  const bool may_fuse = options.means == Means::all;
-  if (may_fuse) {
-    fuse(ground, chooser, ranking.plans);
-    add_rlhfuse(space, options, starts, chooser, ranking.plans);
-  }
-  for (RankedPlan& ranked : ranking.plans) tidy(ground, chooser, ranked);
-  sort(ranking.plans);
+  ranking.plans = finalists_of(space, options, candidates, starts);
   if (ranking.plans.empty() && !starts.all.empty()) ranking.nearest = nearest_of(ground, space, starts.all);
-  if (may_fuse && !ranking.plans.empty()) ranking.not_fused = why_not_fused(ground, ranking.plans.front().plan);
-  const double error = ground.software.efficiency.error;
-  for (std::size_t index = 1; index < ranking.plans.size(); ++index)
-    if (ranking.plans[index].estimate.iteration_seconds <= ranking.plans.front().estimate.iteration_seconds * (1 + error)) ++ranking.ties;
+  if (options.means == Means::all && !ranking.plans.empty()) ranking.not_fused = why_not_fused(ground, ranking.plans.front().plan);
+  count_ties(ground, ranking);
   return ranking;
 }
 

@@ -8,25 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "place/predict/estimate.h"
-#include "place/search/placements.h"
+#include "place/rank/finalists.h"
 #include "place/search/search.h"
 
 namespace dovetail::place {
 
 struct RankOptions {
-  SearchOptions search;  ///< its time limit is for all that rank_plans does; its bound is found here
+  SearchOptions search;  ///< its time limit is for all that rank_plans does; its bound and its fusion are found here
   Means means = Means::all;
   std::vector<Placement> placements;  ///< that may be looked at; empty: all. Without `searched` among them nothing is searched.
   std::size_t shown = 8;              ///< plans in the answer at most
+  std::size_t simulated = 0;          ///< of the first plans that are ties, so many at most are played and ordered by that
   std::function<void(const plan::Plan&)> on_better;  ///< called with the best plan that the search has met, each time there is a better one
-};
-
-/// A plan with its prediction.
-struct RankedPlan {
-  Placement placement = Placement::searched;  ///< the family that it was found in
-  plan::Plan plan;
-  Estimate estimate;
 };
 
 /// A plan that does not fit, with what is missing, where none does.
@@ -37,18 +30,21 @@ struct NearestPlan {
 };
 
 struct Ranking {
-  std::vector<RankedPlan> plans;       ///< that fit, the fastest first; of each placement the best, and others found, in their best fusion
+  std::vector<RankedPlan> plans;  ///< that fit, the fastest first (those that were simulated by that, else by the closed form); of each
+                                  ///< placement the best, and others found, in their best fusion
   std::vector<std::string> not_fused;  ///< why_not_fused of the first
   std::optional<NearestPlan> nearest;  ///< where no plan fits
-  double bound = 0;                 ///< seconds that no plan's iteration can beat that fuses nothing, of what was looked at; 0: none known
-  std::optional<SearchRun> search;  ///< how the search went; nothing where nothing was searched
-  std::size_t ties = 0;             ///< plans from the second on that are within the model's error of the best
+  double bound = 0;  ///< seconds that no plan's iteration can beat that fuses nothing, of what was looked at; 0: none known
+  std::optional<double> fused_bound;  ///< the same of all plans, whatever they fuse; nothing where plans may fuse nothing
+  std::optional<SearchRun> search;    ///< how the search went; nothing where nothing was searched
+  std::size_t ties = 0;               ///< plans from the second on that are within the model's error of the best
 
-  /// How far a plan is above the bound; nothing where it fuses something: the bound is not for it.
+  /// How far a plan is, by the closed form, above the bound that holds for it; nothing where none is known.
   std::optional<double> gap(const RankedPlan& ranked) const {
-    if (ranked.plan.fusion.any() || bound <= 0) return std::nullopt;
+    const double least = ranked.plan.fusion.any() ? fused_bound.value_or(0) : bound;
+    if (least <= 0) return std::nullopt;
     // No less than 0 but for rounding.
-    return std::max(0.0, ranked.estimate.iteration_seconds / bound - 1);
+    return std::max(0.0, ranked.estimate.iteration_seconds / least - 1);
   }
 };
 

@@ -11,26 +11,37 @@ namespace {
 constexpr double first_heat = 0.05;  // of the cost
 constexpr double last_heat = 5e-5;   // likewise
 
+/// How many times its cost a plan counts for that lacks a fusion.
+constexpr double lacking = 2;
+
 /// Steps between two looks at whether the chain is cancelled.
 constexpr std::int64_t slice = 1024;
 
 }  // namespace
 
-Chain::Chain(const SearchSpace& space, const Picks* start, std::uint64_t seed, int number, std::size_t kept)
+Chain::Chain(const SearchSpace& space, const Picks* start, FusionPick fusion, std::uint64_t seed, int number, std::size_t kept)
     : space_(space), random_(seed, static_cast<std::uint64_t>(number)), trial_(space), pool_(kept), usable_(smallest_memory(space)) {
   for (std::size_t task = 0; task < space.choices.size(); ++task)
     if (!space.is_rule(task)) tasks_.push_back(task);
   for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh) numbers_.emplace(space.meshes[mesh], static_cast<std::int32_t>(mesh));
-  now_ = start != nullptr ? *start : anywhere();
+  demanded_ = demanded_fusion(space.ground->job, fusion);
+  open_ = {fusion.generation && !demanded_.generation, fusion.training && !demanded_.training};
+  now_ = {start != nullptr ? *start : anywhere(), demanded_};
   score_ = score(now_);
   best_ = now_;
-  best_cost_ = score_.cost(usable_);
-  pool_.add(now_, score_);
+  best_cost_ = cost_of(score_);
+  remember();
 }
 
-Score Chain::score(const Picks& picks) {
+Score Chain::score(const State& state) {
   ++evaluations_;
-  return trial_.score(picks);
+  return trial_.score(state.picks, state.fusion);
+}
+
+double Chain::cost_of(const Score& score) const { return score.cost(usable_) * (has(score.fused, demanded_) ? 1 : lacking); }
+
+void Chain::remember() {
+  if (has(score_.fused, demanded_)) pool_.add(now_.picks, score_);
 }
 
 Picks Chain::anywhere() {
@@ -54,7 +65,7 @@ void Chain::begin_cooling(std::int64_t length) {
     now_ = best_;
     score_ = score(now_);
   }
-  heat_ = first_heat * score_.cost(usable_);
+  heat_ = first_heat * cost_of(score_);
   // The length-th root of the ratio of both heats, by IEEE operations alone.
   factor_ = std::max(0.0, 1 - base::negative_log(last_heat / first_heat) / static_cast<double>(length));
 }
@@ -64,11 +75,11 @@ void Chain::step() {
   propose();
   if (next_ == now_) return;
   const Score tried = score(next_);
-  const double cost = tried.cost(usable_);
-  if (cost > score_.cost(usable_) + heat_ * random_.negative_log_unit()) return;
+  const double cost = cost_of(tried);
+  if (cost > cost_of(score_) + heat_ * random_.negative_log_unit()) return;
   std::swap(now_, next_);
   score_ = tried;
-  pool_.add(now_, score_);
+  remember();
   if (cost >= best_cost_) return;
   best_ = now_;
   best_cost_ = cost;
@@ -76,9 +87,11 @@ void Chain::step() {
 
 void Chain::propose() {
   const std::size_t task = any_task();
-  const std::uint32_t kind = below(16);
-  if (kind < 6) {
-    next_[task].choice = any_choice(task, now_[task].mesh);
+  const std::uint32_t kind = below(open_.any() ? 17 : 16);
+  if (kind == 16) {
+    change_fusion();
+  } else if (kind < 6) {
+    next_.picks[task].choice = any_choice(task, now_.picks[task].mesh);
   } else if (kind < 9) {
     place(task, any_mesh(task));
   } else if (kind < 11) {
@@ -86,10 +99,17 @@ void Chain::propose() {
   } else if (kind < 12) {
     exchange(task, any_task());
   } else if (kind < 14) {
-    move_all(now_[task].mesh, any_mesh(task));
+    move_all(now_.picks[task].mesh, any_mesh(task));
   } else {
     put_side_by_side(task, any_task());
   }
+}
+
+/// One that is open, the other way round.
+void Chain::change_fusion() {
+  const bool of_training = open_.training && (!open_.generation || below(2) == 0);
+  bool& fused = of_training ? next_.fusion.training : next_.fusion.generation;
+  fused = !fused;
 }
 
 /// Fast ones more often than slow ones.
@@ -101,32 +121,32 @@ std::int32_t Chain::any_choice(std::size_t task, std::int32_t mesh) {
 /// On another mesh with the same layout where there is one, else with any.
 void Chain::place(std::size_t task, std::int32_t mesh) {
   if (!space_.is_open(task, mesh)) return;
-  const bool same_shape = space_.shapes[static_cast<std::size_t>(mesh)] == space_.shapes[static_cast<std::size_t>(now_[task].mesh)];
-  next_[task] = {mesh, same_shape ? now_[task].choice : any_choice(task, mesh)};
+  const bool same_shape = space_.shapes[static_cast<std::size_t>(mesh)] == space_.shapes[static_cast<std::size_t>(now_.picks[task].mesh)];
+  next_.picks[task] = {mesh, same_shape ? now_.picks[task].choice : any_choice(task, mesh)};
 }
 
 /// To where another task is, with its weights' layout if it is of the same role.
 void Chain::join(std::size_t task, std::size_t other) {
-  const std::int32_t mesh = now_[other].mesh;
+  const std::int32_t mesh = now_.picks[other].mesh;
   place(task, mesh);
   const workflow::Workflow& workflow = space_.ground->job.workflow;
   if (task == other || workflow.role_of[task] != workflow.role_of[other] || !space_.is_open(task, mesh)) return;
   const std::vector<int>& forms = space_.weight_forms[task][space_.shapes[static_cast<std::size_t>(mesh)]];
-  const int form = space_.weight_form(other, now_[other]);
+  const int form = space_.weight_form(other, now_.picks[other]);
   const auto alike = std::find(forms.begin(), forms.end(), form);
-  if (alike != forms.end()) next_[task].choice = static_cast<std::int32_t>(alike - forms.begin());
+  if (alike != forms.end()) next_.picks[task].choice = static_cast<std::int32_t>(alike - forms.begin());
 }
 
 void Chain::exchange(std::size_t a, std::size_t b) {
-  if (!space_.is_open(a, now_[b].mesh) || !space_.is_open(b, now_[a].mesh)) return;
-  place(a, now_[b].mesh);
-  place(b, now_[a].mesh);
+  if (!space_.is_open(a, now_.picks[b].mesh) || !space_.is_open(b, now_.picks[a].mesh)) return;
+  place(a, now_.picks[b].mesh);
+  place(b, now_.picks[a].mesh);
 }
 
 /// The devices of both are shared out, to one the first, to the other the rest.
 void Chain::put_side_by_side(std::size_t a, std::size_t b) {
   const auto mesh_of = [this](std::int32_t mesh) { return space_.meshes[static_cast<std::size_t>(mesh)]; };
-  const cluster::Mesh both = cluster::hull_of(mesh_of(now_[a].mesh), mesh_of(now_[b].mesh));
+  const cluster::Mesh both = cluster::hull_of(mesh_of(now_.picks[a].mesh), mesh_of(now_.picks[b].mesh));
   const int count = mesh_of(any_mesh(a)).count;
   if (a == b || count >= both.count) return;
   const auto first = numbers_.find({both.first, count});
@@ -139,7 +159,7 @@ void Chain::put_side_by_side(std::size_t a, std::size_t b) {
 
 void Chain::move_all(std::int32_t from, std::int32_t to) {
   for (const std::size_t task : tasks_)
-    if (now_[task].mesh == from) place(task, to);
+    if (now_.picks[task].mesh == from) place(task, to);
 }
 
 }  // namespace dovetail::place

@@ -12,15 +12,17 @@
 
 namespace dovetail::place {
 
-/// Draws from stream (seed, number) alone. A step changes the choice of a task, its mesh, both, or the meshes of several tasks at once; it
-/// is taken as Metropolis does it, at a temperature that falls geometrically from a twentieth of the cost to a thousandth of that. Plans
-/// that do not fit cost more the more is missing (Score::cost), so that a chain can pass through them.
+/// Draws from stream (seed, number) alone. A step changes the choice of a task, its mesh, both, the meshes of several tasks at once, or
+/// what is fused; it is taken as Metropolis does it, at a temperature that falls geometrically from a twentieth of the cost to a thousandth
+/// of that. Plans that do not fit cost more the more is missing (Score::cost), so that a chain can pass through them, and so do those that
+/// lack a fusion which the job demands.
 class Chain {
  public:
   static constexpr std::int64_t cooling = 20'000;  ///< steps of one cooling
 
-  /// From `start`, or where it is null from the first choices on random meshes; remembers the `kept` best plans. `space` outlives it.
-  Chain(const SearchSpace& space, const Picks* start, std::uint64_t seed, int number, std::size_t kept);
+  /// From `start`, or where it is null from the first choices on random meshes, with the fusions that the job demands; of `fusion` it tries
+  /// the others as well. Remembers the `kept` best plans. `space` outlives it.
+  Chain(const SearchSpace& space, const Picks* start, FusionPick fusion, std::uint64_t seed, int number, std::size_t kept);
 
   /// `count` more steps of `planned` in all: a cooling begins every `cooling` steps, and the last one is as long as what is left of these.
   /// Fewer where it is cancelled. Two chains that are told the same go the same way, however their steps are shared out over calls.
@@ -31,6 +33,14 @@ class Chain {
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
+  /// Where a chain is: a fusion that the picks cannot have is kept for when they can.
+  struct State {
+    Picks picks;
+    FusionPick fusion;
+
+    friend bool operator==(const State&, const State&) = default;
+  };
+
   void begin_cooling(std::int64_t length);
   void step();
   void propose();
@@ -39,7 +49,10 @@ class Chain {
   void exchange(std::size_t a, std::size_t b);
   void put_side_by_side(std::size_t a, std::size_t b);
   void move_all(std::int32_t from, std::int32_t to);
-  Score score(const Picks& picks);
+  void change_fusion();
+  Score score(const State& state);
+  double cost_of(const Score& score) const;
+  void remember();
   Picks anywhere();
   std::uint32_t below(std::size_t bound) { return random_.below(static_cast<std::uint32_t>(bound)); }
   std::size_t any_task() { return tasks_[below(tasks_.size())]; }
@@ -53,10 +66,12 @@ class Chain {
   std::map<cluster::Mesh, std::int32_t> numbers_;  // of the space's meshes
   std::vector<std::size_t> tasks_;                 // that are no rules
   std::int64_t usable_ = 0;
-  Picks now_;
-  Picks next_;
+  FusionPick demanded_;
+  FusionPick open_;  // that may be chosen or not
+  State now_;
+  State next_;
   Score score_;
-  Picks best_;
+  State best_;
   double best_cost_ = 0;
   double heat_ = 0;
   double factor_ = 1;  // of the heat, from step to step

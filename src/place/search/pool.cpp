@@ -15,7 +15,8 @@ bool has_meshes(const Picks& a, const Picks& b) {
 
 void Pool::add(const Picks& picks, const Score& score) {
   if (score.excess > 0 || (found_.size() >= most_ && score.period >= found_.back().score.period)) return;
-  const auto same = std::find_if(found_.begin(), found_.end(), [&](const Found& known) { return has_meshes(known.picks, picks); });
+  const auto same = std::find_if(found_.begin(), found_.end(),
+                                 [&](const Found& known) { return known.score.fused == score.fused && has_meshes(known.picks, picks); });
   if (same != found_.end()) {
     if (same->score.period <= score.period) return;
     found_.erase(same);
@@ -31,6 +32,8 @@ void put(std::string& message, const std::vector<Found>& found) {
   for (const Found& one : found) {
     parallel::put(message, one.score.period.count());
     parallel::put(message, one.score.excess);
+    parallel::put(message, std::int64_t{one.score.fused.generation});
+    parallel::put(message, std::int64_t{one.score.fused.training});
     parallel::put(message, static_cast<std::int64_t>(one.picks.size()));
     for (const Pick pick : one.picks) {
       parallel::put(message, pick.mesh);
@@ -44,6 +47,8 @@ std::vector<Found> take_found(std::string_view& message) {
   for (Found& one : found) {
     one.score.period = base::Ticks(parallel::take(message));
     one.score.excess = parallel::take(message);
+    one.score.fused.generation = parallel::take(message) != 0;
+    one.score.fused.training = parallel::take(message) != 0;
     one.picks.resize(static_cast<std::size_t>(parallel::take(message)));
     for (Pick& pick : one.picks) {
       pick.mesh = static_cast<std::int32_t>(parallel::take(message));

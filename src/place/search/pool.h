@@ -10,7 +10,7 @@
 
 namespace dovetail::place {
 
-/// Picks with what they cost.
+/// Picks with what they cost, and what is fused then.
 struct Found {
   Picks picks;
   Score score;
@@ -18,7 +18,8 @@ struct Found {
   friend bool operator==(const Found&, const Found&) = default;
 };
 
-/// Of plans that fit those with the least periods, the best first; of those with the same meshes only the best.
+/// Of plans that fit those with the least periods, the best first; of those with the same meshes and
+/// fusions only the best.
 class Pool {
  public:
   /// Keeps `most` plans at most. REQUIRES: most > 0.

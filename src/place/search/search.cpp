@@ -31,10 +31,13 @@ class Search {
         of_chains_(static_cast<std::size_t>(options.chains)),
         planned_(options.iterations.value_or(is_chosen_by_time() ? Chain::cooling : SearchOptions::default_iterations)) {
     Trial trial(space);
-    for (const Picks& picks : starts) best_of_starts_.add(picks, trial.score(picks));
+    const FusionPick demanded = demanded_fusion(space.ground->job, options.fusion);
+    for (const Picks& picks : starts)
+      for (const FusionPick fusion : {demanded, options.fusion})
+        if (const Score score = trial.score(picks, fusion); has(score.fused, demanded)) best_of_starts_.add(picks, score);
     for (const int number : shared_.numbers()) {
       const Picks* start = starts.empty() ? nullptr : &starts[static_cast<std::size_t>(number) % starts.size()];
-      chains_.push_back(std::make_unique<Chain>(space, start, options.seed, number, options.kept));
+      chains_.push_back(std::make_unique<Chain>(space, start, options.fusion, options.seed, number, options.kept));
     }
   }
 

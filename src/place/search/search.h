@@ -35,11 +35,12 @@ struct SearchOptions {
   std::optional<double> time_limit_seconds =
       std::nullopt;  ///< chooses the iterations, unless they are given, by the speed measured meanwhile
   std::uint64_t seed = 1;
-  int threads = 1;                                       ///< never changes the answer
-  std::size_t kept = 24;                                 ///< plans in the answer at most
-  base::Ticks bound = base::Ticks(0);                    ///< ns that no plan's period is below: a plan that has it ends the search
-  const parallel::Cancellation* cancellation = nullptr;  ///< where set: chains stop at the best so far
-  const parallel::Exchange* exchange = nullptr;          ///< the processes that share out the chains; absent: this one alone
+  FusionPick fusion = {};              ///< that plans may have, of the job's open_fusion(); what it demands of these they all have
+  int threads = 1;                     ///< never changes the answer
+  std::size_t kept = 24;               ///< plans in the answer at most
+  base::Ticks bound = base::Ticks(0);  ///< ns that no plan's period is below: a plan that has it ends the search
+  const parallel::Cancellation* cancellation = nullptr;              ///< where set: chains stop at the best so far
+  const parallel::Exchange* exchange = nullptr;                      ///< the processes that share out the chains; absent: this one alone
   std::function<void(const SearchProgress&)> on_progress = nullptr;  ///< called from the calling thread, between rounds
   std::function<void(const Found&)> on_better = nullptr;             ///< the best so far, each time it got better; likewise
 };
@@ -56,7 +57,8 @@ struct SearchRun {
 };
 
 struct SearchResult {
-  std::vector<Found> found;  ///< the plans that fit with the least periods, the best first; of those with the same meshes only the best
+  std::vector<Found> found;  ///< the plans that fit with the least periods, the best first; of those with the same meshes and fusions only
+                             ///< the best
   SearchRun run;
 };
 

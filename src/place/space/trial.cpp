@@ -34,9 +34,9 @@ std::int64_t usable_memory(const cluster::Cluster& cluster, int first, int end) 
 
 }  // namespace
 
-/// Which tasks of a role share weights; all plans that agree in it have the same graph.
+/// Which tasks of a role share weights, and what is fused; all plans that agree in it have the same graph.
 struct Trial::Sharing {
-  std::vector<char> alike;  ///< [pair of tasks of a role, as sharing_of counts them]
+  std::vector<char> alike;  ///< [pair of tasks of a role, as sharing_of counts them], the fused stage, whether two trainings are fused
   plan::IterationGraph graph;
   plan::IterationTimer timer;
   std::vector<Copy> copies;
@@ -54,7 +54,7 @@ double Score::cost(std::int64_t usable) const {
   return excess == 0 ? seconds : seconds * (1.5 + 3 * static_cast<double>(excess) / static_cast<double>(usable));
 }
 
-Trial::Trial(const SearchSpace& space) : space_(space) {}
+Trial::Trial(const SearchSpace& space) : space_(space), fused_(space) {}
 Trial::~Trial() = default;
 
 namespace {
@@ -97,10 +97,14 @@ Trial::Sharing& Trial::sharing_of(const Picks& picks) {
     for (std::size_t b = a + 1; b < picks.size(); ++b)
       if (!space_.is_rule(a) && !space_.is_rule(b) && workflow.role_of[a] == workflow.role_of[b])
         alike_.push_back(are_alike(space_, picks, a, b) ? 1 : 0);
+  alike_.push_back(generation_ ? static_cast<char>(generation_->number + 1) : 0);
+  alike_.push_back(training_ != nullptr ? 1 : 0);
   if (last_ != nullptr && last_->alike == alike_) return *last_;
   for (const auto& sharing : sharings_)
     if (sharing->alike == alike_) return *(last_ = sharing.get());
   plan::IterationGraph graph = plan::iteration_graph(space_.ground->job, plan_of(space_, picks, ""));
+  if (generation_) plan::put_within(graph, generation_->stage->generate, generation_->stage->infer);
+  if (training_ != nullptr) plan::put_within(graph, (*fused_.pair())[0], {(*fused_.pair())[1]});
   plan::IterationTimer timer(graph);
   sharings_.push_back(std::make_unique<Sharing>(
       Sharing{alike_, std::move(graph), std::move(timer), copies_of(space_, picks), std::vector<std::size_t>(picks.size())}));
@@ -128,22 +132,29 @@ base::Ticks Trial::reallocation_ticks(const Picks& picks, const plan::Step& step
   return base::Ticks(std::llround(bytes / (inside ? links.inside : links.between).bandwidth * 1e9));
 }
 
+base::Ticks Trial::task_ticks(const Picks& picks, std::size_t task) const {
+  if (space_.is_rule(task)) return space_.rules[task];
+  if (generation_ && task == generation_->stage->generate) return generation_->duration;
+  if (training_ != nullptr && task == (*fused_.pair())[0]) return training_->duration;
+  return space_.choice(task, picks[task]).duration;
+}
+
 void Trial::prepare(const Picks& picks, const Sharing& sharing) {
   const std::size_t steps = sharing.graph.steps.size();
   meshes_.assign(steps, {});
   durations_.resize(steps);
   for (std::size_t index = 0; index < steps; ++index) {
     const plan::Step& step = sharing.graph.steps[index];
-    if (step.kind == plan::Step::Kind::reallocation) {
+    if (step.within) {
+      durations_[index] = base::Ticks(0);
+    } else if (step.kind == plan::Step::Kind::reallocation) {
       meshes_[index] = {space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)], {}};
       if (picks[step.train].mesh != picks[step.task].mesh)
         meshes_[index][1] = space_.meshes[static_cast<std::size_t>(picks[step.task].mesh)];
       durations_[index] = reallocation_ticks(picks, step);
-    } else if (space_.is_rule(step.task)) {
-      durations_[index] = space_.rules[step.task];
     } else {
-      meshes_[index][0] = space_.meshes[static_cast<std::size_t>(picks[step.task].mesh)];
-      durations_[index] = space_.choice(step.task, picks[step.task]).duration;
+      durations_[index] = task_ticks(picks, step.task);
+      if (!space_.is_rule(step.task)) meshes_[index][0] = space_.meshes[static_cast<std::size_t>(picks[step.task].mesh)];
     }
   }
   plan::find_blocks(meshes_, blocks_);
@@ -185,6 +196,14 @@ std::int64_t Trial::arriving_for(const Picks& picks, const Sharing& sharing, std
   return bytes;
 }
 
+/// The task that is trained in one schedule with it.
+std::optional<std::size_t> Trial::partner_of(std::size_t task) const {
+  if (training_ == nullptr) return std::nullopt;
+  const auto [first, second] = *fused_.pair();
+  if (task != first && task != second) return std::nullopt;
+  return task == first ? second : first;
+}
+
 /// What the task needs of each device of the block, beside which other copies are there.
 std::int64_t Trial::needed_by(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block,
                               const BlockBytes& there) const {
@@ -192,8 +211,9 @@ std::int64_t Trial::needed_by(const Picks& picks, const Sharing& sharing, std::s
   const CopyBytes& own = copies_[sharing.copy_of[task]];
   const Choice& owner = space_.choice(copy.owner, picks[copy.owner]);
   const TaskKind kind = space_.ground->job.workflow.tasks[task].kind;
-  const std::int64_t others = there.idle - own.idle;
-  std::int64_t needed = space_.choice(task, picks[task]).working + others;
+  const auto partner = partner_of(task);
+  const std::int64_t others = there.idle - own.idle - (partner ? copies_[sharing.copy_of[*partner]].idle : 0);
+  std::int64_t needed = (partner ? training_->working : space_.choice(task, picks[task]).working) + others;
   needed += kind == TaskKind::train ? reserved_beyond(*space_.ground, others - there.idle_in_engines) : kept_bytes(owner, true);
   if (kind == TaskKind::infer) needed += owner.stored.weights;
   const std::int64_t arriving = arriving_for(picks, sharing, task, block);
@@ -223,20 +243,26 @@ std::int64_t Trial::excess_of_block(const Picks& picks, const Sharing& sharing, 
   for (std::size_t task = 0; task < picks.size(); ++task) {
     if (space_.is_rule(task) || !is_on(picks, task, block)) continue;
     most = std::max(most, needed_by(picks, sharing, task, block, there));
-    const CopyBytes& own = copies_[sharing.copy_of[task]];
     const bool trains = space_.ground->job.workflow.tasks[task].kind == TaskKind::train;
-    const std::int64_t changed = (trains ? own.host_trained : own.host_used) - own.host_idle;
-    most_host = std::max(most_host, host + changed * on_node(sharing.copies[sharing.copy_of[task]]));
+    const auto changed = [&](std::size_t used) {
+      const CopyBytes& own = copies_[sharing.copy_of[used]];
+      return ((trains ? own.host_trained : own.host_used) - own.host_idle) * on_node(sharing.copies[sharing.copy_of[used]]);
+    };
+    const auto partner = partner_of(task);
+    most_host = std::max(most_host, host + changed(task) + (partner ? changed(*partner) : 0));
   }
   const std::int64_t host_memory = cluster.groups[cluster::group_of(cluster, node)].host_memory;
   return std::max({std::int64_t{0}, most - usable_memory(cluster, first, blocks_.borders[block + 1]), most_host - host_memory});
 }
 
-Score Trial::score(const Picks& picks) {
+Score Trial::score(const Picks& picks, FusionPick fusion) {
+  generation_ = fusion.generation ? fused_.generation(picks) : std::nullopt;
+  training_ = fusion.training ? fused_.training(picks) : nullptr;
   Sharing& sharing = sharing_of(picks);
   prepare(picks, sharing);
   weigh_copies(picks, sharing);
   Score score;
+  score.fused = {generation_.has_value(), training_ != nullptr};
   score.period = sharing.timer.period(blocks_, durations_);
   for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block)
     score.excess = std::max(score.excess, excess_of_block(picks, sharing, block));

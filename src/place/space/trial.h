@@ -3,15 +3,17 @@
 // Tables in place of formulas (search_space.h), one iteration graph for all plans whose roles share weights alike, and blocks of devices in
 // place of devices. Two things are simpler than in place::estimate, which has the last word on whatever is printed: a reallocation between
 // meshes takes what a device of the destination receives over its slowest link; and host memory is looked at on all nodes of a task, not
-// only on that of its fullest device, so that it may miss more.
+// only on that of its fullest device, so that it may miss more. Two trainings in one schedule take what no schedule beats
+// (FusedSteps::Training): how long the real one is, place::estimate says.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "place/space/search_space.h"
+#include "place/space/fused_steps.h"
 #include "plan/timing.h"
 
 namespace dovetail::place {
@@ -20,6 +22,7 @@ namespace dovetail::place {
 struct Score {
   base::Ticks period;       ///< ns
   std::int64_t excess = 0;  ///< bytes beyond what the fullest device has, or the fullest node in host memory; 0: it fits
+  FusionPick fused = {};    ///< what is fused in it
 
   /// Seconds, and as many times over what is missing of a device's memory, so that a search finds its way back to what fits.
   double cost(std::int64_t usable) const;
@@ -35,8 +38,8 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  /// REQUIRES: every pick is one of the space.
-  Score score(const Picks& picks);
+  /// With as much of `fusion` as the picks can have and gain by (FusedSteps). REQUIRES: every pick is one of the space.
+  Score score(const Picks& picks, FusionPick fusion = {});
 
  private:
   struct Sharing;
@@ -50,6 +53,8 @@ class Trial {
   };
   Sharing& sharing_of(const Picks& picks);
   void prepare(const Picks& picks, const Sharing& sharing);
+  base::Ticks task_ticks(const Picks& picks, std::size_t task) const;
+  std::optional<std::size_t> partner_of(std::size_t task) const;
   void weigh_copies(const Picks& picks, const Sharing& sharing);
   base::Ticks reallocation_ticks(const Picks& picks, const plan::Step& step) const;
   std::int64_t excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const;
@@ -59,6 +64,9 @@ class Trial {
   bool is_on(const Picks& picks, std::size_t task, std::size_t block) const;
 
   const SearchSpace& space_;
+  FusedSteps fused_;
+  std::optional<FusedSteps::Generation> generation_;  // of the picks at hand, where they fuse it
+  const FusedSteps::Training* training_ = nullptr;    // likewise
   std::vector<std::unique_ptr<Sharing>> sharings_;
   Sharing* last_ = nullptr;
   std::vector<char> alike_;  // as Sharing::alike, of the picks at hand

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "place/jobs.h"
 #include "place/advice/repair.h"
+#include "place/jobs.h"
 #include "place/predict/variations.h"
+#include "plan/fusion.h"
 
 namespace dovetail::place {
 namespace {
@@ -35,6 +36,11 @@ void expect_evaluated(const Ground& ground, const plan::Plan& plan, const Change
   EXPECT_DOUBLE_EQ(change.iteration_seconds, estimate.iteration_seconds);
   EXPECT_EQ(change.margin, estimate.memory[change.fullest].margin());
   for (const TaskMemory& memory : estimate.memory) EXPECT_TRUE(memory.usable == 0 || change.margin <= memory.margin());
+  if (change.kind == ChangeKind::fusion || change.kind == ChangeKind::threshold) {
+    EXPECT_EQ(change.plan.tasks, plan.tasks);
+    EXPECT_NE(change.plan.fusion, plan.fusion);
+    return;
+  }
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
     const bool changes = std::find(change.tasks.begin(), change.tasks.end(), task) != change.tasks.end();
     EXPECT_EQ(changes, change.plan.tasks[task] != plan.tasks[task]);
@@ -96,6 +102,81 @@ TEST(Explain, OfEachSettingTheBestIsFound) {
     ASSERT_NE(found, changes.end()) << name_of(kind);
     EXPECT_LE(found->iteration_seconds, least) << name_of(kind);
   }
+}
+
+/// PPO in which generation has a long tail, co-located in pipelines that can be fused.
+struct FusibleJob {
+  plan::Job job = plan::parse_job(
+                      "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
+                      "workload: {prompts: 512, mini_batches: 2, prompt_length: 128, response_length: {p50: 300, sigma: 1, cap: 8192}}\n"
+                      "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB}\n",
+                      "small.yaml")
+                      .value();
+  Ground ground = ground_of(job, software_of(job).value());
+  plan::Plan plan = all_together();
+
+  plan::Plan all_together() const {
+    plan::Plan made;
+    for (const workflow::Task& task : job.workflow.tasks) {
+      plan::TaskPlan& planned = made.tasks.emplace_back();
+      planned.mesh = {0, 16};
+      planned.layout.data = 16;
+      planned.offload.weights = task.kind == workflow::TaskKind::infer;
+      if (task.kind == workflow::TaskKind::generate) planned.engine.memory_utilization = 0.5;
+      if (task.kind != workflow::TaskKind::generate) planned.micro_batching.tokens = 8192;
+      if (task.kind != workflow::TaskKind::train) continue;
+      planned.layout.pipeline = task.role == "actor" ? 4 : 2;
+      planned.layout.data = 16 / planned.layout.pipeline;
+      planned.layout.zero = 1;
+      planned.layout.recomputation = llm::Recomputation::full;
+    }
+    return made;
+  }
+};
+
+/// The changes of what is fused.
+std::vector<Change> fusion_changes(const Ground& ground, const plan::Plan& plan) {
+  std::vector<Change> changes = changes_of(ground, plan, space_around(ground, plan, {}, 1));
+  std::erase_if(changes, [](const Change& change) { return change.kind != ChangeKind::fusion && change.kind != ChangeKind::threshold; });
+  for (const Change& change : changes) expect_evaluated(ground, plan, change);
+  return changes;
+}
+
+TEST(Explain, FusingIsAChange) {
+  FusibleJob of;
+  const double apart = estimate(of.ground, of.plan).iteration_seconds;
+  const std::vector<Change> changes = fusion_changes(of.ground, of.plan);
+  ASSERT_EQ(changes.size(), 2U);
+  for (const Change& change : changes) {
+    EXPECT_EQ(change.kind, ChangeKind::fusion);
+    EXPECT_NE(change.plan.fusion.threshold.has_value(), change.plan.fusion.training.has_value());
+    if (change.plan.fusion.threshold) {
+      EXPECT_LT(change.iteration_seconds, apart);
+    }
+  }
+  // As the job has it.
+  of.job.fixed_fusion.inter_stage = false;
+  EXPECT_EQ(fusion_changes(of.ground, of.plan).size(), 1U);
+}
+
+TEST(Explain, UnfusingAndOtherThresholdsAreChanges) {
+  const FusibleJob of;
+  plan::Plan plan = of.plan;
+  plan.fusion = {.threshold = 0.95, .training = plan::train_pair(of.job)};
+  int threshold = 0, generation = 0, training = 0;
+  for (const Change& change : fusion_changes(of.ground, plan)) {
+    if (change.kind == ChangeKind::threshold) {
+      ++threshold;
+      EXPECT_EQ(change.plan.fusion.threshold, best_threshold(of.ground, plan.tasks));
+      EXPECT_LT(change.iteration_seconds, estimate(of.ground, plan).iteration_seconds);
+    } else {
+      generation += change.plan.fusion.threshold ? 0 : 1;
+      training += change.plan.fusion.training ? 0 : 1;
+    }
+  }
+  EXPECT_EQ(threshold, 1);
+  EXPECT_EQ(generation, 1);
+  EXPECT_EQ(training, 1);
 }
 
 TEST(Explain, IndependentPassesRunSideBySide) {

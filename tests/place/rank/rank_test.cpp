@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "place/jobs.h"
+#include "place/simulation/simulation.h"
 
 namespace dovetail::place {
 namespace {
@@ -24,7 +25,8 @@ TEST(RankPlans, ListsPlansThatFitTheFastestFirstWithEachPlacement) {
     EXPECT_TRUE(ranked.estimate.fits());
     EXPECT_FALSE(plan::find_fault(ranked.plan, job).has_value());
     EXPECT_GE(ranking.gap(ranked).value_or(0), 0);
-    EXPECT_EQ(ranking.gap(ranked).has_value(), !ranked.plan.fusion.any());
+    EXPECT_TRUE(ranking.gap(ranked).has_value());
+    EXPECT_GE(ranked.estimate.iteration_seconds, ranking.fused_bound.value() * (1 - 1e-9));
     EXPECT_EQ(ranked.plan.placement, name_of(ranked.placement));
     EXPECT_DOUBLE_EQ(ranked.estimate.iteration_seconds, place::estimate(ground, ranked.plan).iteration_seconds);
   }
@@ -68,6 +70,36 @@ TEST(RankPlans, FusesWhatGainsAndSaysWhyNotTheRest) {
     EXPECT_EQ(ranked.plan.fusion.any(), ranked.placement == Placement::rlhfuse) << "a plan that fuses nothing is the co-located one";
   const plan::Fusion& fusion = ranking.plans.front().plan.fusion;
   EXPECT_EQ(ranking.not_fused.size(), (fusion.threshold ? 0U : 1U) + (fusion.training ? 0U : 1U));
+}
+
+TEST(RankPlans, PlaysTiesAndOrdersThemByThat) {
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  Software software = software_of(job).value();
+  software.efficiency.error = 0.2;
+  const Ground ground = ground_of(job, software);
+  RankOptions options = test::quick_options();
+  const Ranking plain = rank_plans(ground, options).value();
+  for (const RankedPlan& ranked : plain.plans) EXPECT_FALSE(ranked.simulated.has_value());
+  options.simulated = 3;
+  const Ranking played = rank_plans(ground, options).value();
+  ASSERT_EQ(played.plans.size(), plain.plans.size());
+  const std::size_t count = std::min<std::size_t>(3, plain.ties + 1);
+  ASSERT_GE(count, 2U) << "a job without ties shows nothing";
+  Simulator simulator(ground, {});
+  for (std::size_t index = 0; index < played.plans.size(); ++index) {
+    const RankedPlan& ranked = played.plans[index];
+    ASSERT_EQ(ranked.simulated.has_value(), index < count) << index;
+    if (index >= count) {
+      EXPECT_EQ(ranked.plan.tasks, plain.plans[index].plan.tasks);
+      continue;
+    }
+    if (index > 0) {
+      EXPECT_LE(played.plans[index - 1].simulated, ranked.simulated);
+    }
+    if (!ranked.plan.fusion.training) {
+      EXPECT_DOUBLE_EQ(*ranked.simulated, simulator.simulate(ranked.plan).value().iteration_seconds);
+    }
+  }
 }
 
 TEST(RankPlans, ForbiddenFusionIsInNoPlan) {

@@ -7,52 +7,21 @@
 #include <mutex>
 #include <set>
 
-#include "base/random.h"
-#include "place/jobs.h"
 #include "place/bound/bound.h"
+#include "place/jobs.h"
 #include "place/predict/estimate.h"
 #include "place/search/real_search.h"
+#include "place/spaces.h"
 #include "support/thread_exchange.h"
 
 namespace dovetail::place {
 namespace {
 
-/// A space with what it refers to.
-struct Place {
-  explicit Place(plan::Job of) : job(std::move(of)), ground(ground_of(job, software_of(job).value())) {
-    space = make_search_space(ground, search_meshes(job), {}, 1);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-
-  plan::Job job;
-  Ground ground;
-  SearchSpace space;
-};
-
-plan::Job job_of(const std::string& algorithm, const std::string& models, const std::string& cluster) {
-  return plan::parse_job("format: dovetail/job@1\nname: small\nalgorithm: " + algorithm + "\nmodels: {" + models +
-                             "}\nworkload: {prompts: 64, samples_per_prompt: 2, mini_batches: 2, prompt_length: 128, response_length: "
-                             "{p50: 200, p90: 600, cap: 1024}}\n"
-                             "cluster: {" +
-                             cluster + "}\n",
-                         "small.yaml")
-      .value();
-}
+using test::Place;
+using test::random_picks;
 
 plan::Job ppo_job(const std::string& cluster = "nodes: 2, gpus_per_node: 4, gpu: A100-40, host_memory: 200GB") {
-  return job_of("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", cluster);
-}
-
-Picks random_picks(const SearchSpace& space, base::Random& random) {
-  Picks picks(space.choices.size());
-  for (std::size_t task = 0; task < picks.size(); ++task) {
-    if (space.is_rule(task)) continue;
-    picks[task].mesh = space.open[task][random.below(static_cast<std::uint32_t>(space.open[task].size()))];
-    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(picks[task].mesh)]];
-    picks[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices.size())));
-  }
-  return picks;
+  return test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", cluster);
 }
 
 /// Bytes that the evaluator misses, of devices and of host memory.
@@ -107,8 +76,8 @@ TEST(Trial, MissesAsMuchOfHostMemoryAsTheEvaluator) {
 }
 
 TEST(Search, FindsTheBestOfAllPlansOfASmallJob) {
-  const Place place(
-      job_of("{name: grpo, reward: rule, reward_seconds: 0.001}", "actor: qwen3-1.7b", "nodes: 1, gpus_per_node: 2, gpu: A100-40"));
+  const Place place(test::small_job("{name: grpo, reward: rule, reward_seconds: 0.001}", "actor: qwen3-1.7b",
+                                    "nodes: 1, gpus_per_node: 2, gpu: A100-40"));
   // Every plan there is.
   std::vector<std::pair<std::size_t, std::vector<Pick>>> tasks;
   double plans = 1;
@@ -228,7 +197,7 @@ TEST(Search, StopsWhereThereIsNothingBetterOrItIsTold) {
 }
 
 TEST(Pool, IsTheSameBehindAMessage) {
-  const std::vector<Found> found{{{{1, 2}, {3, 4}}, {base::Ticks(5), 6}}, {{}, {base::Ticks(7), 0}}};
+  const std::vector<Found> found{{{{1, 2}, {3, 4}}, {base::Ticks(5), 6, {true, false}}}, {{}, {base::Ticks(7), 0, {false, true}}}};
   std::string message;
   put(message, found);
   std::string_view left = message;
@@ -273,7 +242,8 @@ TEST(RealSearch, FindsAPlanThatFits) {
 
 TEST(PeriodBound, IsBelowEveryPlan) {
   for (const char* algorithm : {"ppo", "grpo", "reinforce++", "remax"}) {
-    const Place place(job_of(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"));
+    const Place place(
+        test::small_job(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"));
     const double bound = period_bound(place.space);
     EXPECT_GT(bound, 0);
     Trial trial(place.space);
@@ -284,7 +254,7 @@ TEST(PeriodBound, IsBelowEveryPlan) {
 }
 
 TEST(PeriodBound, IsTheWorkWhereAllIsOnOneDevice) {
-  const Place place(job_of("{name: grpo, reward: rule}", "actor: qwen3-0.6b", "nodes: 1, gpus_per_node: 1, gpu: H100"));
+  const Place place(test::small_job("{name: grpo, reward: rule}", "actor: qwen3-0.6b", "nodes: 1, gpus_per_node: 1, gpu: H100"));
   double work = 0;
   for (std::size_t task = 0; task < place.space.choices.size(); ++task)
     if (!place.space.is_rule(task)) work += static_cast<double>(place.space.choices[task][0].front().duration.count()) * 1e-9;

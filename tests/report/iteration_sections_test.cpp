@@ -1,7 +1,9 @@
-#include "report/iteration_page.h"
+#include "report/iteration_sections.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <numeric>
 
 #include "report/chart_sections.h"
 
@@ -41,18 +43,30 @@ TEST(IterationChart, HasABarForEachSpan) {
   EXPECT_EQ(chart.curves[0].steps[0].second, 100);
 }
 
-TEST(IterationPage, AttributesAllOfTheTime) {
+Ticks sum_of(const Breakdown::Row& row) { return std::accumulate(row.amounts.begin(), row.amounts.end(), Ticks()); }
+
+TEST(IterationBreakdown, AttributesAllOfTheTimeOfEachDevice) {
   const simulate::Trace trace = small_trace();
-  const Page page = iteration_page({trace, {"actor_generate", "critic_train"}, {0, 1}, "t"});
-  const auto& breakdown = std::get<Breakdown>(page.sections.at(1));
-  for (std::size_t row = 1; row < breakdown.rows.size(); ++row) {
-    Ticks sum;
-    for (const Ticks amount : breakdown.rows[row].amounts) sum += amount;
-    EXPECT_EQ(sum, trace.end) << breakdown.rows[row].name;
-  }
-  const auto& idle = std::get<Breakdown>(page.sections.at(2));
-  ASSERT_EQ(idle.parts.size(), 1U);
-  EXPECT_EQ(idle.rows[0].amounts[0], Ticks(6));
+  const Breakdown breakdown = use_breakdown({trace, {"actor_generate", "critic_train"}, {0, 1}, "t"});
+  ASSERT_EQ(breakdown.rows.size(), 3U);
+  EXPECT_EQ(breakdown.rows[0].name, "all 3 devices");
+  EXPECT_EQ(sum_of(breakdown.rows[0]), trace.end * 3) << "a row that stands for two devices counts twice";
+  for (std::size_t row = 1; row < breakdown.rows.size(); ++row) EXPECT_EQ(sum_of(breakdown.rows[row]), trace.end);
+  std::vector<std::string> names;
+  for (const Breakdown::Part& part : breakdown.parts) names.push_back(part.name);
+  EXPECT_THAT(names, ElementsAre("actor_generate decode", "critic_train backward", "long tail", "launch"));
+  EXPECT_THAT(breakdown.rows[0].amounts, ElementsAre(Ticks(13), Ticks(3), Ticks(12), Ticks(2)));
+}
+
+TEST(IterationBreakdown, HasIdleTimeAgainstAllTime) {
+  const simulate::Trace trace = small_trace();
+  const Breakdown idle = idle_use_breakdown({trace, {"actor_generate", "critic_train"}, {0, 1}, "t"});
+  ASSERT_EQ(idle.rows.size(), 3U);
+  EXPECT_THAT(idle.rows[0].amounts, ElementsAre(Ticks(12), Ticks(2)));
+  EXPECT_EQ(idle.rows[0].whole, Ticks(30));
+  EXPECT_EQ(idle.rows[1].name, "devices 0-1") << "the idlest first";
+  EXPECT_EQ(idle.rows[1].whole, Ticks(10));
+  EXPECT_EQ(sum_of(idle.rows[2]), Ticks());
 }
 
 }  // namespace

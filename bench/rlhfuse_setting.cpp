@@ -1,0 +1,342 @@
+// RLHFuse's setting (NSDI 2025, section 7) by simulation: its four pairs of models and three lengths on 256 Hopper GPUs, as four systems
+// would run them, beside the ratios that the paper has. A plausibility check: nothing is fitted to these ratios.
+//
+// What the paper does not say is assumed, and printed above the table: lengths, layouts (the planner's), and what of a machine each
+// system's software reaches.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cost/bundled_efficiencies.h"
+#include "place/predict/inter_stage.h"
+#include "place/rank/rank.h"
+#include "place/simulation/inter_stage.h"
+#include "place/simulation/simulation.h"
+#include "plan/job_file.h"
+#include "report/table.h"
+#include "tables.h"
+
+namespace {
+
+using namespace dovetail;
+
+constexpr std::array<std::array<const char*, 2>, 4> all_pairs{{{"13b", "33b"}, {"33b", "13b"}, {"33b", "65b"}, {"65b", "33b"}}};
+constexpr std::array<int, 3> all_lengths{512, 1024, 2048};
+constexpr double part_of_pairs = 0.75;
+/// The paper's best threshold: what is left of the samples when the tail begins.
+constexpr double tail_begins = 0.2;
+
+/// How the table is made.
+struct Effort {
+  int pairs = static_cast<int>(all_pairs.size());
+  int lengths = static_cast<int>(all_lengths.size());
+  int iterations = 20'000;  ///< of the search for ReaL's plan, a chain
+  int draws = 4;            ///< of lengths that each plan is played on
+  double task = 0;          ///< seconds of each task's hand-over, of RLHFuse and Base
+};
+
+/// Kernels as NVIDIA's stack reaches them on H100. The runtime is one program for all tasks, as RLHFuse's is: no engine wakes up or is
+/// filled tensor by tensor, nothing is handed from one framework to another. Its task switches are less than 3% of an iteration.
+cost::Efficiency one_runtime(double task) {
+  cost::Efficiency efficiency = cost::find_efficiency("h100/megatron-vllm").value();
+  efficiency.name = "h100, one runtime";
+  efficiency.refit = 0;
+  efficiency.refit_tensor = 0;
+  efficiency.task = task;
+  efficiency.iteration = 0.5;
+  return efficiency;
+}
+
+/// The same, with what the host takes of ReaL's runs on A100: between decode steps, between passes, and once an iteration. Kernels of a
+/// decode step are in a CUDA graph, as ReaL's examples of PPO have it (`ppo.gen.use_cuda_graph=True`).
+cost::Efficiency real_runtime() {
+  cost::Efficiency efficiency = one_runtime(0);
+  const cost::Efficiency real = cost::find_efficiency("a100/realhf").value();
+  efficiency.name = "h100, ReaL's runtime";
+  efficiency.decode_step = real.decode_step;
+  efficiency.slot = real.slot;
+  efficiency.iteration = real.iteration;
+  return efficiency;
+}
+
+/// The same, launching the kernels of a decode step one by one, at what was fitted to ReaL's runs without graphs.
+cost::Efficiency eager_runtime() {
+  cost::Efficiency efficiency = real_runtime();
+  const cost::Efficiency real = cost::find_efficiency("a100/realhf").value();
+  efficiency.name = "h100, one eager runtime";
+  efficiency.decode_launch = real.decode_launch;
+  efficiency.decode_reduce = real.decode_reduce;
+  return efficiency;
+}
+
+/// A system: how it may run the job.
+struct System {
+  const char* name;
+  const char* software;  ///< whose memory it has
+  int mini_batch;
+  const char* fixed;  ///< of its plans, as the job file has it
+  cost::Efficiency efficiency;
+  place::Means means;
+  place::Placement placement;
+};
+
+/// In the order of the table's columns. Engines generate with the trained weights, which move from layout to layout.
+std::vector<System> systems(double task) {
+  constexpr const char* zero =
+      "actor_generate: {engine: {own_weights: false}, layout: {pp: 1}}, "
+      "reference_infer: {layout: {tp: 1, pp: 1, zero: 3}}, reward_infer: {layout: {tp: 1, pp: 1, zero: 3}}, "
+      "critic_infer: {layout: {tp: 1, pp: 1, zero: 3}}, actor_train: {layout: {tp: 1, pp: 1, zero: 3}}, "
+      "critic_train: {layout: {tp: 1, pp: 1, zero: 3}}, fusion: {inter_stage: false, intra_stage: false}";
+  constexpr const char* real = "actor_generate: {engine: {own_weights: false}}, fusion: {inter_stage: false, intra_stage: false}";
+  constexpr const char* fused =
+      "actor_generate: {engine: {own_weights: false}}, actor_train: {micro_batch: {sequences: 1}}, "
+      "critic_train: {micro_batch: {sequences: 1}}";
+  static const std::string unfused = fmt::format("{}, fusion: {{inter_stage: false, intra_stage: false}}", fused);
+  using place::Means;
+  using place::Placement;
+  return {{"DeepSpeed-Chat", "deepspeed-zero", 256, zero, eager_runtime(), Means::all, Placement::co_located},
+          {"ReaL", "megatron", 64, real, real_runtime(), Means::real, Placement::searched},
+          {"RLHFuse-Base", "megatron", 64, unfused.c_str(), one_runtime(task), Means::all, Placement::co_located},
+          {"RLHFuse", "megatron", 64, fused, one_runtime(task), Means::all, Placement::rlhfuse}};
+}
+
+plan::Job job_of(const System& system, const std::array<const char*, 2>& pair, int length) {
+  const std::string text = fmt::format(
+      "format: dovetail/job@1\nalgorithm: ppo\nmodels: {{actor: rlhfuse-{}, reward: rlhfuse-{}}}\n"
+      "workload: {{prompts: 512, mini_batch: {}, prompt_length: {{p50: 100, p90: 300, cap: 1024}}, "
+      "response_length: {{p50: 200, sigma: 0.85, cap: {}}}}}\n"
+      "cluster: {{nodes: 32, gpus_per_node: 8, gpu: H100, host_memory: 2TB, network: {{bandwidth: 200Gb/s}}}}\n"
+      "software: {{training: {}}}\nfixed: {{{}}}\n",
+      pair[0], pair[1], system.mini_batch, length, system.software, system.fixed);
+  return plan::parse_job(text, "rlhfuse.yaml").value();
+}
+
+/// A plan that was played.
+struct Played {
+  double iteration = 0;             ///< seconds
+  double generated = 0;             ///< generation alone, where nothing is fused with it
+  double tail = 0;                  ///< of it, the part with at most tail_begins of the samples left, by the closed form
+  double scored = 0;                ///< from the beginning of generation to the end of inference
+  double trained = 0;               ///< both trainings, from the first's beginning
+  std::optional<double> threshold;  ///< fraction; nothing: nothing migrates
+
+  bool there() const { return iteration > 0; }
+};
+
+/// Seconds from the beginning of the first step of these kinds to the end of the last.
+double seconds_of(const place::Simulation& simulation, const plan::Job& job, const std::function<bool(workflow::TaskKind)>& counts) {
+  base::Ticks begin = base::Ticks::max();
+  base::Ticks end;
+  for (std::size_t index = 0; index < simulation.closed.graph.steps.size(); ++index) {
+    const plan::Step& step = simulation.closed.graph.steps[index];
+    if (step.kind != plan::Step::Kind::task || step.within || !counts(job.workflow.tasks[step.task].kind)) continue;
+    begin = std::min(begin, simulation.iteration.steps[index].begin);
+    end = std::max(end, simulation.iteration.steps[index].end);
+  }
+  return 1e-9 * static_cast<double>((end - begin).count());
+}
+
+/// The plan of a system, with the threshold that simulation chooses; nothing there where no plan fits.
+Played play(const System& system, const std::array<const char*, 2>& pair, int length, const Effort& effort) {
+  const plan::Job job = job_of(system, pair, length);
+  place::Software software = place::software_of(job).value();
+  software.efficiency = system.efficiency;
+  const place::Ground ground = place::ground_of(job, software);
+  place::RankOptions options;
+  options.means = system.means;
+  options.placements = {system.placement};
+  options.search.chains = 2;
+  options.search.iterations = effort.iterations;
+  const place::Ranking ranking = place::rank_plans(ground, options).value();
+  if (ranking.plans.empty()) return {};
+  plan::Plan plan = ranking.plans.front().plan;
+  Played played;
+  if (system.placement == place::Placement::rlhfuse) {
+    const simulate::ThresholdChoice choice = place::simulated_thresholds(ground, plan, 1, effort.draws);
+    plan.fusion.threshold = choice.points[choice.best].threshold;
+    played.threshold = plan.fusion.threshold;
+  }
+  place::SimulationOptions simulating;
+  simulating.draws = effort.draws;
+  const place::Simulation simulation = place::Simulator(ground, simulating).simulate(plan).value();
+  played.iteration = simulation.iteration_seconds;
+  using workflow::TaskKind;
+  played.generated = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate; });
+  if (!plan.fusion.threshold && !plan::find_threshold_fault(tail_begins, job, plan.tasks))
+    played.tail = std::max(0.0, played.generated - place::inter_stage(ground, plan.tasks, tail_begins).until);
+  played.scored = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate || kind == TaskKind::infer; });
+  played.trained = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::train; });
+  return played;
+}
+
+/// A figure of the paper.
+struct Band {
+  const char* name;
+  double low;
+  double high;
+  const char* text;
+};
+
+constexpr std::array<Band, 6> bands{{{"over DeepSpeed-Chat", 2.5, 3.7, "2.5-3.7"},
+                                     {"over ReaL", 1.4, 2.4, "1.4-2.4"},
+                                     {"over Base", 1.2, 1.4, "1.2-1.4"},
+                                     {"generation+inference", 1.2, 1.6, "1.2-1.6"},
+                                     {"training", 1.15, 1.35, "1.15-1.35"},
+                                     {"best threshold", 0.1, 0.3, "near 20%: 10-30%"}}};
+
+/// What the paper has a figure of; nothing where a system has no plan, or nothing migrates.
+using Figures = std::array<std::optional<double>, bands.size()>;
+
+Figures figures_of(const std::vector<Played>& played) {
+  const auto over = [](const Played& theirs, const Played& ours, double Played::* part) {
+    return theirs.there() && ours.there() ? std::optional(theirs.*part / (ours.*part)) : std::nullopt;
+  };
+  const Played& base = played[2];
+  const Played& ours = played[3];
+  return {over(played[0], ours, &Played::iteration), over(played[1], ours, &Played::iteration), over(base, ours, &Played::iteration),
+          over(base, ours, &Played::scored),         over(base, ours, &Played::trained),        ours.threshold};
+}
+
+std::string text_of(std::size_t figure, std::optional<double> value) {
+  if (figure + 1 == bands.size()) return value ? fmt::format("{:.0f}%", 100 * *value) : "none";
+  return value ? fmt::format("{:.2f}", *value) : "-";
+}
+
+std::string seconds_text(const Played& played) { return played.there() ? fmt::format("{:.1f}", played.iteration) : "-"; }
+
+using Rows = std::vector<std::vector<std::string>>;
+
+/// What the table and the one below it say of a pair.
+struct Pair {
+  Rows ratios;
+  Rows phases;    ///< of Base
+  Figures means;  ///< over the lengths that have a figure
+};
+
+/// Where Base's seconds go, and what hiding all of its inference would bring.
+std::vector<std::string> phases_of(const std::string& name, const Played& base) {
+  if (!base.there()) return {name, "-", "-", "-", "-", "-"};
+  const auto text = [](double seconds) { return fmt::format("{:.2f}", seconds); };
+  return {name,
+          text(base.generated),
+          text(base.tail),
+          text(base.scored - base.generated),
+          text(base.trained),
+          text(base.scored / base.generated)};
+}
+
+Figures mean_of(const std::vector<Figures>& all) {
+  Figures means;
+  for (std::size_t figure = 0; figure < means.size(); ++figure) {
+    double sum = 0;
+    int count = 0;
+    for (const Figures& one : all)
+      if (one[figure]) {
+        sum += *one[figure];
+        ++count;
+      }
+    if (count > 0) means[figure] = sum / count;
+  }
+  return means;
+}
+
+/// All lengths of a pair.
+Pair play_pair(std::size_t number, const Effort& effort) {
+  Pair pair;
+  std::vector<Figures> all;
+  for (int index = 0; index < effort.lengths; ++index) {
+    const int length = all_lengths[static_cast<std::size_t>(index)];
+    const std::string name = fmt::format("{}/{}, {}", all_pairs[number][0], all_pairs[number][1], length);
+    bench::note(fmt::format("{} tokens", name));
+    std::vector<Played> played;
+    std::vector<std::string> row{name};
+    for (const System& system : systems(effort.task)) {
+      played.push_back(play(system, all_pairs[number], length, effort));
+      row.push_back(seconds_text(played.back()));
+    }
+    all.push_back(figures_of(played));
+    for (std::size_t figure = 0; figure < bands.size(); ++figure) row.push_back(text_of(figure, all.back()[figure]));
+    pair.ratios.push_back(std::move(row));
+    pair.phases.push_back(phases_of(name, played[2]));
+  }
+  pair.means = mean_of(all);
+  return pair;
+}
+
+void print_setting(const Effort& effort) {
+  fmt::print(
+      "512 prompts (median 100 tokens, 90% below 300), responses log-normal with median 200 and sigma 0.85, cut at the length; "
+      "mini-batches\n"
+      "of 64 (DeepSpeed-Chat 256); 32 nodes of 8 H100, 200 Gb/s each. Seconds of an iteration, mean of {} draws of lengths. Assumed:\n"
+      "- RLHFuse, Base: h100/megatron-vllm's kernels in one runtime (no refit beyond moving weights, {} s of hand-over a task, 0.5 s an\n"
+      "  iteration), one sample a micro-batch in training\n"
+      "- ReaL: the same kernels, decoding in CUDA graphs; a100/realhf's seconds of the host between decode steps and passes, and its 2.2 s "
+      "an\n"
+      "  iteration\n"
+      "- DeepSpeed-Chat: as ReaL, but decoding kernel by kernel, as a100/realhf does; all on all GPUs, ZeRO 3 in training and inference,\n"
+      "  tensor parallel generation; nothing is padded\n"
+      "- layouts: the planner's; ReaL with its own means, {} iterations in each of 2 chains\n\n",
+      effort.draws, effort.task, effort.iterations);
+}
+
+/// Both tables; how many figures are in their bands for enough pairs.
+int print_tables(const Effort& effort) {
+  std::vector<report::Column> columns{{"actor/critic, tokens", report::Align::left}};
+  for (const System& system : systems(effort.task)) columns.push_back({system.name});
+  for (const Band& band : bands) columns.push_back({band.name});
+  Rows ratios;
+  Rows phases;
+  std::array<int, bands.size()> inside{};
+  for (int number = 0; number < effort.pairs; ++number) {
+    Pair pair = play_pair(static_cast<std::size_t>(number), effort);
+    std::move(pair.ratios.begin(), pair.ratios.end(), std::back_inserter(ratios));
+    std::move(pair.phases.begin(), pair.phases.end(), std::back_inserter(phases));
+    for (std::size_t figure = 0; figure < bands.size(); ++figure) {
+      const std::optional<double> mean = pair.means[figure];
+      inside[figure] += mean && *mean >= bands[figure].low && *mean <= bands[figure].high ? 1 : 0;
+    }
+  }
+  ratios.push_back({"the paper", "", "", "", ""});
+  ratios.push_back({"pairs inside, by their mean", "", "", "", ""});
+  int met = 0;
+  for (std::size_t figure = 0; figure < bands.size(); ++figure) {
+    ratios[ratios.size() - 2].emplace_back(bands[figure].text);
+    ratios.back().push_back(fmt::format("{} of {}", inside[figure], effort.pairs));
+    met += inside[figure] >= part_of_pairs * effort.pairs ? 1 : 0;
+  }
+  fmt::print("{}\n", report::render_table(columns, ratios));
+  fmt::print("Where Base's seconds go; at most: generation and inference, were inference hidden whole\n{}\n",
+             report::render_table({{"actor/critic, tokens", report::Align::left},
+                                   {"generation"},
+                                   {"its last 20% of samples"},
+                                   {"inference"},
+                                   {"training"},
+                                   {"at most"}},
+                                  phases));
+  return met;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program("RLHFuse's setting by simulation, beside the ratios of its paper.");
+  Effort effort;
+  program.add_option("--pairs", effort.pairs, "of models, from the first")->check(CLI::Range(1, effort.pairs));
+  program.add_option("--lengths", effort.lengths, "of responses, from the shortest")->check(CLI::Range(1, effort.lengths));
+  program.add_option("--iterations", effort.iterations, "of the search for ReaL's plan, a chain")->check(CLI::PositiveNumber);
+  program.add_option("--draws", effort.draws, "of lengths that each plan is played on")->check(CLI::PositiveNumber);
+  program.add_option("--task", effort.task, "seconds of each task's hand-over, of RLHFuse and Base (NeMo-RL's: 0.878)")
+      ->check(CLI::Range(0.0, 60.0));
+  CLI11_PARSE(program, argc, argv);
+  bench::print_heading(argc, argv);
+  print_setting(effort);
+  return bench::print_met(print_tables(effort), static_cast<int>(bands.size()));
+}

@@ -1,0 +1,134 @@
+#include "cli/played_plan.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "cli/arguments.h"
+#include "cli/chosen_plan.h"
+#include "cli/interrupt.h"
+#include "cli/job.h"
+#include "place/bound/bound.h"
+#include "place/simulation/inter_stage.h"
+#include "place/space/search_space.h"
+
+namespace dovetail::cli {
+namespace {
+
+/// What no plan of the job can beat; nothing where there is none at all.
+std::optional<double> bound_of(const place::Ground& ground, const place::RankOptions& options) {
+  const place::SearchSpace space =
+      place::make_search_space(ground, place::search_meshes(ground.job), {options.means}, options.search.threads);
+  if (place::impossible_task(space)) return std::nullopt;
+  return place::period_bound(space) + ground.software.efficiency.iteration;
+}
+
+/// A chosen plan to be fused.
+struct Asked {
+  const place::Ground& ground;
+  const PlayArguments& arguments;
+  plan::Plan& plan;
+  std::vector<std::string>& notes;
+};
+
+void fuse_training(const Asked& asked) {
+  plan::Plan& plan = asked.plan;
+  if (plan.fusion.training) return;
+  const std::optional<plan::TrainPair> pair = plan::train_pair(asked.ground.job);
+  const std::optional<std::string> fault =
+      pair ? plan::find_training_fault(asked.ground.job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])
+           : "no two trainings of different models can run together: there is nothing to fuse with";
+  if (fault)
+    asked.notes.push_back("training is not fused: " + *fault);
+  else
+    plan.fusion.training = pair;
+}
+
+/// With the threshold that is the best of those simulated.
+void fuse_generation(const Asked& asked) {
+  plan::Plan& plan = asked.plan;
+  if (plan.fusion.threshold) return;
+  constexpr double any = 0.5;
+  if (const auto fault = plan::find_threshold_fault(any, asked.ground.job, plan.tasks)) {
+    asked.notes.push_back("generation is not fused with inference: " + *fault);
+    return;
+  }
+  const simulate::ThresholdChoice choice =
+      place::simulated_thresholds(asked.ground, plan, asked.arguments.search.budget.seed, asked.arguments.draws);
+  plan.fusion.threshold = choice.points[choice.best].threshold;
+  asked.notes.push_back(
+      plan.fusion.threshold
+          ? fmt::format("generation and inference are fused at {:g}% unfinished samples: {} in place of {}, the best of {} thresholds",
+                        *plan.fusion.threshold * 100, seconds_text(static_cast<double>(choice.points[choice.best].value.count()) * 1e-9),
+                        seconds_text(static_cast<double>(choice.points.front().value.count()) * 1e-9), choice.points.size() - 1)
+          : "generation is not fused with inference: no threshold makes both stages shorter than one after the other");
+}
+
+/// Gives the plan the fusion that was asked for; says why where it cannot be.
+void fuse_as_asked(const Asked& asked) {
+  const std::string& fuse = asked.arguments.fuse;
+  if (fuse == "as-planned") return;
+  if (fuse == "none" || fuse == "inter") asked.plan.fusion.training = std::nullopt;
+  if (fuse == "none" || fuse == "intra") asked.plan.fusion.threshold = std::nullopt;
+  if (fuse == "intra" || fuse == "both") fuse_training(asked);
+  if (fuse == "inter" || fuse == "both") fuse_generation(asked);
+}
+
+}  // namespace
+
+void add_play_arguments(CLI::App& command, PlayArguments& arguments) {
+  add_choice_option(command, "--fuse", arguments.fuse, "as-planned|none|intra|inter|both",
+                    "stage fusion: what the plan says, nothing, the trainings, generation with scoring, or both");
+  add_count_option(command, "--draws", arguments.draws, 1, 1000, "how often the lengths of all samples are drawn and played");
+  add_count_option(command, "--most-iterations", arguments.iterations, 2, 100'000, "to play until they repeat");
+  add_count_option(command, "--fused-iterations", arguments.fused_iterations, 1, 1'000'000'000,
+                   "of the search for the fused training's schedule");
+  add_plan_search_arguments(command, arguments.search);
+}
+
+base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::string& job_path,
+                                     const std::optional<std::string>& plan_path, const place::Ground& ground, bool ranked,
+                                     ProgressLine& line) {
+  DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, ground.job.placements, line));
+  ChosenPlan chosen;
+  if (plan_path) {
+    DOVETAIL_TRY(chosen.plan, load_plan(*plan_path, ground.job));
+  }
+  if (!plan_path || ranked) {
+    auto ranking = find_plans(ground, options, job_path, "; dovetail fit says what is missing, and --plan plays one that does not");
+    if (ranking.ok())
+      chosen.ranking = std::move(ranking).value();
+    else if (!plan_path || ranking.error().failure != base::Failure::infeasible)
+      return std::move(ranking).error();
+  }
+  if (!plan_path) chosen.plan = chosen.ranking->plans.front().plan;
+  chosen.bound = chosen.ranking ? std::optional(chosen.ranking->bound) : bound_of(ground, options);
+  if (chosen.bound == 0) chosen.bound = std::nullopt;
+  line.update(std::string_view("choosing what is fused"));
+  fuse_as_asked({ground, arguments, chosen.plan, chosen.notes});
+  // The bound is one on plans whose tasks do not run in each other's gaps.
+  if (chosen.plan.fusion.any()) chosen.bound = std::nullopt;
+  return chosen;
+}
+
+place::SimulationOptions simulation_options(const PlayArguments& arguments) {
+  place::SimulationOptions options;
+  options.seed = arguments.search.budget.seed;
+  options.draws = arguments.draws;
+  options.most_iterations = static_cast<std::size_t>(arguments.iterations);
+  options.fused = {arguments.fused_iterations, std::nullopt, &stop_on_interrupt()};
+  return options;
+}
+
+base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const place::Ground& ground, const plan::Plan& plan,
+                                   ProgressLine& line) {
+  place::SimulationOptions options = simulation_options(arguments);
+  options.on_progress = [&line](std::string_view work) { line.update(work); };
+  place::Simulator simulator(ground, options);
+  DOVETAIL_TRY(place::Simulation simulation, simulator.simulate(plan));
+  DOVETAIL_TRY(std::vector<place::FusionVariant> variants, place::play_fusion_variants(simulator, plan, simulation));
+  return PlayedPlan{std::move(simulation), std::move(variants)};
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,55 @@
+// A plan of a job, chosen, fused as asked and played: what `dovetail simulate` and `dovetail report JOB` show.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/plan_search.h"
+#include "cli/progress_line.h"
+#include "place/rank/rank.h"
+#include "place/simulation/simulation.h"
+#include "place/study/fusion_variants.h"
+
+namespace dovetail::cli {
+
+struct PlayArguments {
+  PlanSearchArguments search;
+  std::string fuse = "as-planned";
+  int iterations = static_cast<int>(place::SimulationOptions{}.most_iterations);
+  int draws = place::SimulationOptions{}.draws;
+  int fused_iterations = static_cast<int>(place::FusedSearch{}.iterations);
+};
+
+/// Adds --fuse, --draws, --most-iterations, --fused-iterations and the options of a search for plans.
+void add_play_arguments(CLI::App& command, PlayArguments& arguments);
+
+/// What is to be played.
+struct ChosenPlan {
+  plan::Plan plan;
+  std::optional<double> bound;            ///< seconds that no plan's iteration can beat; nothing where the plan fuses something
+  std::optional<place::Ranking> ranking;  ///< of all plans that were found, where some were searched and one fits
+  std::vector<std::string> notes;         ///< why something that was asked for is not fused, or how it is
+};
+
+/// The plan in the file `plan_path`, else the best that a search finds, with the fusion that was asked for. With `ranked` plans are
+/// searched whether there is a file or not. `job_path` is for errors. An Error where no plan fits and none is given.
+base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::string& job_path,
+                                     const std::optional<std::string>& plan_path, const place::Ground& ground, bool ranked,
+                                     ProgressLine& line);
+
+/// How plans are played, interruptible.
+place::SimulationOptions simulation_options(const PlayArguments& arguments);
+
+/// A plan that was played, as it is and with less fusion.
+struct PlayedPlan {
+  place::Simulation simulation;
+  std::vector<place::FusionVariant> variants;  ///< the least fused first; empty where nothing is fused
+};
+
+base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const place::Ground& ground, const plan::Plan& plan, ProgressLine& line);
+
+}  // namespace dovetail::cli

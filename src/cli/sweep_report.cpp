@@ -1,0 +1,245 @@
+#include "cli/sweep_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cli/job.h"
+#include "cli/plan_words.h"
+#include "place/advice/fit.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace dovetail::cli {
+namespace {
+
+using place::Sweep;
+using place::SweepFigures;
+using place::SweepInput;
+using place::SweepPoint;
+
+std::string label_of(const Sweep& sweep, const SweepPoint& point) {
+  return point.value ? place::value_text(sweep.over, *point.value) : "do not migrate";
+}
+
+const std::string& task_name(const SweptPlan& swept, const SweepFigures& figures) {
+  return swept.ground.job.workflow.tasks[figures.fullest].name;
+}
+
+bool is_simulated(const Sweep& sweep) {
+  return std::any_of(sweep.points.begin(), sweep.points.end(),
+                     [](const SweepPoint& point) { return point.figures && point.figures->simulated; });
+}
+
+/// Bars of seconds, of at most so many characters; they begin below the least, so that small differences are seen.
+class Bars {
+ public:
+  explicit Bars(const Sweep& sweep) {
+    for (const SweepPoint& point : sweep.points) {
+      if (!point.figures) continue;
+      const double seconds = point.figures->seconds();
+      least_ = most_ > 0 ? std::min(least_, seconds) : seconds;
+      most_ = std::max(most_, seconds);
+    }
+    constexpr double shown = 1.25;  // of the difference
+    begin_ = std::max(0.0, most_ - (most_ - least_) * shown);
+  }
+
+  std::string header() const { return begin_ > 0 ? "iteration, from " + seconds_text(begin_) : "iteration"; }
+  std::string of(double seconds) const {
+    constexpr double width = 24;
+    const double share = most_ > begin_ ? (seconds - begin_) / (most_ - begin_) : 1;
+    std::string bar;
+    for (long cells = std::max(1L, std::lround(share * width)); cells > 0; --cells) bar += "\u2588";
+    return bar;
+  }
+
+ private:
+  double least_ = 0;
+  double most_ = 0;
+  double begin_ = 0;
+};
+
+/// "best", "job": what stands out at a point.
+std::string note_of(const Sweep& sweep, std::size_t point) {
+  std::vector<std::string> notes;
+  if (sweep.fastest == point) notes.push_back(sweep.cheapest == point ? "best" : "fastest");
+  if (sweep.cheapest == point && sweep.fastest != point) notes.push_back("cheapest");
+  if (sweep.own == point) notes.push_back("as now");
+  return fmt::format("{}", fmt::join(notes, ", "));
+}
+
+std::vector<std::string> row_of(const SweptPlan& swept, std::size_t index, const Bars& bars, std::size_t columns) {
+  const SweepPoint& point = swept.sweep.points[index];
+  const std::string label = label_of(swept.sweep, point);
+  if (!point.figures) {
+    std::vector<std::string> row{label};
+    row.resize(columns - 3, "-");
+    for (const char* text : {"no plan", "", ""}) row.emplace_back(text);
+    return row;
+  }
+  const SweepFigures& figures = *point.figures;
+  std::vector<std::string> row{label, seconds_text(figures.iteration_seconds)};
+  if (figures.simulated) {
+    const place::PlayedSeconds& played = *figures.simulated;
+    row.push_back(seconds_text(played.mean));
+    row.push_back(fmt::format("{} to {}", seconds_text(played.least), seconds_text(played.most)));
+  }
+  for (std::string& text :
+       std::vector<std::string>{fmt::format("{:.2f}", figures.samples_per_second), fmt::format("{:.0f}", figures.tokens_per_second),
+                                fmt::format("{:.3f}", figures.gpu_hours)})
+    row.push_back(std::move(text));
+  if (figures.price) row.push_back(fmt::format("{:.2f}", *figures.price));
+  for (std::string& text : std::vector<std::string>{gibibytes(figures.needed), gibibytes(figures.usable), task_name(swept, figures),
+                                                    figures.fits ? "yes" : "NO", note_of(swept.sweep, index), bars.of(figures.seconds())})
+    row.push_back(std::move(text));
+  return row;
+}
+
+std::string table_of(const SweptPlan& swept) {
+  const bool simulated = is_simulated(swept.sweep);
+  const bool priced = swept.ground.job.cluster.price.has_value();
+  const Bars bars(swept.sweep);
+  std::vector<report::Column> columns{{std::string(place::name_of(swept.sweep.over))}, {"iteration"}};
+  if (simulated) {
+    columns.push_back({"simulated"});
+    columns.push_back({"least to most"});
+  }
+  for (const char* name : {"samples/s", "tokens/s/GPU", "GPU-h"}) columns.push_back({name});
+  if (priced) columns.push_back({"cost"});
+  for (const char* name : {"fullest device", "of its"}) columns.push_back({name});
+  for (const std::string& name : {std::string("while"), std::string("fits"), std::string(""), bars.header()})
+    columns.push_back({name, report::Align::left});
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t index = 0; index < swept.sweep.points.size(); ++index) rows.push_back(row_of(swept, index, bars, columns.size()));
+  return report::render_table(columns, rows);
+}
+
+/// What a threshold gains over none.
+std::string migration_text(const Sweep& sweep) {
+  const SweepPoint& none = sweep.points.front();
+  if (sweep.over != SweepInput::threshold || !none.figures || !sweep.fastest) return "";
+  if (*sweep.fastest == 0) return "\nWithout migration it is fastest.\n";
+  const SweepPoint& best = sweep.points[*sweep.fastest];
+  return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.\n", label_of(sweep, best),
+                     seconds_text(best.figures->seconds()), percent(1 - best.figures->seconds() / none.figures->seconds()));
+}
+
+std::string best_text(const Sweep& sweep) {
+  if (sweep.over == SweepInput::threshold || !sweep.fastest) return "";
+  const SweepPoint& fastest = sweep.points[*sweep.fastest];
+  std::string text = fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest), fastest.figures->samples_per_second);
+  if (sweep.cheapest == sweep.fastest) return text;
+  const SweepPoint& cheapest = sweep.points[*sweep.cheapest];
+  return text + fmt::format("Least GPU-hours a sample at {}: {} of those at {}.\n", label_of(sweep, cheapest),
+                            percent(cheapest.figures->gpu_hours_per_sample() / fastest.figures->gpu_hours_per_sample()),
+                            label_of(sweep, fastest));
+}
+
+std::string overflow_text(const SweptPlan& swept) {
+  if (!swept.sweep.overflow) return "";
+  const SweepPoint& point = swept.sweep.points[*swept.sweep.overflow];
+  const SweepFigures& figures = *point.figures;
+  return fmt::format("\nAt {} it does not fit: {} are missing; {} needs {} of {} on device {}.\n", label_of(swept.sweep, point),
+                     gibibytes(figures.missing), task_name(swept, figures), gibibytes(figures.needed), gibibytes(figures.usable),
+                     figures.device);
+}
+
+std::string problems_text(const Sweep& sweep) {
+  std::string text;
+  for (const SweepPoint& point : sweep.points)
+    if (!point.figures) text += fmt::format("{}: {}\n", label_of(sweep, point), point.problem);
+  return text.empty() ? text : "\nNo plan at\n" + text;
+}
+
+Json point_json(const SweptPlan& swept, const SweepPoint& point) {
+  Json entry{{"label", label_of(swept.sweep, point)}};
+  if (point.value) entry["value"] = json_ratio(*point.value);
+  if (!point.figures) {
+    entry["problem"] = point.problem;
+    return entry;
+  }
+  const SweepFigures& figures = *point.figures;
+  entry["iteration_seconds"] = json_seconds(figures.iteration_seconds);
+  if (const auto& played = figures.simulated)
+    entry["simulated"] = Json{{"mean_seconds", json_seconds(played->mean)},
+                              {"least_seconds", json_seconds(played->least)},
+                              {"most_seconds", json_seconds(played->most)}};
+  entry["samples_per_second"] = json_ratio(figures.samples_per_second);
+  entry["tokens_per_second_and_device"] = json_ratio(figures.tokens_per_second);
+  entry["gpu_hours"] = json_ratio(figures.gpu_hours);
+  if (figures.price) entry["price"] = json_ratio(*figures.price);
+  entry["fits"] = figures.fits;
+  entry["device_memory"] =
+      Json{{"task", task_name(swept, figures)}, {"device", figures.device}, {"bytes", figures.needed}, {"usable", figures.usable}};
+  if (!figures.fits) entry["missing_bytes"] = figures.missing;
+  if (swept.placement.empty()) {
+    entry["placement"] = point.plan.placement;
+    plan::Job there = swept.ground.job;
+    there.cluster = place::with_nodes(there.cluster, static_cast<int>(*point.value));
+    entry["tasks"] = tasks_json(there, point.plan);
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string title_of(const SweptPlan& swept) {
+  return fmt::format("{}, {}: {}", swept.ground.job.name, swept.placement.empty() ? "planned anew" : swept.placement,
+                     place::axis_name(swept.sweep.over));
+}
+
+std::string to_text(const SweptPlan& swept) {
+  const plan::Job& job = swept.ground.job;
+  std::string text = fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n\n", title_of(swept),
+                                 job.workflow.name, report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
+                                 swept.ground.software.efficiency.name, swept.ground.software.conventions.name);
+  text += table_of(swept) + migration_text(swept.sweep) + best_text(swept.sweep) + overflow_text(swept) + problems_text(swept.sweep);
+  if (!swept.sweep.complete) text += "\nInterrupted: what follows is not known.\n";
+  return text;
+}
+
+Json to_json(const SweptPlan& swept) {
+  const Sweep& sweep = swept.sweep;
+  Json object{{"format", "dovetail/sweep@1"},
+              {"job", swept.ground.job.name},
+              {"over", place::name_of(sweep.over)},
+              {"values_are", place::axis_name(sweep.over)},
+              {"efficiency", swept.ground.software.efficiency.name},
+              {"conventions", swept.ground.software.conventions.name},
+              {"complete", sweep.complete},
+              {"points", Json::array()}};
+  if (!swept.placement.empty()) object["placement"] = swept.placement;
+  for (const SweepPoint& point : sweep.points) object["points"].push_back(point_json(swept, point));
+  if (sweep.own) object["own"] = *sweep.own;
+  if (sweep.fastest) object["fastest"] = *sweep.fastest;
+  if (sweep.cheapest) object["cheapest"] = *sweep.cheapest;
+  if (sweep.overflow) object["overflow"] = *sweep.overflow;
+  return object;
+}
+
+std::string to_csv(const SweptPlan& swept) {
+  std::string text =
+      "value,iteration_seconds,simulated_mean_seconds,simulated_least_seconds,simulated_most_seconds,samples_per_second,"
+      "tokens_per_second_and_device,gpu_hours,price,fits,task,device,bytes,usable\n";
+  for (const SweepPoint& point : swept.sweep.points) {
+    text += point.value ? fmt::format("{:.10g}", *point.value) : "";
+    if (!point.figures) {
+      text += ",,,,,,,,,,,,,\n";
+      continue;
+    }
+    const SweepFigures& of = *point.figures;
+    const std::string played =
+        of.simulated ? fmt::format("{:.3f},{:.3f},{:.3f}", of.simulated->mean, of.simulated->least, of.simulated->most) : ",,";
+    text += fmt::format(",{:.3f},{},{:.6f},{:.6f},{:.6f},{},{},{},{},{},{}\n", of.iteration_seconds, played, of.samples_per_second,
+                        of.tokens_per_second, of.gpu_hours, of.price ? fmt::format("{:.6f}", *of.price) : "", of.fits ? "yes" : "no",
+                        task_name(swept, of), of.device, of.needed, of.usable);
+  }
+  return text;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,269 @@
+#include "cli/what_if_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/assert.h"
+#include "cli/job.h"
+#include "cluster/cluster.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace dovetail::cli {
+namespace {
+
+using place::TrainingAlternative;
+using place::WhatIf;
+using place::Working;
+using report::Align;
+
+constexpr std::string_view none = "-";
+
+std::string verdict(std::string_view what, const place::Worth& worth) {
+  return fmt::format("{}: {}, {}.\n", what, worth.worth ? "yes" : "no", worth.reason);
+}
+
+std::string yes_or_no(bool yes) { return yes ? "yes" : "no"; }
+
+/// "-12.3%", "+0.4%": how `seconds` differs from `with`.
+std::string change(double seconds, double with) { return fmt::format("{:+.1f}%", 100 * (seconds / with - 1)); }
+
+/// What is said below a table of some of its rows, once for all of which it is so.
+class Remarks {
+ public:
+  void add(std::string name, const std::string& text) {
+    if (text.empty()) return;
+    const auto known = std::find_if(remarks_.begin(), remarks_.end(), [&](const auto& remark) { return remark.second == text; });
+    if (known == remarks_.end())
+      remarks_.emplace_back(std::move(name), text);
+    else
+      known->first += ", " + name;
+  }
+
+  std::string text() const {
+    std::string all;
+    for (const auto& [name, text] : remarks_) all += fmt::format("  {}: {}\n", name, text);
+    return all;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> remarks_;
+};
+
+std::string training_text(const place::TrainingWorth& training) {
+  const TrainingAlternative& first = training.ways.front();
+  std::vector<std::vector<std::string>> rows;
+  Remarks remarks;
+  for (const TrainingAlternative& way : training.ways) {
+    const std::string name = std::string(place::name_of(way.way)) + (way.planned ? " *" : "");
+    if (way.why_not.empty())
+      rows.push_back({name, seconds_text(way.seconds), &way == &first ? "" : change(way.seconds, first.seconds), gibibytes(way.activations),
+                      yes_or_no(way.fits)});
+    else
+      rows.push_back({name, std::string(none), "", std::string(none), ""});
+    remarks.add(std::string(place::name_of(way.way)), way.why_not.empty() ? way.how : "not here: " + way.why_not);
+  }
+  std::string text = verdict("Fused training", training.fusion);
+  text += report::render_table({{"training phase (*: as planned)", Align::left}, {"takes"}, {"change"}, {"activations"}, {"fits"}}, rows);
+  if (training.bound)
+    text += fmt::format("  fused: no schedule of both trainings takes less than {} (proven)\n", seconds_text(*training.bound));
+  return text + remarks.text();
+}
+
+/// Seconds of an iteration of that way, where there are any.
+std::string iteration_of(const WhatIf* what_if) {
+  return what_if && what_if->figures ? seconds_text(what_if->figures->iteration_seconds) : std::string(none);
+}
+
+const WhatIf* find_off_policy(const place::WhatIfs& what_ifs, int steps) {
+  const auto found = std::find_if(what_ifs.ways.begin(), what_ifs.ways.end(), [&](const WhatIf& what_if) {
+    return what_if.working.kind == Working::Kind::off_policy && what_if.working.steps == steps;
+  });
+  return found == what_ifs.ways.end() ? nullptr : &*found;
+}
+
+std::string generation_text(const WhatIfAnswer& answer) {
+  const place::GenerationWorth& generation = answer.generation;
+  std::string text = verdict("Generation fused with inference", generation.fusion);
+  if (!generation.plain) return text;
+  const bool trained = answer.plan.fusion.training.has_value();
+  const WhatIf* played = place::find_fusion(answer.what_ifs, true, trained);
+  std::vector<std::vector<std::string>> rows{
+      {"one after the other", seconds_text(*generation.plain), "", iteration_of(place::find_fusion(answer.what_ifs, false, trained))}};
+  for (const place::FusedAt& fused : generation.fused) {
+    const bool is_played = played && played->figures && played->figures->plan.fusion.threshold == fused.threshold;
+    rows.push_back({fmt::format("fused at {:g}% unfinished", fused.threshold * 100), seconds_text(fused.seconds),
+                    change(fused.seconds, *generation.plain), is_played ? iteration_of(played) : std::string(none)});
+  }
+  rows.push_back({"one step off policy", "beside training", "", iteration_of(find_off_policy(answer.what_ifs, 1))});
+  return text + report::render_table({{"generation and inference", Align::left}, {"take"}, {"change"}, {"iteration"}}, rows);
+}
+
+std::string way_name(const WhatIf& what_if) {
+  const Working& working = what_if.working;
+  if (working.kind == Working::Kind::partial) return fmt::format("partial rollout, {:g}% end", working.finished * 100);
+  if (working.kind == Working::Kind::off_policy)
+    return working.steps == 0 ? "split, on policy" : report::counted(working.steps, "step") + " off policy";
+  std::string name = working.inter && working.intra ? "both fused"
+                     : working.inter                ? "generation fused"
+                     : working.intra                ? "trainings fused"
+                                                    : "no fusion";
+  if (what_if.figures && what_if.figures->plan.fusion.threshold)
+    name += fmt::format(", {:g}%", *what_if.figures->plan.fusion.threshold * 100);
+  return name + (what_if.planned ? " *" : "");
+}
+
+std::string devices_of(const WhatIfAnswer& answer, const place::WhatIfFigures& figures) {
+  if (figures.training_devices == 0) return std::to_string(cluster::device_count(answer.ground.job.cluster));
+  return fmt::format("{}+{}", figures.training_devices, figures.rollout_devices);
+}
+
+std::string ways_text(const WhatIfAnswer& answer) {
+  std::vector<std::vector<std::string>> rows;
+  Remarks remarks;
+  for (const WhatIf& what_if : answer.what_ifs.ways) {
+    const std::string name = way_name(what_if);
+    if (!what_if.figures) {
+      rows.push_back({name, "", std::string(none), std::string(none), std::string(none), "", "", "", ""});
+      remarks.add(name, "not here: " + what_if.why_not);
+      continue;
+    }
+    const place::WhatIfFigures& figures = *what_if.figures;
+    rows.push_back({name, devices_of(answer, figures), seconds_text(figures.iteration_seconds),
+                    fmt::format("{:.2f}", figures.samples_per_second), fmt::format("{:.0f}", figures.tokens_per_second),
+                    fmt::format("{:.2f}", figures.staleness.mean), std::to_string(figures.staleness.most),
+                    percent(figures.staleness.off_policy_tokens), yes_or_no(figures.fits)});
+    if (!figures.simulated) remarks.add(name, "by the closed form: training is longer or larger than schedules can be");
+  }
+  return "What other ways of working would give (*: as planned):\n" +
+         report::render_table(
+             {{"way", Align::left}, {"devices"}, {"iteration"}, {"samples/s"}, {"tokens/s/GPU"}, {"age"}, {"most"}, {"stale"}, {"fits"}},
+             rows) +
+         remarks.text();
+}
+
+std::string splits_text(const place::WhatIfs& what_ifs) {
+  if (what_ifs.splits.empty()) return "";
+  constexpr std::size_t shown = 4;
+  std::vector<std::string> splits;
+  for (const place::DeviceSplit& split : what_ifs.splits)
+    if (splits.size() < shown)
+      splits.push_back(fmt::format("{}+{} {}", split.training, split.rollout, seconds_text(split.iteration_seconds)));
+  return fmt::format("  1 step off policy by split, in closed form: {}\n", fmt::join(splits, ", "));
+}
+
+constexpr std::string_view legend =
+    "  devices: for training + rollout, where they are split; age: policy versions between sampling and training, mean of tokens\n"
+    "  and most; stale: tokens of an older policy than the one that trains. All is played event by event; of partial rollout\n"
+    "  generation is, with the other steps of the plan's own play.\n";
+
+Json worth_json(const place::Worth& worth) { return Json{{"worth", worth.worth}, {"reason", worth.reason}}; }
+
+Json training_json(const place::TrainingWorth& training) {
+  Json object = worth_json(training.fusion);
+  if (training.bound) object["bound_seconds"] = json_ratio(*training.bound);
+  object["ways"] = Json::array();
+  for (const TrainingAlternative& way : training.ways) {
+    Json entry{{"way", place::name_of(way.way)}, {"planned", way.planned}};
+    if (way.why_not.empty()) {
+      entry["seconds"] = json_ratio(way.seconds);
+      entry["activation_bytes"] = way.activations;
+      entry["fits"] = way.fits;
+      if (!way.how.empty()) entry["how"] = way.how;
+    } else {
+      entry["why_not"] = way.why_not;
+    }
+    object["ways"].push_back(std::move(entry));
+  }
+  return object;
+}
+
+Json generation_json(const place::GenerationWorth& generation) {
+  Json object = worth_json(generation.fusion);
+  if (generation.plain) object["plain_seconds"] = json_ratio(*generation.plain);
+  object["fused"] = Json::array();
+  for (std::size_t index = 0; index < generation.fused.size(); ++index)
+    object["fused"].push_back(Json{{"threshold", json_ratio(generation.fused[index].threshold)},
+                                   {"seconds", json_ratio(generation.fused[index].seconds)},
+                                   {"best", generation.best == index}});
+  if (generation.tail) object["tail_share"] = json_ratio(*generation.tail);
+  return object;
+}
+
+Json working_json(const Working& working) {
+  switch (working.kind) {
+    case Working::Kind::fusion:
+      return Json{{"way", "fusion"}, {"fused", working.inter ? (working.intra ? "both" : "inter") : (working.intra ? "intra" : "none")}};
+    case Working::Kind::off_policy:
+      return Json{{"way", "off policy"}, {"steps_off_policy", working.steps}};
+    case Working::Kind::partial:
+      return Json{{"way", "partial rollout"}, {"finished", json_ratio(working.finished)}};
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+Json way_json(const WhatIf& what_if) {
+  Json entry = working_json(what_if.working);
+  entry["planned"] = what_if.planned;
+  if (!what_if.figures) {
+    entry["why_not"] = what_if.why_not;
+    return entry;
+  }
+  const place::WhatIfFigures& figures = *what_if.figures;
+  if (figures.plan.fusion.threshold) entry["threshold"] = json_ratio(*figures.plan.fusion.threshold);
+  entry["iteration_seconds"] = json_ratio(figures.iteration_seconds);
+  entry["samples_per_second"] = json_ratio(figures.samples_per_second);
+  entry["tokens_per_second_and_device"] = json_ratio(figures.tokens_per_second);
+  entry["staleness"] = Json{{"mean", json_ratio(figures.staleness.mean)},
+                            {"most", figures.staleness.most},
+                            {"off_policy_tokens", json_ratio(figures.staleness.off_policy_tokens)}};
+  entry["fits"] = figures.fits;
+  entry["simulated"] = figures.simulated;
+  if (figures.training_devices > 0) {
+    entry["training_devices"] = figures.training_devices;
+    entry["rollout_devices"] = figures.rollout_devices;
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string to_text(const WhatIfAnswer& answer) {
+  const plan::Job& job = answer.ground.job;
+  const place::Software& software = answer.ground.software;
+  std::string text = fmt::format("{}: {} on {}, {} samples an iteration\n", job.name, job.workflow.name,
+                                 report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+  text += fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n\n", answer.plan.placement,
+                      software.efficiency.name, software.conventions.name, report::counted(answer.draws, "draw"), answer.seed);
+  text += "Is fusion worth it here?\n\n" + training_text(answer.training) + "\n" + generation_text(answer);
+  text += "\n" + ways_text(answer) + splits_text(answer.what_ifs) + std::string(legend);
+  if (!answer.what_ifs.complete) text += "\nStopped: ways that are missing were not played\n";
+  return text;
+}
+
+Json to_json(const WhatIfAnswer& answer) {
+  Json object{{"format", "dovetail/what-if@1"},
+              {"job", answer.ground.job.name},
+              {"placement", answer.plan.placement},
+              {"efficiency", answer.ground.software.efficiency.name},
+              {"conventions", answer.ground.software.conventions.name},
+              {"seed", answer.seed},
+              {"draws", answer.draws},
+              {"complete", answer.what_ifs.complete},
+              {"training", training_json(answer.training)},
+              {"generation", generation_json(answer.generation)}};
+  object["ways"] = Json::array();
+  for (const WhatIf& what_if : answer.what_ifs.ways) object["ways"].push_back(way_json(what_if));
+  object["splits"] = Json::array();
+  for (const place::DeviceSplit& split : answer.what_ifs.splits)
+    object["splits"].push_back(Json{{"training_devices", split.training},
+                                    {"rollout_devices", split.rollout},
+                                    {"closed_form_seconds", json_ratio(split.iteration_seconds)}});
+  return object;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,64 @@
+#include "place/bound/task_floor.h"
+
+#include <algorithm>
+
+#include "place/predict/training_phase.h"
+
+namespace dovetail::place {
+namespace {
+
+using workflow::TaskKind;
+
+TaskFloor training_floor(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const StageWork work = stage_work(ground, {task, planned});
+  const OverheadSeconds overhead = overhead_seconds(ground, task, planned);
+  const double alone = work.busiest + overhead.sum();
+  // Both trainings have one hand-over together: half of it is sure of each.
+  return {alone, alone, work.mean + overhead.host_transfers + overhead.hand_over / 2};
+}
+
+TaskFloor generation_floor(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const auto& fixed = ground.job.fixed_fusion.threshold;
+  TaskFloor floor = all_alike(generation_seconds(ground, task, planned).sum());
+  for (const GenerationTail& tail : generation_tails(ground, task, planned, fixed ? std::vector<double>{*fixed} : usual_thresholds())) {
+    const double before = tail.generation.until + tail.generation.migration;
+    floor = least_of(floor, {before, before + tail.generation.tail, before});
+  }
+  return floor;
+}
+
+bool is_in_pair(const plan::Job& job, std::size_t task) {
+  const auto pair = plan::train_pair(job);
+  return pair && std::find(pair->begin(), pair->end(), task) != pair->end();
+}
+
+}  // namespace
+
+TaskFloor all_alike(double seconds) { return {seconds, seconds, seconds}; }
+
+TaskFloor least_of(const TaskFloor& a, const TaskFloor& b) {
+  return {std::min(a.seconds, b.seconds), std::min(a.whole, b.whole), std::min(a.busy, b.busy)};
+}
+
+TaskFloor task_floor(const Ground& ground, std::size_t task, const Choice& choice, FusionPick fusion) {
+  const double seconds = static_cast<double>(choice.duration.count()) * 1e-9;
+  const TaskFloor own = all_alike(seconds);
+  const plan::TaskPlan& planned = choice.planned;
+  switch (ground.job.workflow.tasks[task].kind) {
+    case TaskKind::generate:
+      return fusion.generation ? least_of(own, generation_floor(ground, task, planned)) : own;
+    case TaskKind::infer: {
+      if (!fusion.generation) return own;
+      const double passes = seconds - overhead_seconds(ground, task, planned).sum();
+      return {passes, 0, passes};
+    }
+    case TaskKind::train:
+      if (!fusion.training || planned.layout.virtual_stages > 1 || !is_in_pair(ground.job, task)) return own;
+      return least_of(own, training_floor(ground, task, planned));
+    case TaskKind::rule:
+      break;
+  }
+  return own;
+}
+
+}  // namespace dovetail::place

@@ -1,0 +1,47 @@
+// Plans that may be the best: evaluated exactly, given their best fusion with its real schedule, and played event by event.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "place/rank/fusion_choice.h"
+#include "place/search/placements.h"
+
+namespace dovetail::place {
+
+/// Picks that may be the best plan of their placement.
+struct Candidate {
+  Placement placement = Placement::searched;
+  Picks picks;
+};
+
+/// A plan with its prediction.
+struct RankedPlan {
+  Placement placement = Placement::searched;  ///< the family that it was found in
+  plan::Plan plan;
+  Estimate estimate;
+  std::optional<double> simulated = std::nullopt;  ///< seconds of an iteration played by place::Simulator; nothing where it was not
+};
+
+/// The plans that fit, without fusion, in the order of the candidates.
+std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Candidate>& candidates);
+
+/// Gives each plan its best fusion: those that were searched, and all where the job demands one. What cannot have what is demanded goes.
+/// Real schedules of trainings are made for those that take the least by the bound of theirs, for `schedules` at most; the others train one
+/// after the other, unless the job demands otherwise.
+void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules);
+
+/// The fastest first, by the closed form.
+void sort(std::vector<RankedPlan>& plans);
+
+/// Of the searched plans those that differ in what they take, and no more than `shown` in all, but for one of each named placement.
+/// REQUIRES: sorted.
+void keep_different(std::vector<RankedPlan>& plans, std::size_t shown);
+
+/// Plays up to `most` of the first plans, those within `error` (a share) of the first, with lengths drawn from `seed`, and puts these in
+/// the order of their simulated seconds. A plan that cannot be played keeps its place behind them. REQUIRES: sorted.
+void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed);
+
+}  // namespace dovetail::place

@@ -1,0 +1,85 @@
+// What stage fusion makes of picks, from tables: what the inner loop of a search that fuses asks for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "place/predict/inter_stage.h"
+#include "place/space/search_space.h"
+#include "plan/fusion.h"
+
+namespace dovetail::place {
+
+/// Which fusions: of generation with inference, of two trainings.
+struct FusionPick {
+  bool generation = false;
+  bool training = false;
+
+  bool any() const { return generation || training; }
+  friend bool operator==(const FusionPick&, const FusionPick&) = default;
+};
+
+/// Those that the job lets a plan have and that its workflow has tasks for.
+FusionPick open_fusion(const plan::Job& job);
+/// Those of `fusion` that the job demands of every plan.
+FusionPick demanded_fusion(const plan::Job& job, FusionPick fusion);
+/// Whether `fusion` has all that is `demanded`.
+bool has(FusionPick fusion, FusionPick demanded);
+
+/// Looks up what fused steps of picks of one space take, and works out once what it does not know yet. One for each thread.
+class FusedSteps {
+ public:
+  explicit FusedSteps(const SearchSpace& space);
+
+  struct Generation {
+    std::size_t number = 0;  ///< of the stage: equal stages have equal numbers
+    const plan::GenerationStage* stage = nullptr;
+    base::Ticks duration;  ///< of InterStage::seconds() at the best of the usual_thresholds(), or at the one that the job fixes
+  };
+  /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes none).
+  std::optional<Generation> generation(const Picks& picks);
+
+  struct Training {
+    base::Ticks duration;      ///< fused_training_floor, with what both have beside their schedule
+    std::int64_t working = 0;  ///< bytes of fused_working_memory, with the activations of the task that holds more: as much as a schedule
+                               ///< of both needs that runs one after the other
+  };
+  /// Of the job's train_pair(); nothing where their picks cannot be fused.
+  const Training* training(const Picks& picks);
+
+  /// The job's, where it has one.
+  const std::optional<plan::TrainPair>& pair() const { return pair_; }
+
+ private:
+  /// What a stage was found to take with some choices.
+  struct Remembered {
+    std::vector<std::int32_t> key;  // the stage's number, its mesh's shape, its tasks' choices; empty: nothing yet
+    std::optional<base::Ticks> duration;
+  };
+  std::optional<base::Ticks> fused_duration(const plan::GenerationStage& stage, const Picks& picks);
+  const plan::GenerationStage* stage_of(const Picks& picks, std::size_t& number);
+  const std::vector<GenerationTail>& tails_of(std::size_t generate, Pick pick);
+  double overhead_of(std::size_t task, Pick pick);
+  std::optional<Training> fuse(Pick first, Pick second) const;
+
+  const SearchSpace& space_;
+  std::optional<plan::TrainPair> pair_;
+  std::vector<std::size_t> generating_;  // tasks
+  std::vector<std::size_t> inferring_;   // tasks
+  struct Stage {
+    std::vector<char> together;  // [generating task, inferring task] whether both are on one mesh
+    std::optional<plan::GenerationStage> stage;
+  };
+  std::vector<Stage> stages_;
+  std::vector<char> together_;
+  std::unordered_map<std::uint64_t, std::vector<GenerationTail>> tails_;
+  std::vector<std::vector<std::vector<double>>> overheads_;  // [task][shape][choice] seconds; negative: not known yet
+  std::unordered_map<std::uint64_t, std::optional<Training>> trainings_;
+  ScoringLoad load_;
+  std::vector<Remembered> remembered_;  // [hash of the key]: the last one of each
+  std::vector<std::int32_t> key_;
+};
+
+}  // namespace dovetail::place

@@ -1,0 +1,42 @@
+#include "place/study/fusion_variants.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace dovetail::place {
+namespace {
+
+std::string name_of(const plan::Fusion& fusion) {
+  if (!fusion.any()) return "none";
+  if (fusion.threshold && fusion.training) return "both";
+  return fusion.training ? "intra" : "inter";
+}
+
+FusionVariant variant_of(const plan::Fusion& fusion, const Simulation& simulation, bool played) {
+  std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
+  for (simulate::Use& use : uses) use.time = base::Ticks(use.time.count() / static_cast<std::int64_t>(simulation.iteration.iterations));
+  return {name_of(fusion), simulation.iteration_seconds, std::move(uses), played};
+}
+
+}  // namespace
+
+base::Result<std::vector<FusionVariant>> play_fusion_variants(Simulator& simulator, const plan::Plan& plan, const Simulation& simulation) {
+  std::vector<FusionVariant> variants;
+  if (!plan.fusion.any()) return variants;
+  std::vector<plan::Fusion> others{{}};
+  if (plan.fusion.threshold && plan.fusion.training) {
+    others.push_back({std::nullopt, plan.fusion.training});
+    others.push_back({plan.fusion.threshold, std::nullopt});
+  }
+  for (const plan::Fusion& fusion : others) {
+    plan::Plan other = plan;
+    other.fusion = fusion;
+    DOVETAIL_TRY(const Simulation played, simulator.simulate(other));
+    variants.push_back(variant_of(fusion, played, false));
+  }
+  variants.push_back(variant_of(plan.fusion, simulation, true));
+  return variants;
+}
+
+}  // namespace dovetail::place

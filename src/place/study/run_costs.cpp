@@ -1,0 +1,112 @@
+#include "place/study/run_costs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "place/advice/changes.h"
+
+namespace dovetail::place {
+namespace {
+
+plan::Job with_lengths(const plan::Job& job, workflow::LengthDistribution lengths) {
+  plan::Job other = job;
+  other.workload.response_length = std::move(lengths);
+  return other;
+}
+
+/// Bytes of the task's device that a part of that name takes; 0 where there is none.
+std::int64_t bytes_of(const TaskMemory& memory, const std::string& name) {
+  for (const MemoryPart& part : memory.parts)
+    if (part.name == name) return part.bytes;
+  return 0;
+}
+
+/// The task that misses the most of its node's host memory, if any does.
+std::optional<std::size_t> short_of_host(const std::vector<TaskMemory>& memory) {
+  std::optional<std::size_t> worst;
+  const auto missing = [&memory](std::size_t task) { return memory[task].host - memory[task].host_memory; };
+  for (std::size_t task = 0; task < memory.size(); ++task)
+    if (memory[task].usable > 0 && missing(task) > 0 && (!worst || missing(task) > missing(*worst))) worst = task;
+  return worst;
+}
+
+}  // namespace
+
+std::vector<RunPart> run_parts(std::int64_t steps, std::int64_t most) {
+  DOVETAIL_ASSERT(steps >= 1 && most >= 1);
+  const std::int64_t count = std::min(steps, most);
+  const std::int64_t each = (steps + count - 1) / count;
+  std::vector<RunPart> parts;
+  for (std::int64_t first = 0; first < steps; first += each) parts.push_back({first, std::min(first + each, steps) - 1});
+  return parts;
+}
+
+RunStep::RunStep(const Ground& ground, const LengthGrowth& growth, double step)
+    : job_(with_lengths(ground.job, growth.at(step))), ground_(ground_of(job_, ground.software)) {}
+
+std::vector<std::vector<PartCost>> run_costs(const Ground& ground, const LengthGrowth& growth, const std::vector<RunPart>& parts,
+                                             const std::vector<ForecastPlan>& plans) {
+  std::vector<std::vector<PartCost>> costs;
+  std::optional<workflow::LengthDistribution> known;  // of the part before, where all of it was alike
+  for (const RunPart& part : parts) {
+    const bool rises = growth.factor_at(static_cast<double>(part.last)) >= growth.factor_at(static_cast<double>(part.first));
+    const RunStep middle(ground, growth, part.middle());
+    const RunStep longest(ground, growth, static_cast<double>(rises ? part.last : part.first));
+    const workflow::LengthDistribution& lengths = middle.job().workload.response_length;
+    const bool alike = lengths == longest.job().workload.response_length;
+    if (alike && known && *known == lengths) {
+      costs.push_back(costs.back());
+      continue;
+    }
+    known = alike ? std::optional(lengths) : std::nullopt;
+    std::vector<PartCost> row;
+    for (const ForecastPlan& plan : plans) {
+      const Estimate estimate = middle.estimate(plan);
+      row.push_back({estimate.iteration_seconds, alike ? estimate.fits() : longest.estimate(plan).fits()});
+    }
+    costs.push_back(std::move(row));
+  }
+  return costs;
+}
+
+std::optional<std::int64_t> first_overflow(const Ground& ground, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t from,
+                                           std::int64_t to) {
+  const auto fits = [&](std::int64_t step) { return RunStep(ground, growth, static_cast<double>(step)).estimate(plan).fits(); };
+  if (!fits(from)) return from;
+  if (fits(to)) return std::nullopt;
+  while (to - from > 1) {
+    const std::int64_t middle = from + (to - from) / 2;
+    (fits(middle) ? from : to) = middle;
+  }
+  return to;
+}
+
+Overflow overflow_at(const Ground& ground, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t step) {
+  const std::vector<TaskMemory> then = RunStep(ground, growth, static_cast<double>(step)).estimate(plan).memory;
+  const std::vector<TaskMemory> first = RunStep(ground, growth, 0).estimate(plan).memory;
+  Overflow overflow;
+  overflow.step = step;
+  overflow.task = fullest_task(then);
+  if (then[overflow.task].margin() >= 0) {
+    const std::optional<std::size_t> task = short_of_host(then);
+    DOVETAIL_ASSERT(task.has_value());
+    overflow.task = *task;
+    overflow.host = true;
+  }
+  const TaskMemory& memory = then[overflow.task];
+  overflow.device = memory.device;
+  overflow.needed = overflow.host ? memory.host : memory.needed();
+  overflow.usable = overflow.host ? memory.host_memory : memory.usable;
+  if (overflow.host) return overflow;
+  for (const MemoryPart& part : memory.parts) {
+    const std::int64_t growth_of_part = part.bytes - bytes_of(first[overflow.task], part.name);
+    if (!overflow.part.empty() && growth_of_part <= overflow.part_growth) continue;
+    overflow.part = part.name;
+    overflow.part_bytes = part.bytes;
+    overflow.part_growth = growth_of_part;
+  }
+  return overflow;
+}
+
+}  // namespace dovetail::place

@@ -1,0 +1,184 @@
+#include "place/study/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "place/advice/changes.h"
+#include "place/advice/fit.h"
+#include "plan/fusion.h"
+
+namespace dovetail::place {
+namespace {
+
+/// What of an estimate a sweep keeps.
+SweepFigures figures_of(const Ground& ground, const Estimate& estimate) {
+  SweepFigures figures;
+  figures.iteration_seconds = estimate.iteration_seconds;
+  figures.samples_per_second = estimate.samples_per_second;
+  figures.tokens_per_second = estimate.tokens_per_second;
+  figures.gpu_hours = estimate.gpu_hours;
+  figures.price = estimate.price;
+  figures.samples = ground.job.workload.samples();
+  figures.fits = estimate.fits();
+  figures.fullest = fullest_task(estimate.memory);
+  const TaskMemory& memory = estimate.memory[figures.fullest];
+  figures.device = memory.device;
+  figures.needed = memory.needed();
+  figures.usable = memory.usable;
+  figures.missing = missing_bytes(estimate.memory);
+  return figures;
+}
+
+/// From here on the figures are by what was played.
+void add_played(const Simulation& simulation, SweepFigures& figures) {
+  const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
+  figures.simulated = PlayedSeconds{simulation.iteration_seconds, *least, *most};
+  const double factor = simulation.iteration_seconds / figures.iteration_seconds;
+  figures.samples_per_second /= factor;
+  figures.tokens_per_second /= factor;
+  figures.gpu_hours *= factor;
+  if (figures.price) *figures.price *= factor;
+}
+
+/// The figures of a point's plan; `training` as place::estimate has it.
+base::Status add_figures(const Ground& ground, const SweepOptions& options, const std::optional<IntraStage>& training, SweepPoint& point) {
+  point.figures = figures_of(ground, estimate(ground, point.plan, training));
+  if (!options.simulate) return {};
+  Simulator simulator(ground, options.simulation);
+  DOVETAIL_TRY(const Simulation simulation, simulator.simulate(point.plan));
+  add_played(simulation, *point.figures);
+  return {};
+}
+
+/// The points of one plan.
+class PlanSweep {
+ public:
+  PlanSweep(const Ground& ground, const plan::Plan& plan, const SweepOptions& options)
+      : ground_(ground), plan_(plan), options_(options), simulator_(ground, options.simulation) {
+    // A threshold leaves training as it is: its schedule is made once.
+    if (options.over == SweepInput::threshold && plan.fusion.training) training_ = intra_stage(ground, plan);
+  }
+
+  base::Result<SweepPoint> point(std::optional<double> value) {
+    if (options_.over == SweepInput::threshold) return threshold(value);
+    SweepPoint point{value, plan_, std::nullopt};
+    auto swept = with_value(options_.over, *value, ground_.job, plan_, options_.cap);
+    if (!swept.ok()) {
+      point.problem = swept.error().message;
+      return point;
+    }
+    point.plan = std::move(swept->plan);
+    const Ground ground = ground_of(swept->job, ground_.software);
+    DOVETAIL_CHECK(add_figures(ground, options_, std::nullopt, point));
+    return point;
+  }
+
+ private:
+  /// All of them have the same job, and one simulator.
+  base::Result<SweepPoint> threshold(std::optional<double> value) {
+    SweepPoint point{value, plan_, std::nullopt};
+    point.plan.fusion.threshold = value;
+    point.figures = figures_of(ground_, estimate(ground_, point.plan, training_));
+    if (!options_.simulate) return point;
+    DOVETAIL_TRY(const Simulation simulation, simulator_.simulate(point.plan));
+    add_played(simulation, *point.figures);
+    return point;
+  }
+
+  const Ground& ground_;
+  const plan::Plan& plan_;
+  const SweepOptions& options_;
+  Simulator simulator_;
+  std::optional<IntraStage> training_;
+};
+
+/// The best plan on so many nodes.
+base::Result<SweepPoint> nodes_point(const Ground& ground, double nodes, const SweepOptions& options) {
+  SweepPoint point{nodes, {}, std::nullopt};
+  plan::Job job = ground.job;
+  job.cluster = with_nodes(job.cluster, static_cast<int>(nodes));
+  if (cluster::device_count(job.cluster) > cluster::largest_device_count) {
+    point.problem = fmt::format("more than {} devices", cluster::largest_device_count);
+    return point;
+  }
+  if (!has_what_is_fixed(job)) {
+    point.problem = "what the job fixes cannot be had on so many nodes";
+    return point;
+  }
+  const Ground there = ground_of(job, ground.software);
+  auto ranking = rank_plans(there, options.rank);
+  if (!ranking.ok()) {
+    if (ranking.error().failure == base::Failure::bad_input) return ranking.error();
+    point.problem = ranking.error().message;
+    return point;
+  }
+  if (!ranking->plans.empty()) {
+    point.plan = std::move(ranking->plans.front().plan);
+  } else if (ranking->nearest) {
+    point.plan = std::move(ranking->nearest->plan);
+  } else {
+    point.problem = "none of the placements that may be looked at can be had";
+    return point;
+  }
+  DOVETAIL_CHECK(add_figures(there, options, std::nullopt, point));
+  return point;
+}
+
+/// Why no point of the sweep can be had.
+std::optional<std::string> find_sweep_fault(const Ground& ground, const plan::Plan* plan, SweepInput over) {
+  constexpr double any = 0.5;
+  if (over == SweepInput::threshold) return plan::find_threshold_fault(any, ground.job, plan->tasks);
+  if (over == SweepInput::bandwidth && cluster::node_count(ground.job.cluster) == 1)
+    return "the cluster has one node: nothing crosses a network";
+  return std::nullopt;
+}
+
+void find_best(Sweep& sweep) {
+  const auto better = [&sweep](std::optional<std::size_t>& best, std::size_t point, const auto& worth) {
+    if (!best || worth(*sweep.points[point].figures) > worth(*sweep.points[*best].figures)) best = point;
+  };
+  bool fitted = false;
+  for (std::size_t index = 0; index < sweep.points.size(); ++index) {
+    const std::optional<SweepFigures>& figures = sweep.points[index].figures;
+    if (!figures) continue;
+    if (!figures->fits && fitted && !sweep.overflow) sweep.overflow = index;
+    fitted |= figures->fits;
+    if (!figures->fits || !is_choice(sweep.over)) continue;
+    better(sweep.fastest, index, [](const SweepFigures& of) { return of.samples_per_second; });
+    better(sweep.cheapest, index, [](const SweepFigures& of) { return -of.gpu_hours_per_sample(); });
+  }
+}
+
+}  // namespace
+
+base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const SweepOptions& options) {
+  DOVETAIL_ASSERT(plan != nullptr || options.over == SweepInput::nodes);
+  if (const auto fault = find_sweep_fault(ground, plan, options.over)) return base::bad_input(*fault);
+  std::vector<std::optional<double>> values;
+  if (options.over == SweepInput::threshold) values.push_back(std::nullopt);
+  const std::vector<double>& asked = options.values.empty() ? default_values(options.over, ground.job, plan) : options.values;
+  values.insert(values.end(), asked.begin(), asked.end());
+  const std::optional<double> own = own_value(options.over, ground.job, plan);
+
+  Sweep sweep;
+  sweep.over = options.over;
+  std::optional<PlanSweep> of_plan;
+  if (options.over != SweepInput::nodes) of_plan.emplace(ground, *plan, options);
+  for (std::size_t index = 0; index < values.size(); ++index) {
+    if (options.cancellation != nullptr && options.cancellation->requested()) {
+      sweep.complete = false;
+      break;
+    }
+    if (options.on_point) options.on_point(index, values.size());
+    DOVETAIL_TRY(SweepPoint point, of_plan ? of_plan->point(values[index]) : nodes_point(ground, *values[index], options));
+    if (values[index] == own) sweep.own = index;
+    sweep.points.push_back(std::move(point));
+  }
+  find_best(sweep);
+  return sweep;
+}
+
+}  // namespace dovetail::place

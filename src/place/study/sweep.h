@@ -1,0 +1,84 @@
+// One input of a job or of its plan varied, all else kept: the curves that `dovetail sweep` draws.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "parallel/cancellation.h"
+#include "place/predict/estimate.h"
+#include "place/rank/rank.h"
+#include "place/simulation/simulation.h"
+#include "place/study/sweep_input.h"
+
+namespace dovetail::place {
+
+/// Seconds of an iteration, as played on several draws of lengths (Simulation::draws).
+struct PlayedSeconds {
+  double mean = 0;
+  double least = 0;
+  double most = 0;
+};
+
+/// What a plan costs and holds at one point.
+struct SweepFigures {
+  double iteration_seconds = 0;  ///< by place::estimate
+  std::optional<PlayedSeconds> simulated;
+  // By the simulated mean where there is one, else by iteration_seconds; units as in Estimate.
+  double samples_per_second = 0;
+  double tokens_per_second = 0;  ///< of each device
+  double gpu_hours = 0;          ///< of an iteration
+  std::optional<double> price;   ///< of an iteration
+  std::int64_t samples = 0;      ///< in an iteration
+  bool fits = false;
+  std::size_t fullest = 0;  ///< the task with the least left
+  int device = 0;           ///< the one that it has the least left on
+  std::int64_t needed = 0;  ///< bytes there
+  std::int64_t usable = 0;
+  std::int64_t missing = 0;  ///< bytes of the device or of the node's host memory, whatever is more; 0: it fits
+
+  /// Seconds of an iteration by the better of what is known.
+  double seconds() const { return simulated ? simulated->mean : iteration_seconds; }
+  double gpu_hours_per_sample() const { return gpu_hours / static_cast<double>(samples); }
+};
+
+/// The plan at one value.
+struct SweepPoint {
+  std::optional<double> value;          ///< in the unit of the input; nothing: without a threshold ("do not migrate")
+  plan::Plan plan;                      ///< what figures are of: of nodes one that was found there, else the given one with its value
+  std::optional<SweepFigures> figures;  ///< nothing where no such plan can be had
+  std::string problem = {};             ///< why not: what is wrong; what is accepted
+};
+
+struct Sweep {
+  SweepInput over = SweepInput::threshold;
+  std::vector<SweepPoint> points;       ///< without a threshold first, then by rising value
+  std::optional<std::size_t> own;       ///< the point that has what the job or the plan says
+  std::optional<std::size_t> fastest;   ///< of what fits the one with the most samples a second, where the input is one's choice
+  std::optional<std::size_t> cheapest;  ///< likewise with the least GPU-hours a sample
+  std::optional<std::size_t> overflow;  ///< the first point by rising value whose plan does not fit, where one before it does
+  bool complete = true;                 ///< false: cancelled before the last point
+};
+
+struct SweepOptions {
+  SweepInput over = SweepInput::threshold;
+  std::vector<double> values = {};    ///< rising; empty: default_values
+  std::optional<std::int64_t> cap;    ///< of SweepInput::length: the longest response, in tokens; nothing: it grows as all do
+  bool simulate = false;              ///< every point is played, too
+  SimulationOptions simulation = {};  ///< how
+  RankOptions rank = {};              ///< of SweepInput::nodes: how plans are searched
+  const parallel::Cancellation* cancellation = nullptr;                  ///< may be null
+  std::function<void(std::size_t point, std::size_t of)> on_point = {};  ///< called before each
+};
+
+/// The job's plan with each of the values; of SweepInput::nodes, which needs no plan, the best plan that rank_plans finds on so many nodes
+/// (with_nodes). A value that cannot be had, or at which no plan is found, is a point with a problem; one at which the plan does not fit
+/// has figures that say so. An Error where none can be: generation that cannot be fused, a network that the job does not have; and those of
+/// Simulator. REQUIRES: a plan without fault but for nodes; values that find_value_fault accepts, rising.
+base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const SweepOptions& options);
+
+}  // namespace dovetail::place

@@ -1,0 +1,144 @@
+#include "place/study/worth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "place/predict/step_seconds.h"
+#include "place/predict/working_memory.h"
+#include "place/simulation/generation.h"
+#include "plan/fusion.h"
+#include "simulate/accounting.h"
+
+namespace dovetail::place {
+namespace {
+
+double seconds_of(base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
+
+/// "12.3%": how much shorter `seconds` is than `with`.
+std::string shorter(double seconds, double with) { return fmt::format("{:.1f}%", 100 * (1 - seconds / with)); }
+
+/// Why both trainings of a plan cannot be in one schedule; nothing where they can.
+std::optional<std::string> why_not_fused_training(const Ground& ground, const plan::Plan& plan) {
+  const plan::Job& job = ground.job;
+  const auto pair = plan.fusion.training ? plan.fusion.training : plan::train_pair(job);
+  if (!pair) return fmt::format("{} trains no second model whose passes could fill the bubbles of the first", job.workflow.name);
+  const plan::TaskPlan& first = plan.tasks[(*pair)[0]];
+  const plan::TaskPlan& second = plan.tasks[(*pair)[1]];
+  if (auto fault = plan::find_training_fault(job, *pair, first, second)) return fault;
+  if (first.layout.pipeline > 1 || second.layout.pipeline > 1) return std::nullopt;
+  std::string why = "pipelines of one stage have no bubbles that could be filled";
+  if (overhead_seconds(ground, (*pair)[0], first).hand_over > 0) why += "; all that it would take off is a hand-over of data";
+  return why;
+}
+
+bool can_be_had(const TrainingAlternative& way) { return way.why_not.empty() && way.fits; }
+
+/// The fastest of what fits, fused or not; null where nothing does.
+const TrainingAlternative* fastest(const std::vector<TrainingAlternative>& ways, bool fused) {
+  const TrainingAlternative* best = nullptr;
+  for (const TrainingAlternative& way : ways)
+    if (is_fused(way.way) == fused && can_be_had(way) && (best == nullptr || way.seconds < best->seconds)) best = &way;
+  return best;
+}
+
+/// Ways that take less than so many seconds, but do not fit, as the end of a sentence.
+std::string too_large_ones(const std::vector<TrainingAlternative>& ways, double seconds) {
+  std::string text;
+  for (const TrainingAlternative& way : ways)
+    if (way.why_not.empty() && !way.fits && way.seconds < seconds)
+      text += fmt::format("; {} would be shorter, but does not fit", name_of(way.way));
+  return text;
+}
+
+Worth judge(const std::vector<TrainingAlternative>& ways) {
+  const TrainingAlternative& serial = ways.front();
+  for (const TrainingAlternative& way : ways)
+    if (way.way == TrainingWay::fused && !way.why_not.empty()) return {false, way.why_not};
+  const TrainingAlternative* fused = fastest(ways, true);
+  const TrainingAlternative* best = fastest(ways, false);
+  if (fused == nullptr) return {false, "what both hold at once does not fit"};
+  if (fused->seconds >= serial.seconds) return {false, "one schedule is no shorter than one training after the other"};
+  const std::string gain = fmt::format("one schedule takes {} off one after the other", shorter(fused->seconds, serial.seconds));
+  if (fused->seconds > serial.seconds * (1 - least_gain)) return {false, gain};
+  if (best != nullptr && fused->seconds > best->seconds * (1 - least_gain))
+    return {false, fmt::format("{}, but without it as much is had: {}", gain, name_of(best->way)) + too_large_ones(ways, best->seconds)};
+  std::string reason = gain;
+  if (best != nullptr && best->way != TrainingWay::serial)
+    reason += fmt::format(", and {} off the best without it: {}", shorter(fused->seconds, best->seconds), name_of(best->way));
+  return {true, reason + too_large_ones(ways, fused->seconds)};
+}
+
+TrainingAlternative no_way(TrainingWay way, std::string why_not) { return {.way = way, .why_not = std::move(why_not)}; }
+
+constexpr const char* too_large = "the phase is longer or larger than schedules can be";
+
+/// Of generation the part that the average instance waits for the last one.
+double tail_of(const Ground& ground, const plan::Plan& plan, std::size_t generate, std::uint64_t seed) {
+  const simulate::Generation generation = generation_of(ground, generate, plan.tasks[generate], {seed, 0});
+  base::Ticks tail;
+  for (const simulate::Lane& lane : generation.trace.lanes) tail += simulate::time_of(simulate::uses_of(lane), simulate::Activity::tail);
+  const double all = seconds_of(generation.end) * static_cast<double>(generation.trace.lanes.size());
+  return all > 0 ? seconds_of(tail) / all : 0;
+}
+
+Worth judge(const GenerationWorth& found, int instances) {
+  if (instances == 1) return {false, "one instance generates, and none can be freed for inference"};
+  const std::optional<FusedAt> best = found.best ? std::optional(found.fused[*found.best]) : std::nullopt;
+  if (best && best->seconds <= *found.plain * (1 - least_gain))
+    return {true, fmt::format("with {:g}% unfinished both take {} less than one after the other", best->threshold * 100,
+                              shorter(best->seconds, *found.plain))};
+  constexpr double short_tail = 0.05;
+  const std::string waits = fmt::format("the average instance waits {:.1f}% of generation for the last one", *found.tail * 100);
+  if (*found.tail < short_tail) return {false, "the tail is short: " + waits + ", which leaves little to overlap"};
+  if (best) return {false, fmt::format("{}, but fusion takes only {} off", waits, shorter(best->seconds, *found.plain))};
+  return {false, waits + ", but moving samples and loading models takes what scoring beside the tail saves"};
+}
+
+}  // namespace
+
+TrainingWorth training_worth(const Ground& ground, const plan::Plan& plan, const std::optional<FusedTraining>& fused) {
+  TrainingWorth found;
+  for (const TrainingWay way : training_ways)
+    if (!is_fused(way)) found.ways.push_back(training_alternative(ground, plan, way));
+  std::optional<std::string> why_not = why_not_fused_training(ground, plan);
+  if (!why_not && !fused) why_not = too_large;
+  if (why_not) {
+    for (const TrainingWay way : training_ways)
+      if (is_fused(way)) found.ways.push_back(no_way(way, *why_not));
+  } else {
+    const plan::TrainPair pair = plan.fusion.training ? *plan.fusion.training : *plan::train_pair(ground.job);
+    double fullest = 1;
+    for (const std::size_t task : pair) fullest = std::max(fullest, fullest_over_average(ground, task, plan.tasks[task]));
+    const std::int64_t activations = std::llround(fullest * static_cast<double>(fused->peak));
+    found.ways.push_back(fused_alternative(ground, plan, pair, {seconds_of(fused->trace.end), activations}));
+    found.ways.push_back(fused_smaller_alternative(ground, plan, pair));
+    found.bound = seconds_of(fused->bound);
+  }
+  found.fusion = judge(found.ways);
+  return found;
+}
+
+GenerationWorth generation_worth(const Ground& ground, const plan::Plan& plan, const WhatIfs& what_ifs, std::uint64_t seed) {
+  GenerationWorth found;
+  const auto stage = plan::generation_stage(ground.job, plan.tasks);
+  if (!stage || !what_ifs.thresholds) {
+    constexpr double any = 0.5;
+    found.fusion = {false, plan::find_threshold_fault(any, ground.job, plan.tasks).value_or("thresholds were not played")};
+    return found;
+  }
+  const std::vector<simulate::ThresholdPoint>& points = what_ifs.thresholds->points;
+  found.plain = seconds_of(points.front().value);
+  found.tail = tail_of(ground, plan, stage->generate, seed);
+  for (std::size_t index = 1; index < points.size(); ++index) {
+    const bool planned = points[index].threshold == plan.fusion.threshold;
+    if (planned || index == what_ifs.thresholds->best) found.fused.push_back({*points[index].threshold, seconds_of(points[index].value)});
+    if (index == what_ifs.thresholds->best) found.best = found.fused.size() - 1;
+  }
+  found.fusion = judge(found, plan.tasks[stage->generate].layout.data);
+  return found;
+}
+
+}  // namespace dovetail::place

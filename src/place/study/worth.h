@@ -1,0 +1,52 @@
+// Is stage fusion worth it for a plan? Fused training beside what else would fill its bubbles, generation fused with inference beside
+// plain and one step off policy; yes or no, and why.
+//
+// A fusion is worth it where it takes at least a hundredth off the best of what can be had without it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "place/study/training_ways.h"
+#include "place/study/what_if.h"
+
+namespace dovetail::place {
+
+/// By what part something has to be shorter to be worth it.
+inline constexpr double least_gain = 0.01;
+
+struct Worth {
+  bool worth = false;
+  std::string reason;  ///< without a period at its end
+};
+
+/// Of the training phase.
+struct TrainingWorth {
+  std::vector<TrainingAlternative> ways;  ///< one of each training_ways
+  std::optional<double> bound;            ///< seconds that no schedule of both trainings beats, of TrainingWay::fused
+  Worth fusion;
+};
+
+/// `fused`: both trainings of the plan in one schedule (WhatIfs::training), where there is one. REQUIRES: the plan has no fault.
+TrainingWorth training_worth(const Ground& ground, const plan::Plan& plan, const std::optional<FusedTraining>& fused);
+
+/// Generation and inference, fused.
+struct FusedAt {
+  double threshold = 0;
+  double seconds = 0;
+};
+
+/// Of generation with inference behind it, means over the draws.
+struct GenerationWorth {
+  std::optional<double> plain;      ///< seconds of both, one after the other; nothing where there is nothing to fuse
+  std::vector<FusedAt> fused;       ///< at the best threshold, and at the plan's where that was played, by rising threshold
+  std::optional<std::size_t> best;  ///< of these; nothing where none is better than plain
+  std::optional<double> tail;       ///< part of generation that the average instance waits for the last one; of the first draw
+  Worth fusion;
+};
+
+/// REQUIRES: `what_ifs` are those of the plan.
+GenerationWorth generation_worth(const Ground& ground, const plan::Plan& plan, const WhatIfs& what_ifs, std::uint64_t seed);
+
+}  // namespace dovetail::place

@@ -1,0 +1,17 @@
+#include "report/amounts.h"
+
+#include <fmt/format.h>
+
+namespace dovetail::report {
+
+double seconds_of(base::Ticks time) { return static_cast<double>(time.count()) * 1e-9; }
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 100) return fmt::format("{:.0f} s", seconds);
+  if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
+  return fmt::format("{:.1f} ms", seconds * 1e3);
+}
+
+std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30)); }
+
+}  // namespace dovetail::report

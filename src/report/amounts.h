@@ -1,0 +1,20 @@
+// Seconds and bytes as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/quantity.h"
+
+namespace dovetail::report {
+
+/// Seconds of a time in ns.
+double seconds_of(base::Ticks time);
+
+/// "12.3 s", "2.1 ms", "124 s": three digits or so.
+std::string seconds_text(double seconds);
+
+/// "78.40 GiB".
+std::string gibibytes(std::int64_t bytes);
+
+}  // namespace dovetail::report

@@ -1,0 +1,24 @@
+// Plans of tasks, and what changes in them, in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "place/advice/changes.h"
+
+namespace dovetail::report {
+
+/// A task's part of a plan.
+struct TaskWords {
+  std::string task;
+  std::string devices;   ///< "0-7"
+  std::string layout;    ///< "dp2 tp2 pp1 zero1"
+  std::string settings;  ///< "micro-batches of 4096 tokens, optimizer offloaded"
+};
+/// Of all tasks with devices.
+std::vector<TaskWords> task_words(const plan::Job& job, const plan::Plan& plan);
+
+/// What to do: "critic_train on 0-3 while actor_train is on 4-7", "actor_train: micro-batches of 4096 tokens in place of 8192 tokens".
+std::string change_words(const plan::Job& job, const plan::Plan& from, const place::Change& change);
+
+}  // namespace dovetail::report

@@ -1,0 +1,41 @@
+#include "report/step_lines.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cluster/mesh.h"
+#include "report/amounts.h"
+
+namespace dovetail::report {
+namespace {
+
+std::string step_name(const plan::Job& job, const plan::Step& step) {
+  const std::string& task = job.workflow.tasks[step.task].name;
+  return step.kind == plan::Step::Kind::task ? task : fmt::format("weights to {}", task);
+}
+
+}  // namespace
+
+std::vector<StepLine> step_lines(const place::Ground& ground, const plan::Plan& plan, const place::Simulation& simulation) {
+  const plan::Job& job = ground.job;
+  const std::vector<plan::Step>& steps = simulation.closed.graph.steps;
+  std::vector<StepLine> lines;
+  for (std::size_t index = 0; index < steps.size(); ++index) {
+    if (steps[index].within) continue;
+    StepLine line{index, step_name(job, steps[index]), {}, 0, 0, 0};
+    for (const plan::Step& other : steps)
+      if (other.within == index) line.name += " + " + step_name(job, other);
+    if (const cluster::Mesh mesh = plan.tasks[steps[index].task].mesh; mesh.count > 0) line.devices = cluster::name_of(job.cluster, mesh);
+    const plan::StepTime& time = simulation.iteration.steps[index];
+    line.begin = seconds_of(time.begin);
+    line.simulated = seconds_of(time.end - time.begin);
+    line.closed = simulation.closed.steps[index].seconds;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string difference_text(double value, double with) { return with > 0 ? fmt::format("{:+.1f}%", 100 * (value / with - 1)) : ""; }
+
+}  // namespace dovetail::report

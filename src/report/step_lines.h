@@ -1,0 +1,28 @@
+// The steps of a simulated iteration, beside what their closed forms say.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "place/simulation/simulation.h"
+
+namespace dovetail::report {
+
+/// A step, or several that run as one. Times are seconds.
+struct StepLine {
+  std::size_t step = 0;  ///< of Estimate::graph
+  std::string name;      ///< "actor_train + critic_train", "weights to actor_generate"
+  std::string devices;   ///< "0-255"; empty where it has none
+  double begin = 0;      ///< from the beginning of the iteration's first step
+  double simulated = 0;
+  double closed = 0;  ///< by the closed form
+};
+
+/// In the order of the iteration's graph; what is within another step is named with that. `plan` is the one that was simulated.
+std::vector<StepLine> step_lines(const place::Ground& ground, const plan::Plan& plan, const place::Simulation& simulation);
+
+/// "+2.3%": how far a value is above another one; empty where there is nothing to compare with.
+std::string difference_text(double value, double with);
+
+}  // namespace dovetail::report

@@ -1,0 +1,105 @@
+// dovetail sweep: curves over one input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/job_files.h"
+#include "cli/run_program.h"
+
+namespace dovetail::cli {
+namespace {
+
+using nlohmann::json;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// `dovetail sweep` of the small job and its plan with more arguments.
+class SweepCommand : public testing::Test {
+ protected:
+  ProgramResult sweep(const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"sweep", job_, "--plan", plan_};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments);
+  }
+
+  TemporaryFolder folder_;
+  std::string job_ = folder_.write("job.yaml", small_job);
+  std::string plan_ = folder_.write("plan.json", small_plan);
+};
+
+TEST_F(SweepCommand, ShowsALineAValue) {
+  const ProgramResult result = sweep({"--over", "batch", "--values", "16,32,64"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("small, co-located: prompts an iteration\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\n +16 +[0-9.]+ s +[0-9.]+ "));
+  EXPECT_THAT(result.out, ContainsRegex("\n +32 .* yes +.*as now"));
+  EXPECT_THAT(result.out, ContainsRegex("\nMost samples a second at [0-9]+: [0-9.]+\\.\n"));
+}
+
+TEST_F(SweepCommand, APointIsWhatPlanSaysOfTheJobWithThatValue) {
+  const json sweep_json = json::parse(sweep({"--over", "samples", "--values", "4,16", "--json"}).out);
+  for (const json& point : sweep_json["points"]) {
+    std::string job = small_job;
+    job.replace(job.find("samples_per_prompt: 8"), 21, "samples_per_prompt: " + point["label"].get<std::string>());
+    const json planned = json::parse(run_program({"plan", folder_.write("other.yaml", job), "--plan", plan_, "--json"}).out);
+    for (const char* key : {"iteration_seconds", "samples_per_second", "tokens_per_second_and_device", "gpu_hours", "price", "fits"})
+      EXPECT_EQ(point[key], planned[key]) << key;
+  }
+}
+
+TEST_F(SweepCommand, WritesPicturesTablesAndJson) {
+  const std::string svg = folder_.file("curve.svg");
+  const std::string csv = folder_.file("curve.csv");
+  const std::string file = folder_.file("curve.json");
+  for (const std::string& path : {svg, csv, file}) ASSERT_EQ(sweep({"--over", "length", "--values", "1,2", "-o", path}).exit_code, 0);
+  EXPECT_THAT(content_of(svg), HasSubstr(">response lengths, times those of the job</text>"));
+  EXPECT_THAT(content_of(csv), ContainsRegex("^value,iteration_seconds.*\n1,[0-9.]+,,,,.*\n2,"));
+  EXPECT_EQ(json::parse(content_of(file))["points"].size(), 2U);
+}
+
+TEST_F(SweepCommand, PlaysPointsWhereItIsAskedTo) {
+  const json object = json::parse(sweep({"--over", "staleness", "--values", "0", "--simulate", "--draws", "2", "--json"}).out);
+  const json& played = object["points"][0]["simulated"];
+  EXPECT_GT(played["mean_seconds"].get<double>(), 0);
+  EXPECT_LE(played["least_seconds"].get<double>(), played["most_seconds"].get<double>());
+}
+
+TEST_F(SweepCommand, AValueWithoutAPlanIsALine) {
+  const ProgramResult result = sweep({"--over", "mini-batches", "--values", "2,1000"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("\n +1000 +- .*no plan"));
+  EXPECT_THAT(result.out, HasSubstr("\nNo plan at\n1000: 1000 optimizer steps an epoch need as many samples, and there are 256\n"));
+}
+
+TEST_F(SweepCommand, OfNodesItFindsPlans) {
+  const ProgramResult result =
+      run_program({"sweep", job_, "--over", "nodes", "--values", "1,2", "--chains", "1", "--iterations", "500", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json points = json::parse(result.out)["points"];
+  ASSERT_EQ(points.size(), 2U);
+  for (const json& point : points) EXPECT_GE(point["tasks"].size(), 4U);
+  EXPECT_GT(points[1]["samples_per_second"].get<double>(), points[0]["samples_per_second"].get<double>());
+}
+
+TEST_F(SweepCommand, MistakesSayWhatIsAccepted) {
+  const auto fails = [&](const std::vector<std::string>& more, const std::string& message) {
+    const ProgramResult result = sweep(more);
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    EXPECT_THAT(result.err, HasSubstr(message));
+  };
+  fails({}, "what varies is missing: --over threshold|batch|samples|length|");
+  fails({"--over", "lenght"}, "length");
+  fails({"--over", "batch", "--values", "2.5"}, "`2.5` is no value of batch; accepted: a whole number from 1");
+  fails({"--over", "batch", "--cap", "keep"}, "--cap is for --over length");
+  fails({"--over", "length", "--cap", "none"}, "`none` is no cap; accepted: keep, scale, or tokens");
+  fails({"--over", "nodes"}, "--plan has no use there");
+  fails({"--over", "bandwidth"}, "the cluster has one node");
+  fails({"--over", "batch", "-o", "curve.pdf"}, "accepted: .svg, .json, .csv");
+}
+
+}  // namespace
+}  // namespace dovetail::cli

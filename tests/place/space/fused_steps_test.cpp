@@ -1,0 +1,97 @@
+#include "place/space/fused_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "place/predict/estimate.h"
+#include "place/predict/training_phase.h"
+#include "place/space/trial.h"
+#include "place/spaces.h"
+
+namespace dovetail::place {
+namespace {
+
+plan::Job ppo_job() {
+  return test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
+}
+
+double seconds_of(base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
+
+TEST(FusedSteps, FuseGenerationAsTheEvaluatorDoes) {
+  const test::Place place(ppo_job());
+  Trial trial(place.space);
+  FusedSteps fused(place.space);
+  base::Random random(5, 0);
+  int gains = 0;
+  for (int round = 0; round < 60; ++round) {
+    const Picks picks = test::random_co_located_picks(place.space, random);
+    plan::Plan plan = plan_of(place.space, picks, "");
+    plan.fusion.threshold = best_threshold(place.ground, plan.tasks);
+    const auto stage = fused.generation(picks);
+    ASSERT_EQ(stage.has_value(), plan.fusion.threshold.has_value()) << round;
+    const Score score = trial.score(picks, {.generation = true, .training = false});
+    EXPECT_EQ(score.fused.generation, stage.has_value());
+    const Estimate exact = estimate(place.ground, plan);
+    EXPECT_NEAR(seconds_of(score.period) / seconds_of(exact.timing.period), 1, 0.02) << round;
+    if (!stage) continue;
+    ++gains;
+    EXPECT_NEAR(seconds_of(stage->duration), exact.inter_stage->seconds(), 1e-6) << round;
+    EXPECT_EQ(stage->stage->infer, exact.inter_stage->stage.infer);
+  }
+  EXPECT_GT(gains, 5);
+}
+
+TEST(FusedSteps, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
+  const test::Place place(ppo_job());
+  FusedSteps fused(place.space);
+  Trial trial(place.space);
+  base::Random random(9, 0);
+  int tried = 0;
+  double least = 1;
+  for (int round = 0; round < 3000 && tried < 40; ++round) {
+    const Picks picks = test::random_co_located_picks(place.space, random);
+    plan::Plan plan = plan_of(place.space, picks, "");
+    const auto [first, second] = *fused.pair();
+    const bool can = !plan::find_training_fault(place.job, *fused.pair(), plan.tasks[first], plan.tasks[second]);
+    const FusedSteps::Training* training = fused.training(picks);
+    ASSERT_EQ(training != nullptr, can) << round;
+    if (!can) continue;
+    ++tried;
+    plan.fusion.training = fused.pair();
+    const IntraStage bound = intra_stage_over_bound(place.ground, plan, 1);
+    EXPECT_LE(seconds_of(training->duration), bound.seconds() + 1e-6) << round;
+    least = std::min(least, seconds_of(training->duration) / bound.seconds());
+    for (const std::size_t task : *fused.pair())
+      EXPECT_GE(seconds_of(training->duration) + 1e-6, stage_work(place.ground, {task, plan.tasks[task]}).busiest) << round;
+    const Score score = trial.score(picks, {.generation = false, .training = true});
+    EXPECT_TRUE(score.fused.training);
+    const double exact = seconds_of(estimate(place.ground, plan, bound).timing.period);
+    EXPECT_LE(seconds_of(score.period), 1.02 * exact) << round;
+  }
+  std::printf("of %d pairs of trainings the floor is %.1f%% of the bound at the least\n", tried, 100 * least);
+  EXPECT_EQ(tried, 40);
+  EXPECT_GT(least, 0.8);
+}
+
+TEST(FusedSteps, FloorIsWhatADeviceAloneHasToDo) {
+  // One stage each: both follow one another on the same devices, whatever the schedule.
+  const test::Place place(
+      test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB"));
+  FusedSteps fused(place.space);
+  plan::Plan plan;
+  base::Random random(2, 0);
+  const auto pair = *fused.pair();
+  for (bool found = false; !found;) {
+    plan = plan_of(place.space, test::random_co_located_picks(place.space, random), "");
+    found = std::all_of(pair.begin(), pair.end(), [&](std::size_t task) { return plan.tasks[task].layout.pipeline == 1; }) &&
+            plan.tasks[pair[0]].layout == plan.tasks[pair[1]].layout;
+  }
+  const TrainTask first{pair[0], plan.tasks[pair[0]]}, second{pair[1], plan.tasks[pair[1]]};
+  EXPECT_NEAR(fused_training_floor(place.ground, first, second).value(),
+              stage_work(place.ground, first).busiest + stage_work(place.ground, second).busiest, 1e-6);
+}
+
+}  // namespace
+}  // namespace dovetail::place

@@ -1,0 +1,41 @@
+#include "place/study/fusion_variants.h"
+
+#include <gtest/gtest.h>
+
+#include "place/jobs.h"
+
+namespace dovetail::place {
+namespace {
+
+double seconds_of(base::Ticks time) { return static_cast<double>(time.count()) * 1e-9; }
+
+TEST(FusionVariants, AccountForAllOfAnIteration) {
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  plan::Plan plan = rank_plans(ground, test::quick_options()).value().plans.front().plan;
+  if (!plan::find_threshold_fault(0.2, job, plan.tasks)) plan.fusion.threshold = 0.2;
+  ASSERT_TRUE(plan.fusion.any());
+  Simulator simulator(ground, {});
+  const Simulation simulation = simulator.simulate(plan).value();
+  const std::vector<FusionVariant> variants = play_fusion_variants(simulator, plan, simulation).value();
+  EXPECT_EQ(variants.size(), plan.fusion.threshold && plan.fusion.training ? 4U : 2U);
+  EXPECT_EQ(variants.front().name, "none");
+  EXPECT_FALSE(variants.front().played);
+  EXPECT_TRUE(variants.back().played);
+  EXPECT_EQ(variants.back().seconds, simulation.iteration_seconds);
+  for (const FusionVariant& variant : variants) {
+    const double sum = seconds_of(simulate::busy_time(variant.uses)) + seconds_of(simulate::idle_time(variant.uses));
+    EXPECT_NEAR(sum / cluster::device_count(job.cluster), variant.seconds, 1e-6) << variant.name;
+  }
+}
+
+TEST(FusionVariants, AreNoneOfAPlanThatFusesNothing) {
+  const plan::Job job = test::grpo_job();
+  const Ground ground = ground_of(job, software_of(job).value());
+  const plan::Plan plan = test::co_located(job);
+  Simulator simulator(ground, {});
+  EXPECT_TRUE(play_fusion_variants(simulator, plan, simulator.simulate(plan).value()).value().empty());
+}
+
+}  // namespace
+}  // namespace dovetail::place

@@ -1,0 +1,177 @@
+#include "place/study/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "place/advice/fit.h"
+#include "place/jobs.h"
+#include "workflow/scaled_lengths.h"
+
+namespace dovetail::place {
+namespace {
+
+using testing::HasSubstr;
+
+/// A plan of PPO on eight devices, all tasks on all of them.
+struct Example {
+  plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, price: 2");
+  Software software = software_of(job).value();
+  Ground ground = ground_of(job, software);
+  plan::Plan plan = best_of();
+
+  plan::Plan best_of() const {
+    RankOptions options = test::quick_options();
+    options.placements = {Placement::co_located};
+    plan::Plan best = rank_plans(ground, options)->plans.front().plan;
+    best.fusion = {};
+    return best;
+  }
+};
+
+SweepOptions over(SweepInput input, std::vector<double> values = {}) {
+  SweepOptions options;
+  options.over = input;
+  options.values = std::move(values);
+  return options;
+}
+
+TEST(Sweep, APointIsTheEstimateOfTheJobAtThatValue) {
+  const Example example;
+  const Sweep sweep = place::sweep(example.ground, &example.plan, over(SweepInput::batch, {16, 64, 128})).value();
+  ASSERT_EQ(sweep.points.size(), 3U);
+  EXPECT_EQ(sweep.own, 1U);
+  for (const SweepPoint& point : sweep.points) {
+    plan::Job job = example.job;
+    job.workload.prompts = static_cast<std::int64_t>(*point.value);
+    const Estimate estimate = place::estimate(ground_of(job, example.software), example.plan);
+    EXPECT_EQ(point.figures->iteration_seconds, estimate.iteration_seconds);
+    EXPECT_EQ(point.figures->samples_per_second, estimate.samples_per_second);
+    EXPECT_EQ(point.figures->tokens_per_second, estimate.tokens_per_second);
+    EXPECT_EQ(point.figures->gpu_hours, estimate.gpu_hours);
+    EXPECT_EQ(point.figures->price, estimate.price);
+    EXPECT_EQ(point.figures->fits, estimate.fits());
+  }
+}
+
+TEST(Sweep, TheBestHasTheMostSamplesASecondOfWhatFits) {
+  const Example example;
+  const Sweep sweep = place::sweep(example.ground, &example.plan, over(SweepInput::micro_batch)).value();
+  ASSERT_TRUE(sweep.fastest.has_value());
+  EXPECT_EQ(sweep.fastest, sweep.cheapest);  // on the same devices
+  const SweepFigures& best = *sweep.points[*sweep.fastest].figures;
+  EXPECT_TRUE(best.fits);
+  for (const SweepPoint& point : sweep.points) {
+    if (point.figures && point.figures->fits) {
+      EXPECT_LE(point.figures->samples_per_second, best.samples_per_second);
+    }
+  }
+}
+
+TEST(Sweep, LengthsSayWhereThePlanStopsFitting) {
+  plan::Job job = test::grpo_job();
+  job.workload.packing = false;  // padded sequences take what they are long
+  const Software software = software_of(job).value();
+  plan::Plan plan = test::co_located(job);
+  plan.tasks.front().engine.memory_utilization = 0.1;  // training decides what fits
+  const Sweep all = place::sweep(ground_of(job, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
+  EXPECT_FALSE(all.fastest.has_value());  // nobody chooses lengths
+  ASSERT_FALSE(all.overflow.has_value());
+  const SweepFigures& at_four = *all.points[2].figures;
+  ASSERT_GT(all.points[3].figures->needed, at_four.needed);
+  // As much memory as four times the lengths need, and no more.
+  plan::Job scarce = job;
+  scarce.cluster.groups.front().gpu.usable_memory -= at_four.usable - at_four.needed;
+  const Sweep less = place::sweep(ground_of(scarce, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
+  EXPECT_TRUE(less.points[2].figures->fits);
+  EXPECT_EQ(less.overflow, 3U);
+  EXPECT_EQ(less.points[3].figures->missing, all.points[3].figures->needed - at_four.needed);
+}
+
+TEST(Sweep, ACapKeepsLengthsBelowIt) {
+  const Example example;
+  SweepOptions options = over(SweepInput::length, {4});
+  options.cap = 1024;
+  const Sweep sweep = place::sweep(example.ground, &example.plan, options).value();
+  plan::Job job = example.job;
+  job.workload.response_length = workflow::scaled(job.workload.response_length, 4, 1024);
+  EXPECT_EQ(sweep.points.front().figures->iteration_seconds,
+            place::estimate(ground_of(job, example.software), example.plan).iteration_seconds);
+}
+
+TEST(Sweep, ThresholdsStandBesideNoMigrationAndAreSimulatedAsThePlanIs) {
+  const Example example;
+  SweepOptions options = over(SweepInput::threshold, {0.2, 0.5});
+  options.simulate = true;
+  options.simulation.draws = 2;
+  const Sweep sweep = place::sweep(example.ground, &example.plan, options).value();
+  ASSERT_EQ(sweep.points.size(), 3U);
+  EXPECT_FALSE(sweep.points.front().value.has_value());
+  EXPECT_EQ(sweep.own, 0U);
+  for (const SweepPoint& point : sweep.points) {
+    plan::Plan plan = example.plan;
+    plan.fusion.threshold = point.value;
+    EXPECT_EQ(point.plan, plan);
+    EXPECT_EQ(point.figures->iteration_seconds, place::estimate(example.ground, plan).iteration_seconds);
+    const Simulation played = Simulator(example.ground, options.simulation).simulate(plan).value();
+    EXPECT_EQ(point.figures->simulated->mean, played.iteration_seconds);
+    EXPECT_EQ(point.figures->simulated->least, *std::min_element(played.draws.begin(), played.draws.end()));
+    EXPECT_EQ(point.figures->seconds(), played.iteration_seconds);
+    EXPECT_DOUBLE_EQ(point.figures->samples_per_second, static_cast<double>(point.figures->samples) / played.iteration_seconds);
+  }
+}
+
+TEST(Sweep, OfNodesPlansAreFoundAnew) {
+  const Example example;
+  SweepOptions options = over(SweepInput::nodes, {1, 2});
+  options.rank = test::quick_options();
+  options.rank.placements = {Placement::co_located};
+  const Sweep sweep = place::sweep(example.ground, nullptr, options).value();
+  ASSERT_EQ(sweep.points.size(), 2U);
+  for (const SweepPoint& point : sweep.points) {
+    plan::Job job = example.job;
+    job.cluster = with_nodes(job.cluster, static_cast<int>(*point.value));
+    const Ranking ranking = rank_plans(ground_of(job, example.software), options.rank).value();
+    EXPECT_EQ(point.plan, ranking.plans.front().plan);
+    EXPECT_EQ(point.figures->iteration_seconds, ranking.plans.front().estimate.iteration_seconds);
+  }
+}
+
+TEST(Sweep, AValueThatCannotBeHadIsAPointThatSaysSo) {
+  const Example example;
+  const Sweep sweep = place::sweep(example.ground, &example.plan, over(SweepInput::mini_batch, {2, 1000})).value();
+  EXPECT_TRUE(sweep.points.front().figures.has_value());
+  EXPECT_FALSE(sweep.points.back().figures.has_value());
+  EXPECT_THAT(sweep.points.back().problem, HasSubstr("1000 optimizer steps"));
+  EXPECT_EQ(sweep.fastest, 0U);
+}
+
+TEST(Sweep, WhatNoValueCanHaveIsAnError) {
+  const Example example;
+  const auto bandwidth = place::sweep(example.ground, &example.plan, over(SweepInput::bandwidth));
+  ASSERT_FALSE(bandwidth.ok());
+  EXPECT_THAT(bandwidth.error().message, HasSubstr("one node"));
+  const plan::Job separate = test::grpo_job();
+  const plan::Plan plan = test::separated(separate);
+  const auto threshold = place::sweep(ground_of(separate, example.software), &plan, over(SweepInput::threshold));
+  ASSERT_FALSE(threshold.ok());
+  EXPECT_FALSE(threshold.error().message.empty());
+}
+
+TEST(Sweep, StopsWhereItIsCancelled) {
+  const Example example;
+  parallel::Cancellation cancellation;
+  SweepOptions options = over(SweepInput::batch, {16, 32, 64});
+  options.cancellation = &cancellation;
+  options.on_point = [&](std::size_t point, std::size_t of) {
+    EXPECT_EQ(of, 3U);
+    if (point == 1) cancellation.request();
+  };
+  const Sweep sweep = place::sweep(example.ground, &example.plan, options).value();
+  EXPECT_EQ(sweep.points.size(), 2U);
+  EXPECT_FALSE(sweep.complete);
+}
+
+}  // namespace
+}  // namespace dovetail::place
