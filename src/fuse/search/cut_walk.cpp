@@ -29,10 +29,10 @@ void CutWalk::cut() {
     const Place after = walk_.after_.first[index(place)];
     if (is_early[index(place)]) {
       if (after == walk_.sink_ || !is_early[index(after)]) add_crossing(place, after);
-      walk_.tail_[index(place)] = never;
+      walk_.tail_[index(place)] = beyond_any_time;
     } else {
       if (before == walk_.source_) add_crossing(before, place);
-      walk_.end_[index(place)] = never;
+      walk_.end_[index(place)] = beyond_any_time;
     }
   }
 }
@@ -86,7 +86,7 @@ void CutWalk::swap_within(Place near) {
 void CutWalk::take_ahead(Place place) {
   const Place before = walk_.before_.first[index(place)];
   walk_.end_[index(place)] = std::max(walk_.end(before), walk_.end(place - 1)) + walk_.duration(place);
-  walk_.tail_[index(place)] = never;
+  walk_.tail_[index(place)] = beyond_any_time;
   if (before != walk_.source_) crossing_[index(before)] = -1;
   cross(crossing_[index(place)], place, walk_.after_.first[index(place)]);
   ++cut_[index(walk_.device(place))];
@@ -96,7 +96,7 @@ void CutWalk::take_ahead(Place place) {
 void CutWalk::take_behind(Place place) {
   const Place after = walk_.after_.first[index(place)];
   walk_.tail_[index(place)] = std::max(walk_.tail(after), walk_.tail(place + 1)) + walk_.duration(place);
-  walk_.end_[index(place)] = never;
+  walk_.end_[index(place)] = beyond_any_time;
   if (after != walk_.sink_) crossing_[index(after)] = -1;
   cross(crossing_[index(place)], walk_.before_.first[index(place)], place);
   --cut_[index(walk_.device(place))];

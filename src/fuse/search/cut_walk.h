@@ -38,7 +38,7 @@ class CutWalk {
   void cross(std::int32_t crossing, Place ahead, Place behind);
   std::int64_t longest_across() const;
   static std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
-  bool is_ahead(Place place) const { return walk_.end_[index(place)] != never; }
+  bool is_ahead(Place place) const { return walk_.end_[index(place)] != beyond_any_time; }
   template <int step>
   void swap_within(Place near);
   template <int step>

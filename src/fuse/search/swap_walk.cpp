@@ -72,7 +72,7 @@ void SwapWalk::lay_out(const Order& order) {
   const std::size_t places = index(place);
   for (std::vector<std::int64_t>* times : {&end_, &tail_, &duration_, &before_.lag, &after_.lag}) times->resize(places);
   for (std::vector<Place>* neighbours : {&before_.first, &before_.second, &after_.first, &after_.second}) neighbours->resize(places);
-  level_.assign(index(on_devices), -never);
+  level_.assign(index(on_devices), -beyond_any_time);
   memory_.resize(level_.size());
   op_.assign(places, -1);
   class_.assign(places, -1);
@@ -85,8 +85,8 @@ void SwapWalk::lay_out(const Order& order) {
 /// A free place in front of a sequence ends at once, having begun before anything ends; nothing makes it begin later, seen from behind.
 /// One behind a sequence is the same seen against the time.
 void SwapWalk::set_free(Place place, bool in_front) {
-  end_[index(place)] = in_front ? 0 : never;
-  tail_[index(place)] = in_front ? never : 0;
+  end_[index(place)] = in_front ? 0 : beyond_any_time;
+  tail_[index(place)] = in_front ? beyond_any_time : 0;
   duration_[index(place)] = 1;
 }
 

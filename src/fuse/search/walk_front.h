@@ -12,8 +12,8 @@
 namespace dovetail::fuse {
 
 /// Larger than any time of a problem that is accepted; two of them, or one and a time, still fit 64 bits.
-inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max() / 2;
-static_assert(never > pipeline::largest_sum + 1);
+inline constexpr std::int64_t beyond_any_time = std::numeric_limits<std::int64_t>::max() / 2;
+static_assert(beyond_any_time > pipeline::largest_sum + 1);
 
 /// [place] the places of at most two neighbours in the graph, on one side. What stands for no neighbour is the walk's business.
 struct WalkNeighbours {
