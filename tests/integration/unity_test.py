@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Which files are compiled as one (cmake/unity_groups.py): never two that mean different things by one name.
+
+usage: unity_test.py SOURCE_DIR
+"""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path("cmake/unity_groups.py")
+
+
+def unnamed(body):
+    return f"namespace dovetail {{\nnamespace {{\n{body}\n}}  // namespace\n}}  // namespace dovetail\n"
+
+
+class Groups(unittest.TestCase):
+    def groups(self, *texts, most_files=12):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder) / f"{number}.cpp" for number in range(len(texts))]
+            for path, text in zip(paths, texts):
+                path.write_text(text, encoding="utf-8")
+            command = [sys.executable, str(SCRIPT), str(most_files), *map(str, paths)]
+            printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return [int(number) for number in printed.split(";")]
+
+    def test_files_without_a_common_name_are_together_up_to_the_limit(self):
+        texts = [unnamed(f"int count_{number}(int a) {{\n  return a;\n}}") for number in range(5)]
+        self.assertEqual(self.groups(*texts), [0, 0, 0, 0, 0])
+        self.assertEqual(self.groups(*texts, most_files=2), [0, 0, 1, 1, 2])
+
+    def test_names_that_both_declare_part_them(self):
+        for first, second in (("struct Parts {", "struct Parts {"), ("constexpr int most = 3;", "constexpr long most = 4;"),
+                              ("int read(int a) {", "std::optional<int> read(const std::string& text) {"),
+                              ("using Row = int;", "enum class Row { a };"), ("constexpr int hues[] = {1};", "const int hues[2] = {1, 2};"),
+                              ("template <class T>\nT sum(T a) {", "int sum(int a) {")):
+            with self.subTest(first=first, second=second):
+                self.assertEqual(self.groups(unnamed(first), unnamed(second), unnamed("int other = 1;")), [0, 1, 0])
+
+    def test_macros_and_using_declarations_of_different_things_part_them(self):
+        self.assertEqual(self.groups("#define LIMIT 1\n", "#define LIMIT 2\n"), [0, 1])
+        self.assertEqual(self.groups("using timeline::Lane;\n", "using simulate::Lane;\n", "using timeline::Lane;\n"), [0, 1, 0])
+
+    def test_a_call_of_the_folders_function_is_kept_from_a_files_own_of_that_name(self):
+        own = unnamed("Json to_json(const Row& row) {\n  return {};\n}")
+        call = "void write(const Answer& answer) {\n  print(to_json(answer));\n}\n"
+        self.assertEqual(self.groups(own, call), [0, 1])
+        self.assertEqual(self.groups(call, call.replace("write", "send")), [0, 0])
+
+
+if __name__ == "__main__":
+    SCRIPT = Path(sys.argv.pop(1)) / "cmake" / "unity_groups.py"
+    unittest.main()
