@@ -41,6 +41,7 @@ struct Effort {
   int iterations = 20'000;  ///< of the search for ReaL's plan, a chain
   int draws = 4;            ///< of lengths that each plan is played on
   double task = 0;          ///< seconds of each task's hand-over, of RLHFuse and Base
+  int sequences = 0;        ///< of a micro-batch of their trainings; 0: as the planner has it
 };
 
 /// Kernels as NVIDIA's stack reaches them on H100. The runtime is one program for all tasks, as RLHFuse's is: no engine wakes up or is
@@ -82,30 +83,31 @@ struct System {
   const char* name;
   const char* software;  ///< whose memory it has
   int mini_batch;
-  const char* fixed;  ///< of its plans, as the job file has it
+  std::string fixed;  ///< of its plans, as the job file has it
   cost::Efficiency efficiency;
   place::Means means;
   place::Placement placement;
 };
 
 /// In the order of the table's columns. Engines generate with the trained weights, which move from layout to layout.
-std::vector<System> systems(double task) {
+std::vector<System> systems(const Effort& effort) {
   constexpr const char* zero =
       "actor_generate: {engine: {own_weights: false}, layout: {pp: 1}}, "
       "reference_infer: {layout: {tp: 1, pp: 1, zero: 3}}, reward_infer: {layout: {tp: 1, pp: 1, zero: 3}}, "
       "critic_infer: {layout: {tp: 1, pp: 1, zero: 3}}, actor_train: {layout: {tp: 1, pp: 1, zero: 3}}, "
       "critic_train: {layout: {tp: 1, pp: 1, zero: 3}}, fusion: {inter_stage: false, intra_stage: false}";
-  constexpr const char* real = "actor_generate: {engine: {own_weights: false}}, fusion: {inter_stage: false, intra_stage: false}";
-  constexpr const char* fused =
-      "actor_generate: {engine: {own_weights: false}}, actor_train: {micro_batch: {sequences: 1}}, "
-      "critic_train: {micro_batch: {sequences: 1}}";
-  static const std::string unfused = fmt::format("{}, fusion: {{inter_stage: false, intra_stage: false}}", fused);
+  const std::string real = "actor_generate: {engine: {own_weights: false}}";
+  const std::string apart = ", fusion: {inter_stage: false, intra_stage: false}";
+  std::string fused = real;
+  if (effort.sequences > 0)
+    for (const char* task : {"actor_train", "critic_train"})
+      fused += fmt::format(", {}: {{micro_batch: {{sequences: {}}}}}", task, effort.sequences);
   using place::Means;
   using place::Placement;
   return {{"DeepSpeed-Chat", "deepspeed-zero", 256, zero, eager_runtime(), Means::all, Placement::co_located},
-          {"ReaL", "megatron", 64, real, real_runtime(), Means::real, Placement::searched},
-          {"RLHFuse-Base", "megatron", 64, unfused.c_str(), one_runtime(task), Means::all, Placement::co_located},
-          {"RLHFuse", "megatron", 64, fused, one_runtime(task), Means::all, Placement::rlhfuse}};
+          {"ReaL", "megatron", 64, real + apart, real_runtime(), Means::real, Placement::searched},
+          {"RLHFuse-Base", "megatron", 64, fused + apart, one_runtime(effort.task), Means::all, Placement::co_located},
+          {"RLHFuse", "megatron", 64, fused, one_runtime(effort.task), Means::all, Placement::rlhfuse}};
 }
 
 plan::Job job_of(const System& system, const std::array<const char*, 2>& pair, int length) {
@@ -258,7 +260,7 @@ Pair play_pair(std::size_t number, const Effort& effort) {
     bench::note(fmt::format("{} tokens", name));
     std::vector<Played> played;
     std::vector<std::string> row{name};
-    for (const System& system : systems(effort.task)) {
+    for (const System& system : systems(effort)) {
       played.push_back(play(system, all_pairs[number], length, effort));
       row.push_back(seconds_text(played.back()));
     }
@@ -277,20 +279,20 @@ void print_setting(const Effort& effort) {
       "mini-batches\n"
       "of 64 (DeepSpeed-Chat 256); 32 nodes of 8 H100, 200 Gb/s each. Seconds of an iteration, mean of {} draws of lengths. Assumed:\n"
       "- RLHFuse, Base: h100/megatron-vllm's kernels in one runtime (no refit beyond moving weights, {} s of hand-over a task, 0.5 s an\n"
-      "  iteration), one sample a micro-batch in training\n"
-      "- ReaL: the same kernels, decoding in CUDA graphs; a100/realhf's seconds of the host between decode steps and passes, and its 2.2 s "
-      "an\n"
-      "  iteration\n"
+      "  iteration)\n"
+      "- ReaL: the same kernels, decoding in CUDA graphs; a100/realhf's seconds of the host between decode steps and between passes, and\n"
+      "  its 2.2 s an iteration\n"
       "- DeepSpeed-Chat: as ReaL, but decoding kernel by kernel, as a100/realhf does; all on all GPUs, ZeRO 3 in training and inference,\n"
       "  tensor parallel generation; nothing is padded\n"
-      "- layouts: the planner's; ReaL with its own means, {} iterations in each of 2 chains\n\n",
-      effort.draws, effort.task, effort.iterations);
+      "- layouts and micro-batches: the planner's{}; ReaL with its own means, {} iterations in each of 2 chains\n\n",
+      effort.draws, effort.task,
+      effort.sequences > 0 ? fmt::format(", but of {} samples in trainings of RLHFuse and Base", effort.sequences) : "", effort.iterations);
 }
 
 /// Both tables; how many figures are in their bands for enough pairs.
 int print_tables(const Effort& effort) {
   std::vector<report::Column> columns{{"actor/critic, tokens", report::Align::left}};
-  for (const System& system : systems(effort.task)) columns.push_back({system.name});
+  for (const System& system : systems(effort)) columns.push_back({system.name});
   for (const Band& band : bands) columns.push_back({band.name});
   Rows ratios;
   Rows phases;
@@ -335,6 +337,8 @@ int main(int argc, char** argv) {
   program.add_option("--draws", effort.draws, "of lengths that each plan is played on")->check(CLI::PositiveNumber);
   program.add_option("--task", effort.task, "seconds of each task's hand-over, of RLHFuse and Base (NeMo-RL's: 0.878)")
       ->check(CLI::Range(0.0, 60.0));
+  program.add_option("--sequences", effort.sequences, "of a micro-batch in training, of RLHFuse and Base; 0: as the planner has it")
+      ->check(CLI::Range(0, 64));
   CLI11_PARSE(program, argc, argv);
   bench::print_heading(argc, argv);
   print_setting(effort);

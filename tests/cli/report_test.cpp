@@ -126,7 +126,7 @@ TEST_F(JobReport, OverlaysItsTraceWithWhatItWasMadeFrom) {
 TEST_F(JobReport, SaysWhatItNeeds) {
   const ProgramResult alone = run_program({"report", plan, "-o", "-"});
   EXPECT_EQ(alone.exit_code, 2);
-  EXPECT_EQ(alone.err, "dovetail: " + plan + ": this is a plan, which is shown with its job: dovetail report JOB --plan " + plan + "\n");
+  EXPECT_EQ(alone.err, plan + ": this is a plan, which is shown with its job: dovetail report JOB --plan " + plan + "\n");
   const std::string trace = folder.write("t.json", R"([{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"b"}])");
   const ProgramResult no_job = run_program({"report", trace, "--plan", plan, "-o", "-"});
   EXPECT_EQ(no_job.exit_code, 2);
