@@ -14,6 +14,7 @@
 #include "cli/plan_words.h"
 #include "cli/profile_words.h"
 #include "cluster/mesh.h"
+#include "report/plan_words.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -24,6 +25,7 @@ using place::Change;
 using place::Estimate;
 using place::SecondsPair;
 using place::TaskMemory;
+using report::signed_seconds;
 
 /// Seconds below which nobody changes a plan.
 constexpr double negligible = 0.0005;
@@ -32,12 +34,6 @@ const std::string& name_of(const ExplainedPlan& explained, std::size_t task) { r
 
 std::string step_name(const ExplainedPlan& explained, const place::StepComparison& step) {
   return step.reallocation ? fmt::format("weights to {}", name_of(explained, step.task)) : name_of(explained, step.task);
-}
-
-/// "+1.2 s", "-3 ms", "0".
-std::string signed_seconds(double seconds) {
-  if (std::abs(seconds) < negligible) return "0";
-  return (seconds < 0 ? "-" : "+") + seconds_text(std::abs(seconds));
 }
 
 std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : seconds_text(seconds); }
@@ -232,8 +228,7 @@ Json comparison_json(const ExplainedPlan& explained, const place::Comparison& co
 std::string to_text(const ExplainedPlan& explained) {
   const plan::Job& job = explained.ground.job;
   const place::Explanation& explanation = explained.explanation;
-  std::string text = fmt::format("{}: {} on {}, {} samples an iteration\n", job.name, job.workflow.name,
-                                 report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+  std::string text = report::job_line(job) + "\n";
   text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n\n", explained.ground.software.efficiency.name,
                       percent(explained.ground.software.efficiency.error), explained.ground.software.conventions.name);
   text += state_text(explained) + best_text(explained) + pins_text(explained) + profile_text(explained.ground, explained.plan);

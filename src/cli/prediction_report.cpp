@@ -8,6 +8,7 @@
 #include "cli/fusion_words.h"
 #include "cli/profile_words.h"
 #include "cluster/mesh.h"
+#include "report/plan_words.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -63,9 +64,7 @@ std::string table_of(const Prediction& prediction) {
 
 std::string to_text(const Prediction& prediction) {
   const place::Estimate& estimate = prediction.estimate;
-  std::string text =
-      fmt::format("{}: {} on {}, {} samples an iteration\n", prediction.job.name, prediction.job.workflow.name,
-                  report::counted(cluster::device_count(prediction.job.cluster), "device"), prediction.job.workload.samples());
+  std::string text = report::job_line(prediction.job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n\n", prediction.plan.placement, prediction.efficiency,
                       prediction.conventions);
   text += table_of(prediction);

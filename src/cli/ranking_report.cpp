@@ -9,6 +9,7 @@
 #include "cli/job.h"
 #include "cli/plan_words.h"
 #include "cli/profile_words.h"
+#include "report/plan_words.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -147,8 +148,7 @@ Json plan_json(const RankedJob& ranked, std::size_t index) {
 std::string to_text(const RankedJob& ranked) {
   const plan::Job& job = ranked.ground.job;
   const cost::Efficiency& efficiency = ranked.ground.software.efficiency;
-  std::string text = fmt::format("{}: {} on {}, {} samples an iteration\n", job.name, job.workflow.name,
-                                 report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+  std::string text = report::job_line(job) + "\n";
   text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n\n", efficiency.name, percent(efficiency.error),
                       ranked.ground.software.conventions.name);
   if (ranked.ranking.plans.empty())

@@ -9,6 +9,7 @@
 #include "cli/job.h"
 #include "cluster/mesh.h"
 #include "report/iteration_picture.h"
+#include "report/plan_words.h"
 #include "report/step_lines.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -196,8 +197,7 @@ Json lane_json(const SimulatedPlan& simulated, const Lane& lane, bool timeline) 
 std::string to_text(const SimulatedPlan& simulated) {
   const plan::Job& job = simulated.ground.job;
   const place::Software& software = simulated.ground.software;
-  std::string text = fmt::format("{}: {} on {}, {} samples an iteration\n", job.name, job.workflow.name,
-                                 report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+  std::string text = report::job_line(job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n\n", simulated.plan.placement, software.efficiency.name,
                       software.conventions.name);
   text += iteration_text(simulated);

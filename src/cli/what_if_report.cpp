@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "cli/job.h"
 #include "cluster/cluster.h"
+#include "report/plan_words.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -235,8 +236,7 @@ Json way_json(const WhatIf& what_if) {
 std::string to_text(const WhatIfAnswer& answer) {
   const plan::Job& job = answer.ground.job;
   const place::Software& software = answer.ground.software;
-  std::string text = fmt::format("{}: {} on {}, {} samples an iteration\n", job.name, job.workflow.name,
-                                 report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+  std::string text = report::job_line(job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n\n", answer.plan.placement,
                       software.efficiency.name, software.conventions.name, report::counted(answer.draws, "draw"), answer.seed);
   text += "Is fusion worth it here?\n\n" + training_text(answer.training) + "\n" + generation_text(answer);

@@ -14,6 +14,9 @@ double seconds_of(base::Ticks time);
 /// "12.3 s", "2.1 ms", "124 s": three digits or so.
 std::string seconds_text(double seconds);
 
+/// What is more or less: "+1.2 s", "-3 ms"; "0" below half a millisecond.
+std::string signed_seconds(double seconds);
+
 /// "78.40 GiB".
 std::string gibibytes(std::int64_t bytes);
 

@@ -21,8 +21,6 @@ namespace {
 /// Seconds below which nobody changes a plan.
 constexpr double negligible = 0.0005;
 
-std::string signed_seconds(double seconds) { return (seconds < 0 ? "-" : "+") + seconds_text(std::abs(seconds)); }
-
 std::string step_name(const place::Ground& ground, const place::StepComparison& step) {
   const std::string& task = ground.job.workflow.tasks[step.task].name;
   return step.reallocation ? fmt::format("weights to {}", task) : task;

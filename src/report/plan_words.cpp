@@ -149,6 +149,11 @@ std::string fusion_change(const plan::Job& job, const plan::Plan& from, const pl
 
 }  // namespace
 
+std::string job_line(const plan::Job& job) {
+  return fmt::format("{}: {} on {}, {} samples an iteration", job.name, job.workflow.name,
+                     counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+}
+
 std::vector<TaskWords> task_words(const plan::Job& job, const plan::Plan& plan) {
   std::vector<TaskWords> words;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {

@@ -8,6 +8,9 @@
 
 namespace dovetail::report {
 
+/// "ppo-7b: ppo on 8 devices, 256 samples an iteration".
+std::string job_line(const plan::Job& job);
+
 /// A task's part of a plan.
 struct TaskWords {
   std::string task;

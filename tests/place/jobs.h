@@ -29,6 +29,26 @@ inline plan::Job ppo_job(const std::string& cluster, const std::string& more = "
   return plan::parse_job(text, "small.yaml").value();
 }
 
+/// All on sixteen devices: generation and inference on as many instances, training in pipelines of four and two stages.
+inline plan::Plan pipelined_on_16(const plan::Job& job) {
+  plan::Plan plan;
+  plan.placement = "custom";
+  for (const workflow::Task& task : job.workflow.tasks) {
+    plan::TaskPlan& planned = plan.tasks.emplace_back();
+    planned.mesh = {0, 16};
+    planned.layout.data = 16;
+    planned.offload.weights = task.kind == workflow::TaskKind::infer;
+    if (task.kind == workflow::TaskKind::generate) planned.engine.memory_utilization = 0.5;
+    if (task.kind != workflow::TaskKind::generate) planned.micro_batching.tokens = 8192;
+    if (task.kind != workflow::TaskKind::train) continue;
+    planned.layout.pipeline = task.role == "actor" ? 4 : 2;
+    planned.layout.data = 16 / planned.layout.pipeline;
+    planned.layout.zero = 1;
+    planned.layout.recomputation = llm::Recomputation::full;
+  }
+  return plan;
+}
+
 /// A search that takes no time.
 inline RankOptions quick_options() {
   RankOptions options;

@@ -113,25 +113,7 @@ struct FusibleJob {
                       "small.yaml")
                       .value();
   Ground ground = ground_of(job, software_of(job).value());
-  plan::Plan plan = all_together();
-
-  plan::Plan all_together() const {
-    plan::Plan made;
-    for (const workflow::Task& task : job.workflow.tasks) {
-      plan::TaskPlan& planned = made.tasks.emplace_back();
-      planned.mesh = {0, 16};
-      planned.layout.data = 16;
-      planned.offload.weights = task.kind == workflow::TaskKind::infer;
-      if (task.kind == workflow::TaskKind::generate) planned.engine.memory_utilization = 0.5;
-      if (task.kind != workflow::TaskKind::generate) planned.micro_batching.tokens = 8192;
-      if (task.kind != workflow::TaskKind::train) continue;
-      planned.layout.pipeline = task.role == "actor" ? 4 : 2;
-      planned.layout.data = 16 / planned.layout.pipeline;
-      planned.layout.zero = 1;
-      planned.layout.recomputation = llm::Recomputation::full;
-    }
-    return made;
-  }
+  plan::Plan plan = test::pipelined_on_16(job);
 };
 
 /// The changes of what is fused.

@@ -25,31 +25,11 @@ plan::Job job_of(const std::string& lengths, const std::string& more = "") {
 
 const std::string long_tail = "{p50: 300, sigma: 1, cap: 8192}";
 
-/// All on all devices: generation and inference on 16 instances, training in pipelines of two and four stages.
-plan::Plan plan_of(const plan::Job& job) {
-  plan::Plan plan;
-  plan.placement = "custom";
-  for (const workflow::Task& task : job.workflow.tasks) {
-    plan::TaskPlan& planned = plan.tasks.emplace_back();
-    planned.mesh = {0, 16};
-    planned.layout.data = 16;
-    planned.offload.weights = task.kind == workflow::TaskKind::infer;
-    if (task.kind == workflow::TaskKind::generate) planned.engine.memory_utilization = 0.5;
-    if (task.kind != workflow::TaskKind::generate) planned.micro_batching.tokens = 8192;
-    if (task.kind != workflow::TaskKind::train) continue;
-    planned.layout.pipeline = task.role == "actor" ? 4 : 2;
-    planned.layout.data = 16 / planned.layout.pipeline;
-    planned.layout.zero = 1;
-    planned.layout.recomputation = llm::Recomputation::full;
-  }
-  return plan;
-}
-
 struct Scene {
   explicit Scene(const std::string& lengths, const std::string& more = "") : job(job_of(lengths, more)) {}
   plan::Job job;
   Ground ground = ground_of(job, software_of(job).value());
-  plan::Plan plan = plan_of(job);
+  plan::Plan plan = test::pipelined_on_16(job);
 
   std::size_t task(std::string_view name) const { return workflow::find_task(job.workflow, name)->index(); }
   double seconds(std::string_view name) const { return task_seconds(ground, task(name), plan.tasks[task(name)]).seconds; }

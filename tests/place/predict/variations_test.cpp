@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "place/jobs.h"
 #include "place/advice/changes.h"
+#include "place/jobs.h"
 
 namespace dovetail::place {
 namespace {
