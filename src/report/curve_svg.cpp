@@ -165,7 +165,7 @@ class CurveWriter {
     for (std::size_t place = 0; place < line.ranges.size(); ++place) {
       if (!line.ranges[place]) continue;
       above += fmt::format("{}{} {}", above.empty() ? "M" : "L", number(x_of(place)), number(at(line.ranges[place]->most)));
-      below = fmt::format("L{} {}", number(x_of(place)), number(at(line.ranges[place]->least))) + below;
+      below.insert(0, fmt::format("L{} {}", number(x_of(place)), number(at(line.ranges[place]->least))));
     }
     if (above.empty()) return {};
     return fmt::format("<path d=\"{}{}Z\" fill=\"{}\" fill-opacity=\"0.15\"/>\n", above, below, color.light);

@@ -27,9 +27,9 @@ std::vector<std::size_t> by_least(const std::vector<double>& least) {
 
 }  // namespace
 
-std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Candidate>& candidates) {
+std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Finalist>& candidates) {
   std::vector<RankedPlan> plans;
-  for (const Candidate& candidate : candidates) {
+  for (const Finalist& candidate : candidates) {
     plan::Plan plan = plan_of(space, candidate.picks, std::string(name_of(candidate.placement)));
     // The same picks may have been found with and without fusion.
     const auto is_same = [&](const RankedPlan& known) { return known.placement == candidate.placement && known.plan.tasks == plan.tasks; };

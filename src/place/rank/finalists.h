@@ -12,7 +12,7 @@
 namespace dovetail::place {
 
 /// Picks that may be the best plan of their placement.
-struct Candidate {
+struct Finalist {
   Placement placement = Placement::searched;
   Picks picks;
 };
@@ -26,7 +26,7 @@ struct RankedPlan {
 };
 
 /// The plans that fit, without fusion, in the order of the candidates.
-std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Candidate>& candidates);
+std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Finalist>& candidates);
 
 /// Gives each plan its best fusion: those that were searched, and all where the job demands one. What cannot have what is demanded goes.
 /// Real schedules of trainings are made for those that take the least by the bound of theirs, for `schedules` at most; the others train one

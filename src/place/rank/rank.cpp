@@ -30,7 +30,7 @@ struct Starts {
 };
 
 /// Of each placement the best that fits is a candidate.
-Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vector<Candidate>& candidates) {
+Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vector<Finalist>& candidates) {
   Starts starts;
   Trial trial(space);
   for (const Placement placement : named_placements) {
@@ -100,7 +100,7 @@ NearestPlan nearest_of(const Ground& ground, const SearchSpace& space, std::vect
 double gibi(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
 /// What evaluating, fusing and playing the finalists takes, if it takes of each what it does of the first candidate. That is measured.
-double finalists_seconds(const SearchSpace& space, const RankOptions& options, const std::vector<Candidate>& candidates) {
+double finalists_seconds(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates) {
   const Ground& ground = *space.ground;
   double seconds = 0;
   const auto add = [&](std::size_t times, const auto& work) {
@@ -118,7 +118,7 @@ double finalists_seconds(const SearchSpace& space, const RankOptions& options, c
 }
 
 /// The search's part of the options: with the bound in seconds, and the time that is left after `spent` seconds and for what it finds.
-SearchOptions search_options(const SearchSpace& space, const RankOptions& options, const std::vector<Candidate>& candidates, double bound,
+SearchOptions search_options(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates, double bound,
                              double spent) {
   SearchOptions within = options.search;
   within.bound = base::Ticks(static_cast<std::int64_t>(bound * 1e9));
@@ -170,7 +170,7 @@ double find_bounds(const SearchSpace& space, FusionPick fusion, Ranking& ranking
 }
 
 /// The plans of the answer, in its order.
-std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions& options, const std::vector<Candidate>& candidates,
+std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates,
                                      const Starts& starts) {
   const Ground& ground = *space.ground;
   std::vector<RankedPlan> plans = evaluate(space, candidates);
@@ -200,7 +200,7 @@ base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& option
   const SearchSpace space = make_search_space(ground, search_meshes(ground.job), rules, options.search.threads);
   if (const auto task = impossible_task(space)) return nothing_to_choose(ground, space, *task, rules);
   Ranking ranking;
-  std::vector<Candidate> candidates;
+  std::vector<Finalist> candidates;
   const Starts starts = starts_of(space, options, candidates);
   // ReaL fuses nothing.
   const FusionPick fusion = options.means == Means::all ? open_fusion(ground.job) : FusionPick{};

@@ -36,7 +36,7 @@ std::int64_t usable_memory(const cluster::Cluster& cluster, int first, int end) 
 
 /// Which tasks of a role share weights, and what is fused; all plans that agree in it have the same graph.
 struct Trial::Sharing {
-  std::vector<char> alike;  ///< [pair of tasks of a role, as sharing_of counts them], the fused stage, whether two trainings are fused
+  std::vector<int> alike;  ///< [pair of tasks of a role, as sharing_of counts them], the fused stage, whether two trainings are fused
   plan::IterationGraph graph;
   plan::IterationTimer timer;
   std::vector<Copy> copies;
@@ -97,7 +97,7 @@ Trial::Sharing& Trial::sharing_of(const Picks& picks) {
     for (std::size_t b = a + 1; b < picks.size(); ++b)
       if (!space_.is_rule(a) && !space_.is_rule(b) && workflow.role_of[a] == workflow.role_of[b])
         alike_.push_back(are_alike(space_, picks, a, b) ? 1 : 0);
-  alike_.push_back(generation_ ? static_cast<char>(generation_->number + 1) : 0);
+  alike_.push_back(generation_ ? static_cast<int>(generation_->number) + 1 : 0);
   alike_.push_back(training_ != nullptr ? 1 : 0);
   if (last_ != nullptr && last_->alike == alike_) return *last_;
   for (const auto& sharing : sharings_)

@@ -69,7 +69,7 @@ class Trial {
   const FusedSteps::Training* training_ = nullptr;    // likewise
   std::vector<std::unique_ptr<Sharing>> sharings_;
   Sharing* last_ = nullptr;
-  std::vector<char> alike_;  // as Sharing::alike, of the picks at hand
+  std::vector<int> alike_;  // as Sharing::alike, of the picks at hand
   plan::Blocks blocks_;
   std::vector<std::array<cluster::Mesh, 2>> meshes_;  // [step]
   std::vector<base::Ticks> durations_;                // [step]

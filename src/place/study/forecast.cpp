@@ -184,7 +184,10 @@ double seconds_at(const Run& run, std::int64_t step, const ForecastPlan& plan) {
 
 double pauses_of(const ForecastOptions& options, std::int64_t steps) {
   double seconds = 0;
-  for (const Pause& pause : options.pauses) seconds += static_cast<double>(steps / pause.every) * pause.seconds;
+  for (const Pause& pause : options.pauses) {
+    const std::int64_t count = steps / pause.every;
+    seconds += static_cast<double>(count) * pause.seconds;
+  }
   return seconds;
 }
 
