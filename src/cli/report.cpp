@@ -78,8 +78,10 @@ void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& l
     line.update(std::string_view(fmt::format("threshold {} of {}", point + 1, points)));
   };
   auto swept = place::sweep(*of.ground, &of.chosen.plan, options);
-  if (swept.ok() && swept->fastest) of.thresholds = std::move(swept).value();
-  if (swept.ok()) return;
+  if (swept.ok()) {
+    if (swept->fastest) of.thresholds = std::move(swept).value();
+    return;
+  }
   // What was asked for in vain has said so already.
   const std::string& reason = swept.error().message;
   const auto is_said = [&](const std::string& note) { return note.find(reason) != std::string::npos; };
