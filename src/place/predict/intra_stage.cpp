@@ -9,19 +9,16 @@
 namespace dovetail::place {
 namespace {
 
-/// Of the search for a schedule. Constructions decide; walks add a hundredth (bench: dovetail_training_phase).
-constexpr std::int64_t iterations = 100;
-
 /// The best schedule within the memory, else the best of all; nothing where there is none.
 std::optional<FusedSchedule> schedule_of(const Ground& ground, const plan::Plan& plan, double fullest) {
   const plan::TrainPair pair = *plan.fusion.training;
   const TrainTask first{pair[0], plan.tasks[pair[0]]};
   const TrainTask second{pair[1], plan.tasks[pair[1]]};
-  const auto free = fused_schedule(ground, first, second, iterations);
+  const auto free = fused_schedule(ground, first, second, fused_iterations);
   if (!free.ok()) return std::nullopt;
   const double room = static_cast<double>(activation_room(ground, plan)) / fullest;
   if (room <= 0 || static_cast<double>(free->activations) <= room) return *free;
-  const auto within = fused_schedule(ground, first, second, iterations, static_cast<std::int64_t>(room));
+  const auto within = fused_schedule(ground, first, second, fused_iterations, static_cast<std::int64_t>(room));
   return within.ok() ? *within : *free;
 }
 
@@ -51,8 +48,7 @@ std::int64_t activation_room(const Ground& ground, const plan::Plan& plan) {
 
 IntraStage intra_stage(const Ground& ground, const plan::Plan& plan) {
   IntraStage fused = without_schedule(ground, plan);
-  double fullest = 1;
-  for (const std::size_t task : fused.pair) fullest = std::max(fullest, fullest_over_average(ground, task, plan.tasks[task]));
+  const double fullest = fullest_over_average(ground, fused.pair, plan);
   const auto schedule = schedule_of(ground, plan, fullest);
   if (!schedule) return fused;
   fused.schedule = schedule->seconds;

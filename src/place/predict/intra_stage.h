@@ -27,6 +27,9 @@ struct IntraStage {
   double over_bound() const { return schedule / bound; }
 };
 
+/// Of the brief search for a schedule, in one chain. Constructions decide; walks add a hundredth (bench: dovetail_training_phase).
+inline constexpr std::int64_t fused_iterations = 100;
+
 // All REQUIRE: the plan has no fault, and fuses two train tasks.
 
 /// Bytes of each device that are left for the activations of both.

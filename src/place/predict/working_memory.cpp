@@ -181,6 +181,12 @@ double fullest_over_average(const Ground& ground, std::size_t task, const plan::
          static_cast<double>(cost::tokens_of_rank(planned.layout, average));
 }
 
+double fullest_over_average(const Ground& ground, const plan::TrainPair& pair, const plan::Plan& plan) {
+  double fullest = 1;
+  for (const std::size_t task : pair) fullest = std::max(fullest, fullest_over_average(ground, task, plan.tasks[task]));
+  return fullest;
+}
+
 std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions) {
   if (layout.zero >= 3) return 0;
   return conventions.gradient_bytes * (cost::padded_vocabulary(model, layout, conventions) / layout.tensor) * model.hidden;

@@ -34,6 +34,8 @@ std::vector<MemoryPart> fused_working_memory(const Ground& ground, const plan::P
 
 /// Tokens of the fullest micro-batch of a train task over those of the average one, on one rank.
 double fullest_over_average(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+/// The larger of two train tasks', at least 1: schedules of both are of average micro-batches.
+double fullest_over_average(const Ground& ground, const plan::TrainPair& pair, const plan::Plan& plan);
 
 /// What DeepSpeed keeps on the device of a model whose Adam is on the host: a gradient of the largest parameter, which is the embedding.
 std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "place/predict/intra_stage.h"
 #include "place/simulation/simulation.h"
 
 namespace dovetail::place {
@@ -13,9 +14,6 @@ namespace {
 
 /// Plans found by the search are shown that are so many times as long as the one before.
 constexpr double least_difference = 1.005;
-
-/// Steps of the search for a played plan's fused schedule: as in its estimate.
-constexpr std::int64_t schedule_iterations = 100;
 
 /// By what the fastest fusion of each would take at the least, the least first: numbers of plans.
 std::vector<std::size_t> by_least(const std::vector<double>& least) {
@@ -56,7 +54,7 @@ void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>&
       continue;
     }
     const bool scheduled = pin.intra_stage.value_or(false) || schedules > 0;
-    if (scheduled && schedules > 0 && fusible_pair(ground.job, ranked.plan.tasks)) --schedules;
+    if (schedules > 0 && fusible_pair(ground.job, ranked.plan.tasks)) --schedules;
     if (auto best = chooser.choose(ranked.plan, ranked.estimate, scheduled))
       fused[index] = RankedPlan{ranked.placement, std::move(best->plan), std::move(best->estimate)};
   }
@@ -93,7 +91,7 @@ void keep_different(std::vector<RankedPlan>& plans, std::size_t shown) {
 void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed) {
   SimulationOptions options;
   options.seed = seed;
-  options.fused.iterations = schedule_iterations;
+  options.fused.iterations = fused_iterations;  // as in the estimate
   Simulator simulator(ground, options);
   std::size_t count = 0;
   for (; count < std::min(most, plans.size()); ++count) {

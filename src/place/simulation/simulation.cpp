@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cluster/cluster.h"
+#include "place/predict/intra_stage.h"
 #include "place/simulation/memory.h"
 #include "place/simulation/steps.h"
 #include "simulate/step_clock.h"
@@ -15,12 +16,10 @@ namespace dovetail::place {
 namespace {
 
 /// What both models' average micro-batches may hold of each device; nothing where nothing is left.
-std::optional<std::int64_t> room_for_activations(const Ground& ground, const plan::Plan& plan, const plan::TrainPair& pair) {
-  const std::int64_t room = task_memory(ground, plan, 0)[pair[0]].margin();
+std::optional<std::int64_t> room_for_activations(const Ground& ground, const plan::Plan& plan) {
+  const std::int64_t room = activation_room(ground, plan);
   if (room <= 0) return std::nullopt;
-  const double fullest =
-      std::max(fullest_over_average(ground, pair[0], plan.tasks[pair[0]]), fullest_over_average(ground, pair[1], plan.tasks[pair[1]]));
-  return static_cast<std::int64_t>(static_cast<double>(room) / fullest);
+  return static_cast<std::int64_t>(static_cast<double>(room) / fullest_over_average(ground, *plan.fusion.training, plan));
 }
 
 bool is_generation(const plan::Job& job, const plan::Step& step) {
@@ -42,7 +41,7 @@ base::Result<FusedTraining> Simulator::fused_training(const plan::Plan& plan) {
   if (fused_ && fused_->tasks == tasks && fused_->first == first && fused_->second == second) return fused_->training;
   tell("fusing the trainings");
   FusedSearch search = options_.fused;
-  search.most_activations = room_for_activations(ground_, plan, tasks);
+  search.most_activations = room_for_activations(ground_, plan);
   DOVETAIL_TRY(FusedTraining training, fused_training_trace(ground_, {tasks[0], first}, {tasks[1], second}, search));
   fused_ = Fused{tasks, first, second, training};
   return training;

@@ -110,9 +110,7 @@ TrainingWorth training_worth(const Ground& ground, const plan::Plan& plan, const
       if (is_fused(way)) found.ways.push_back(no_way(way, *why_not));
   } else {
     const plan::TrainPair pair = plan.fusion.training ? *plan.fusion.training : *plan::train_pair(ground.job);
-    double fullest = 1;
-    for (const std::size_t task : pair) fullest = std::max(fullest, fullest_over_average(ground, task, plan.tasks[task]));
-    const std::int64_t activations = std::llround(fullest * static_cast<double>(fused->peak));
+    const std::int64_t activations = std::llround(fullest_over_average(ground, pair, plan) * static_cast<double>(fused->peak));
     found.ways.push_back(fused_alternative(ground, plan, pair, {seconds_of(fused->trace.end), activations}));
     found.ways.push_back(fused_smaller_alternative(ground, plan, pair));
     found.bound = seconds_of(fused->bound);
