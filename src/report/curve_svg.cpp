@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "report/pareto_axis.h"
+#include "report/axis.h"
 #include "report/svg_parts.h"
 #include "report/text.h"
 

@@ -1,4 +1,4 @@
-#include "report/pareto_axis.h"
+#include "report/axis.h"
 
 #include <algorithm>
 #include <array>
