@@ -33,7 +33,8 @@ struct Goal {
   double correlation = 0;  // of the ranks of all iterations; 0: not asked for
 };
 
-/// The constants that were fitted, as lines of bundled_efficiencies.cpp, and whether they are the same there.
+/// The constants that were fitted, as lines of bundled_efficiencies.cpp, and whether they are the same there; of the workload, the spread
+/// of lengths, whether it is nemo_rl_spread.
 bool print_values(const place::Calibration& calibration) {
   // The last digit hangs on the machine's mathematical library.
   constexpr double rounding = 0.02;
@@ -43,7 +44,10 @@ bool print_values(const place::Calibration& calibration) {
   for (const place::FittedValue& fitted : calibration.values) {
     const cost::EfficiencyConstant* constant = cost::find_constant(fitted.name);
     if (constant == nullptr) {
-      fmt::print("  // {} = {:.3g}\n", fitted.name, fitted.value);
+      const bool equal = std::abs(fitted.value - bench::nemo_rl_spread) <= rounding * bench::nemo_rl_spread;
+      same = same && equal;
+      fmt::print("  // {} = {:.3g}{}\n", fitted.name, fitted.value,
+                 equal ? "" : fmt::format("  DIFFERENT: {} is in accuracy_sets.h", bench::nemo_rl_spread));
       continue;
     }
     const double stored = constant->of(bundled);

@@ -1,0 +1,288 @@
+// Measured steps and phases of NeMo-RL beside the closed form and the simulator: with the constants that were fitted to the closed form,
+// and simulated once more with constants that are fitted, by the same procedure, to what the simulator says. What the tables mean and why
+// rows miss is in docs/accuracy.md.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "accuracy_sets.h"
+#include "cost/bundled_efficiencies.h"
+#include "cost/calibration.h"
+#include "place/measurement/calibrate.h"
+#include "place/measurement/measurement.h"
+#include "place/simulation/simulation.h"
+#include "report/table.h"
+#include "simulate/accounting.h"
+#include "tables.h"
+#include "workflow/log_normal.h"
+
+namespace {
+
+using namespace dovetail;
+
+constexpr int least_draws = 8;
+constexpr int most_draws = 5000;
+constexpr std::size_t step = 0;        // of what a calibration row has, before the phases of place::phase_kinds()
+constexpr std::size_t generation = 1;  // the first of these
+
+/// What a row is said to take: seconds of its step, then of each phase. Simulated seconds are means of draws.
+struct Played {
+  std::vector<double> closed;
+  std::vector<double> simulated;
+  int draws = 0;
+  double deviation = 0;   // of the draws of generation
+  double instance = 0;    // seconds until an instance has generated its last sample, the mean of all
+  double recomputed = 0;  // of these: keys and values of what was preempted
+};
+
+plan::Job job_of(const place::Measurement& row, const cost::Candidate& constants) {
+  // place::calibrate takes hundredths as well.
+  const double spread = std::round(constants.workload.front() * 100) / 100;
+  plan::Job job = row.job;
+  job.workload.response_length = workflow::log_normal_lengths({.mean = row.responses->mean, .sigma = spread, .cap = row.responses->cap});
+  return job;
+}
+
+/// What a device of the task does of that kind in an iteration, the mean of them.
+double device_seconds(const simulate::Iteration& iteration, const plan::Plan& plan, std::size_t task, simulate::Activity activity) {
+  double seconds = 0;
+  for (const simulate::Use& use : simulate::uses_of(iteration.trace))
+    if (use.activity == activity && use.task == static_cast<std::int32_t>(task)) seconds += 1e-9 * static_cast<double>(use.time.count());
+  return seconds / (std::max(1, plan.tasks[task].mesh.count) * static_cast<double>(iteration.iterations));
+}
+
+/// A step from its beginning to its end, as whoever waits for it times it, and what of it is host transfers.
+place::StepSeconds played_step(const place::Simulation& simulation, const plan::Plan& plan, std::size_t index) {
+  const plan::Step& of = simulation.closed.graph.steps[index];
+  const plan::StepTime& time = simulation.iteration.steps[index];
+  const double seconds = 1e-9 * static_cast<double>((time.end - time.begin).count());
+  const bool moves = of.kind == plan::Step::Kind::task;
+  const double transfers = moves ? device_seconds(simulation.iteration, plan, of.task, simulate::Activity::loading) : 0;
+  return place::sum_of({{"host transfers", transfers}, {"all else", seconds - transfers}});
+}
+
+/// The step's seconds, then those of each phase, by what `seconds_of` says of a step of the graph.
+std::vector<double> by_phase(double all, const plan::Job& job, const plan::IterationGraph& graph,
+                             const std::function<place::StepSeconds(std::size_t index)>& seconds_of) {
+  std::vector<double> seconds(1 + place::phase_kinds().size());
+  seconds[step] = all;
+  for (std::size_t index = 0; index < graph.steps.size(); ++index) {
+    const place::StepSeconds taken = seconds_of(index);
+    for (std::size_t kind = 0; kind < place::phase_kinds().size(); ++kind)
+      seconds[1 + kind] += place::seconds_in_phase(place::phase_kinds()[kind], job, graph.steps[index], taken);
+  }
+  return seconds;
+}
+
+/// Plays draws until the standard error of generation's mean is that part of it.
+Played played(const place::Measurement& row, const cost::Candidate& constants, double precision) {
+  const plan::Job job = job_of(row, constants);
+  const place::Ground ground = place::ground_of(job, {place::conventions_of(job.software).value(), constants.efficiency});
+  const auto generate =
+      static_cast<std::size_t>(std::find_if(job.workflow.tasks.begin(), job.workflow.tasks.end(),
+                                            [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; }) -
+                               job.workflow.tasks.begin());
+  Played answer;
+  answer.simulated.resize(1 + place::phase_kinds().size());
+  double squares = 0;
+  const auto mean = [&](double sum) { return sum / answer.draws; };
+  const auto is_sharp = [&] {
+    const double seconds = mean(answer.simulated[generation]);
+    answer.deviation = std::sqrt(std::max(0.0, mean(squares) - seconds * seconds));
+    return answer.deviation <= precision * seconds * std::sqrt(answer.draws);
+  };
+  while (answer.draws < least_draws || (answer.draws < most_draws && !is_sharp())) {
+    place::SimulationOptions options;
+    options.seed = static_cast<std::uint64_t>(++answer.draws);
+    const place::Simulation simulation = place::Simulator(ground, options).simulate(row.plan).value();
+    const place::Estimate& closed = simulation.closed;
+    answer.closed = by_phase(closed.iteration_seconds, job, closed.graph, [&](std::size_t index) { return closed.steps[index]; });
+    const std::vector<double> simulated = by_phase(simulation.iteration_seconds, job, closed.graph,
+                                                   [&](std::size_t index) { return played_step(simulation, row.plan, index); });
+    for (std::size_t phase = 0; phase < simulated.size(); ++phase) answer.simulated[phase] += simulated[phase];
+    squares += simulated[generation] * simulated[generation];
+    answer.instance += simulated[generation] - device_seconds(simulation.iteration, row.plan, generate, simulate::Activity::tail);
+    answer.recomputed += device_seconds(simulation.iteration, row.plan, generate, simulate::Activity::recompute);
+  }
+  for (double& seconds : answer.simulated) seconds = mean(seconds);
+  answer.instance = mean(answer.instance);
+  answer.recomputed = mean(answer.recomputed);
+  return answer;
+}
+
+/// A row with both sets of constants.
+struct Compared {
+  const place::Measurement* row = nullptr;
+  cost::CalibrationRow measured;
+  Played common;  // with the constants that were fitted to the closed form
+  Played own;     // with those that were fitted to the simulator; nothing where the row does not count
+};
+
+/// The constants that fit what the simulator says, which is taken for so many times the closed form as it is with the common constants.
+cost::Candidate fitted_to_simulator(const place::Measurements& set, const std::vector<Compared>& rows) {
+  std::vector<cost::CalibrationRow> simulated;
+  for (const Compared& row : rows) {
+    if (row.row->weight <= 0) continue;
+    std::vector<double> times;
+    for (std::size_t phase = 0; phase < row.common.closed.size(); ++phase)
+      times.push_back(row.common.closed[phase] > 0 ? row.common.simulated[phase] / row.common.closed[phase] : 1);
+    cost::CalibrationRow& answer = simulated.emplace_back(row.measured);
+    answer.predicted = [closed = row.measured.predicted, times](const cost::Candidate& constants) {
+      std::vector<double> seconds = closed(constants);
+      for (std::size_t phase = 0; phase < seconds.size(); ++phase) seconds[phase] *= times[phase];
+      return seconds;
+    };
+  }
+  return cost::fit(simulated, place::unknowns_of(set), {set.start, {set.spread.start}}).candidate;
+}
+
+std::string error_text(double predicted, double measured) { return fmt::format("{:+.1f}%", 100 * (predicted / measured - 1)); }
+
+std::vector<std::string> cells_of(const Compared& row, std::size_t phase) {
+  const double measured = row.measured.measured[phase].seconds;
+  std::vector<std::string> cells = {row.row->name, row.measured.measured[phase].phase, fmt::format("{:g}", measured)};
+  for (const std::vector<double>* predicted : {&row.common.closed, &row.common.simulated, &row.own.simulated}) {
+    const bool known = !predicted->empty();
+    cells.push_back(known ? fmt::format("{:.1f}", (*predicted)[phase]) : "");
+    cells.push_back(known ? error_text((*predicted)[phase], measured) : "");
+  }
+  return cells;
+}
+
+void print_measured(const std::vector<Compared>& rows) {
+  std::vector<std::vector<std::string>> steps;
+  std::vector<std::vector<std::string>> phases;
+  for (const Compared& row : rows) {
+    steps.push_back(cells_of(row, step));
+    steps.back()[1] = row.row->doubtful;
+    for (std::size_t phase = 1; phase < row.measured.measured.size(); ++phase)
+      if (row.measured.measured[phase].seconds > 0) phases.push_back(cells_of(row, phase));
+  }
+  std::vector<report::Column> columns = {{"row", report::Align::left},
+                                         {"does not count:", report::Align::left},
+                                         {"measured s"},
+                                         {"closed form"},
+                                         {"error"},
+                                         {"simulated"},
+                                         {"error"},
+                                         {"own constants"},
+                                         {"error"}};
+  fmt::print("steps\n{}\n", report::render_table(columns, steps));
+  columns[1].header = "phase";
+  fmt::print("measured phases\n{}\n", report::render_table(columns, phases));
+}
+
+/// Generation is all that draws decide on.
+void print_generation(const std::vector<Compared>& rows) {
+  std::vector<std::vector<std::string>> cells;
+  for (const Compared& row : rows) {
+    const Played& of = row.common;
+    cells.push_back({row.row->name, fmt::format("{:.1f}", of.closed[generation]), fmt::format("{:.1f}", of.instance),
+                     fmt::format("{:.1f}", of.recomputed), fmt::format("{:.1f}", of.simulated[generation]),
+                     error_text(of.simulated[generation], of.closed[generation]), fmt::format("{:.1f}", of.deviation),
+                     fmt::format("{}", of.draws)});
+  }
+  const std::vector<report::Column> columns = {{"row", report::Align::left},
+                                               {"closed form"},
+                                               {"an instance"},
+                                               {"computing again"},
+                                               {"the slowest"},
+                                               {"to closed"},
+                                               {"deviation"},
+                                               {"draws"}};
+  fmt::print("generation: in closed form, and simulated (seconds; means of draws)\n{}\n", report::render_table(columns, cells));
+}
+
+/// Mean absolute errors over the rows that count.
+struct Errors {
+  double steps = 0;
+  double phases = 0;  // those that are a tenth of their step or more
+  double all = 0;     // of all measured times, as the fit weighs them
+};
+
+Errors errors_of(const std::vector<Compared>& rows, const std::function<const std::vector<double>&(const Compared&)>& predicted) {
+  struct Mean {
+    double sum = 0;
+    double weights = 0;
+    void add(double weight, double value) {
+      sum += weight * value;
+      weights += weight;
+    }
+    double value() const { return sum / weights; }
+  };
+  Mean steps;
+  Mean phases;
+  Mean all;
+  for (const Compared& row : rows) {
+    if (row.row->weight <= 0) continue;
+    for (std::size_t phase = 0; phase < row.measured.measured.size(); ++phase) {
+      const cost::MeasuredSeconds& measured = row.measured.measured[phase];
+      if (measured.seconds <= 0) continue;
+      const double error = std::abs(predicted(row)[phase] / measured.seconds - 1);
+      all.add(measured.weight, error);
+      if (phase == step)
+        steps.add(1, error);
+      else if (measured.seconds >= 0.1 * row.row->seconds)
+        phases.add(1, error);
+    }
+  }
+  return {steps.value(), phases.value(), all.value()};
+}
+
+int print_claims(const std::vector<Compared>& rows) {
+  const Errors closed = errors_of(rows, [](const Compared& row) -> const std::vector<double>& { return row.common.closed; });
+  const Errors simulated = errors_of(rows, [](const Compared& row) -> const std::vector<double>& { return row.common.simulated; });
+  const Errors own = errors_of(rows, [](const Compared& row) -> const std::vector<double>& { return row.own.simulated; });
+  int met = 0;
+  int claims = 0;
+  std::vector<std::vector<std::string>> cells;
+  const auto claim = [&](const std::string& what, double Errors::* error) {
+    const auto judged = [&](const Errors& of) {
+      constexpr double half_a_digit = 0.0005;  // of what is printed
+      const bool no_worse = of.*error <= closed.*error + half_a_digit;
+      met += no_worse ? 1 : 0;
+      ++claims;
+      return fmt::format("{:.1f}%, {}", 100 * of.*error, no_worse ? "no worse" : "WORSE");
+    };
+    cells.push_back({what, fmt::format("{:.1f}%", 100 * closed.*error), judged(simulated), judged(own)});
+  };
+  claim("steps", &Errors::steps);
+  claim("phases that are a tenth of their step or more", &Errors::phases);
+  claim("all measured times, as the fit weighs them", &Errors::all);
+  const std::vector<report::Column> columns = {
+      {"mean absolute error", report::Align::left}, {"closed form"}, {"simulated"}, {"simulated, own constants"}};
+  fmt::print("{}\n", report::render_table(columns, cells));
+  return bench::print_met(met, claims);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program("Measured steps and phases of NeMo-RL beside the closed form and the simulator.");
+  double precision = 0.0075;
+  program.add_option("--precision", precision, "play draws of lengths until the standard error of generation's mean is that part of it")
+      ->check(CLI::Range(1e-4, 1.0));
+  CLI11_PARSE(program, argc, argv);
+  bench::print_heading(argc, argv);
+  const place::Measurements set = bench::nemo_rl_set();
+  const cost::Candidate common{cost::find_efficiency(set.name).value(), {bench::nemo_rl_spread}};
+  std::vector<Compared> rows;
+  for (const place::Measurement& row : set.rows) {
+    bench::note(row.name);
+    rows.push_back({&row, place::calibration_row(row), played(row, common, precision), {}});
+  }
+  bench::note("fitting to the simulator");
+  const cost::Candidate own = fitted_to_simulator(set, rows);
+  for (Compared& row : rows)
+    if (row.row->weight > 0) row.own = played(*row.row, own, precision);
+  print_measured(rows);
+  print_generation(rows);
+  return print_claims(rows);
+}
