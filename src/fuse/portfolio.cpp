@@ -101,10 +101,12 @@ class Portfolio {
     options.memory_cap = options_.memory_cap;
     options.cancellation = options_.cancellation;
     options.proof_work = 0;
+    options.brief = options_.brief;
     std::vector<Solution> parts;
     for (int index = 0; index < count; ++index) {
       Problem part = only_minibatch(problem_, index);
-      options.iterations = std::min(most_iterations_alone, iterations_an_op * pipeline::count_ops(part));
+      const std::int64_t usual = std::min(most_iterations_alone, iterations_an_op * pipeline::count_ops(part));
+      options.iterations = options_.iterations_alone.value_or(usual);
       if (!parts.empty() && parts.back().problem == part)
         parts.push_back(parts.back());
       else if (!stop_.completes([&] { parts.push_back(Portfolio(part, options).run()); }))
@@ -147,6 +149,7 @@ class Portfolio {
     if (is_proven_ || stop_.asked() || best_->evaluation.makespan == bounds_.makespan) return;
     if (options_.objective != Objective::makespan || options_.deadline || pipeline::count_ops(problem_) > most_ops_to_search) return;
     BoundOptions proof;
+    proof.work = options_.proof_work;
     proof.known_makespan = best_->evaluation.makespan;
     proof.cancellation = options_.cancellation;
     const base::Ticks bound = makespan_bound(problem_, options_.memory_cap, proof);

@@ -38,6 +38,8 @@ std::optional<std::string> find_fault(const SolveOptions& options, const Problem
   if (options.chains < 1) return fmt::format("chains is {}; at least 1 is accepted", options.chains);
   if (options.threads < 1) return fmt::format("threads is {}; at least 1 is accepted", options.threads);
   if (options.iterations && *options.iterations < 1) return fmt::format("iterations is {}; at least 1 is accepted", *options.iterations);
+  if (options.iterations_alone && *options.iterations_alone < 1)
+    return fmt::format("iterations_alone is {}; at least 1 is accepted", *options.iterations_alone);
   if (options.time_limit_seconds && !(*options.time_limit_seconds > 0 && std::isfinite(*options.time_limit_seconds)))
     return "time_limit_seconds is not above 0; leave it out for no limit";
   if (options.robustness_percent < 0 || options.robustness_percent > 100)
@@ -68,13 +70,13 @@ std::string describe_excess(const std::vector<CapacityExcess>& excess) {
   return text;
 }
 
-Solved assess(Solution solution, const Bounds& problem_bounds, std::optional<Memory> cap) {
+Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOptions& options) {
   Solved solved{std::move(solution), problem_bounds, {}, {}, 0};
   if (solved.solution.other_layout) solved.bounds = bounds_of(solved.solution.problem);
-  solved.schedule = to_schedule(solved.solution, solved.bounds);
+  solved.schedule = to_schedule(solved.solution, solved.bounds, options.proof_work);
   // What is proven may hold within the cap only, and a file is to say no more than is true of the problem in it.
-  solved.schedule.problem = pipeline::with_cap(std::move(solved.schedule.problem), cap);
-  solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, cap);
+  solved.schedule.problem = pipeline::with_cap(std::move(solved.schedule.problem), options.memory_cap);
+  solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, options.memory_cap);
   // A schedule that does not fit is never written; every other one has to break no rule.
   if (solved.excess.empty()) DOVETAIL_ASSERT(!pipeline::validate(solved.schedule).has_value());
   return solved;
@@ -107,7 +109,7 @@ Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bo
     return base::bad_input(fmt::format("solver '{}' is not applicable to this problem: {}", solver.name, refusal->why));
   Solution solution = std::move(std::get<Solution>(answer));
   keep_better_start(solver, solution, options);
-  Solved solved = assess(std::move(solution), bounds, options.memory_cap);
+  Solved solved = assess(std::move(solution), bounds, options);
   solved.seconds = seconds;
   return solved;
 }

@@ -49,9 +49,9 @@ base::Result<Solution> to_solution(const pipeline::Schedule& schedule);
 /// applicable is an Error (bad_input) that says why; a schedule that does not fit is a value with an excess.
 base::Result<Solved> run_solver(const Solver& solver, const pipeline::Problem& problem, const Bounds& bounds, const SolveOptions& options);
 
-/// Makes the schedule of `solution` and validates it; `problem_bounds` are those of the problem that was asked for, `cap` is
-/// SolveOptions::memory_cap, which becomes the capacity of the schedule's problem where that has none or a larger one.
-Solved assess(Solution solution, const Bounds& problem_bounds, std::optional<base::Memory> cap);
+/// Makes the schedule of `solution` and validates it; `problem_bounds` are those of the problem that was asked for. Of `options` count
+/// memory_cap, which becomes the capacity of the schedule's problem where that has none or a larger one, and proof_work.
+Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOptions& options);
 
 /// "device 3 holds 12.5 and may hold 10 (2.5 too much); ...", for the devices with the largest excess.
 std::string describe_excess(const std::vector<pipeline::CapacityExcess>& excess);

@@ -85,6 +85,7 @@ TEST(Solve, EveryOptionOutOfRangeIsNamed) {
   expect_fault([](SolveOptions& options) { options.chains = 0; }, "chains is 0");
   expect_fault([](SolveOptions& options) { options.threads = -1; }, "threads is -1");
   expect_fault([](SolveOptions& options) { options.iterations = 0; }, "iterations is 0");
+  expect_fault([](SolveOptions& options) { options.iterations_alone = 0; }, "iterations_alone is 0");
   expect_fault([](SolveOptions& options) { options.time_limit_seconds = 0; }, "time_limit_seconds is not above 0");
   expect_fault([](SolveOptions& options) { options.time_limit_seconds = std::numeric_limits<double>::quiet_NaN(); }, "time_limit_seconds");
   expect_fault([](SolveOptions& options) { options.robustness_percent = 101; }, "robustness_percent is 101");

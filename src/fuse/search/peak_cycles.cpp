@@ -1,5 +1,6 @@
 #include "fuse/search/peak_cycles.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -48,7 +49,7 @@ void PeakCycles::cool(std::size_t turn, std::int64_t length) {
     // Some problems are solved far better with prompt swaps alone, others without that; and from a low peak the walk sees only what
     // is near it, unless it first loses its way among all schedules in time. Chains take turns.
     const bool prompt = (number(own) + turn / 4) % 2 == 1;
-    if (prompt) loosen(walker);
+    if (prompt) loosen(walker, length);
     return descent(walker, fresh_heat(number(own) + turn), length, prompt);
   });
 }
@@ -66,9 +67,10 @@ void PeakCycles::cycle(std::size_t turn, std::int64_t length) {
   for (std::size_t repeat = 0; repeat < reheats && !is_over(); ++repeat) reheat(turn + repeat, length / 2);
 }
 
-void PeakCycles::loosen(PeakWalker& walker) const {
+void PeakCycles::loosen(PeakWalker& walker, std::int64_t length) const {
   const std::vector<std::int64_t> no_limit(static_cast<std::size_t>(walker.chain.walk.devices()), std::numeric_limits<std::int64_t>::max());
-  wander(walker.chain, loosening * ops_, walker.deadline, task_.room.empty() ? no_limit : task_.room);
+  const std::int64_t usual = loosening * ops_;
+  wander(walker.chain, rounds_.brief() ? std::min(usual, length) : usual, walker.deadline, task_.room.empty() ? no_limit : task_.room);
 }
 
 PeakDescent PeakCycles::descent(const PeakWalker& walker, double heat, std::int64_t length, bool prompt) const {

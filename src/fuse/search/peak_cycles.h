@@ -48,7 +48,7 @@ class PeakCycles {
 
  private:
   void cycle(std::size_t turn, std::int64_t length);
-  void loosen(PeakWalker& walker) const;
+  void loosen(PeakWalker& walker, std::int64_t length) const;
   PeakDescent descent(const PeakWalker& walker, double heat, std::int64_t length, bool prompt) const;
   void descend(std::int64_t length, const std::function<PeakDescent(std::size_t own)>& begin);
   std::size_t number(std::size_t own) const { return static_cast<std::size_t>(rounds_.number(own)); }

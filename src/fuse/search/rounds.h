@@ -32,6 +32,8 @@ class Rounds {
   void plan(std::int64_t iterations) { planned_ = iterations; }
   double seconds() const { return shared_.seconds(); }
   std::int64_t done() const { return done_; }
+  /// SolveOptions::brief.
+  bool brief() const { return options_.brief; }
 
   /// Runs `work(own)` for each chain of this process, then takes over what became better in all processes. `iterations`: what each
   /// chain does. `phase` is for progress, `best` chooses the standing that it shows.

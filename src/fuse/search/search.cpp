@@ -83,6 +83,7 @@ class Search {
 
   /// Takes its time whatever the iterations are.
   void steady() {
+    if (options_.brief && options_.robustness_percent == 0) return;
     if (!rounds_.stopped() && lowering_.graph.size() <= most_ops_for_steadiness) steady_all();
   }
 

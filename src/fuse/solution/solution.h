@@ -45,11 +45,16 @@ struct SolveOptions {
   const Solution* start = nullptr;      ///< a schedule of the same problem to start from (any BackwardForm)
   std::uint64_t seed = 1;
   int chains = 4;
-  std::optional<std::int64_t> iterations;    ///< per chain; absent: chosen from the problem's size
-  std::optional<double> time_limit_seconds;  ///< absent: none; chooses the iterations from the speed measured at the start
-  int threads = 1;                           ///< never changes the answer
-  std::optional<std::int64_t> proof_work;    ///< what a search's bound on the peak may cost (BoundOptions::work); absent: the default
-  std::optional<base::Memory> memory_cap;    ///< per device, beside the problem's capacity: the smaller holds
+  std::optional<std::int64_t> iterations;        ///< per chain; absent: chosen from the problem's size
+  std::optional<std::int64_t> iterations_alone;  ///< likewise, of `auto` for each mini-batch by itself where there are several
+  std::optional<double> time_limit_seconds;      ///< absent: none; chooses the iterations from the speed measured at the start
+  int threads = 1;                               ///< never changes the answer
+  /// What bounds beyond Bounds may cost, of a search and of what the schedule claims (BoundOptions::work); absent: the default.
+  std::optional<std::int64_t> proof_work;
+  /// A search leaves out what takes its time however few its iterations are: looking for the steadiest of equal schedules (unless
+  /// robustness_percent weighs it), and losing its way for longer than it cools.
+  bool brief = false;
+  std::optional<base::Memory> memory_cap;  ///< per device, beside the problem's capacity: the smaller holds
   const parallel::Cancellation* cancellation = nullptr;
   const parallel::Exchange* exchange = nullptr;      ///< the processes that share out the chains; absent: this one alone
   std::function<void(const Progress&)> on_progress;  ///< called from the calling thread, between rounds
@@ -85,7 +90,8 @@ Rank rank_of(base::Memory excess, base::Ticks makespan, base::Memory peak, const
 /// Whether `a` ranks before `b`, its excess being that of all devices together.
 bool is_better(const Solution& a, const Solution& b, const SolveOptions& options);
 
-/// The schedule of a solution with all that its file says: times, bounds, what is proven optimal, who made it.
-pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds);
+/// The schedule of a solution with all that its file says: times, bounds, what is proven optimal, who made it. `proof_work` is
+/// SolveOptions::proof_work.
+pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds, std::optional<std::int64_t> proof_work = std::nullopt);
 
 }  // namespace dovetail::fuse

@@ -6,8 +6,10 @@
 
 #include "fuse/constructions/constructions.h"
 #include "fuse/portfolio.h"
+#include "fuse/solve.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/instances.h"
+#include "pipeline/validate.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -71,6 +73,28 @@ TEST(Minibatches, StepsOfNoTimeAreNotForgotten) {
   std::size_t ops = 0;
   for (const auto& device : join_minibatches(problem, lowering, parts).devices) ops += device.size();
   EXPECT_EQ(ops, lowering.graph.size());
+}
+
+TEST(Minibatches, BriefAnswersAreSchedulesAllTheSame) {
+  const Problem& problem = bundled("minibatches-5");
+  SolveOptions options;
+  options.chains = 1;
+  options.iterations = 100;
+  options.brief = true;
+  options.proof_work = 0;
+  const auto usual = solve(problem, "auto", options);
+  ASSERT_TRUE(usual.ok());
+  options.iterations_alone = 1'000;
+  const auto brief = solve(problem, "auto", options);
+  ASSERT_TRUE(brief.ok());
+  EXPECT_FALSE(pipeline::validate(brief->schedule).has_value());
+  EXPECT_LE(brief->solution.evaluation.makespan, std::get<Solution>(solve_list(problem, {})).evaluation.makespan);
+  // Longer walks of each mini-batch alone lead to another schedule, and not to a longer one.
+  EXPECT_LT(usual->solution.evaluation.makespan, brief->solution.evaluation.makespan);
+  // Nothing is proven beyond what sums say.
+  const base::Ticks makespan = brief->solution.evaluation.makespan;
+  EXPECT_EQ(brief->schedule.claims.bound_peak_activation, peak_activation_bound(problem, makespan, {.work = 0}));
+  EXPECT_EQ(brief->schedule.claims.bound_makespan, brief->bounds.makespan);
 }
 
 TEST(Minibatches, DriftingApartNeverLoses) {
