@@ -18,6 +18,9 @@ using workflow::TaskKind;
 /// Sequences beyond which they may be cut over ranks.
 constexpr std::int64_t long_sequence = 16'384;
 
+/// Tokens of a pass that keeps a device busy.
+constexpr double full_pass = 2048;
+
 bool begins_with(std::string_view name, std::string_view beginning) { return name.substr(0, beginning.size()) == beginning; }
 
 /// Makes the plans of one task on one mesh: layouts, then settings, each a list with every element of the one before in all ways.
@@ -153,14 +156,18 @@ class Maker {
   }
 
   void add_micro_batches() {
+    std::vector<cost::MicroBatching> cuts;
     if (ground_.job.workload.packing) {
-      // Passes of fewer tokens leave the devices idle.
-      const auto longest = static_cast<double>(std::max<std::int64_t>(ground_.lengths.longest(), 2048));
-      vary<double>({longest, 2 * longest, 4 * longest, 8 * longest},
-                   [](TaskPlan& planned, double tokens) { planned.micro_batching.tokens = tokens; });
+      // Engines pack as many tokens as the longest sequence has, or more; what holds less than that are single sequences, of which a
+      // pipeline gets the most to fill itself with.
+      const auto longest = static_cast<double>(std::max<std::int64_t>(ground_.lengths.longest(), 1));
+      for (double tokens = longest; tokens <= 8 * std::max(longest, full_pass); tokens *= 2) cuts.push_back({.tokens = tokens});
+      for (double sequences = 1; 2 * sequences * ground_.lengths.mean() <= longest; sequences *= 2)
+        cuts.push_back({.sequences = sequences});
     } else {
-      vary<double>({1, 2, 4, 8, 16}, [](TaskPlan& planned, double sequences) { planned.micro_batching.sequences = sequences; });
+      for (const double sequences : {1, 2, 4, 8, 16}) cuts.push_back({.sequences = sequences});
     }
+    vary<cost::MicroBatching>(cuts, [](TaskPlan& planned, const cost::MicroBatching& cut) { planned.micro_batching = cut; });
   }
 
   void add_virtual_stages() {
