@@ -110,7 +110,7 @@ base::Result<int> rank_and_report(const Arguments& arguments, const Request& req
   RankedJob ranked{ground, std::move(ranking), {}};
   const std::optional<place::SearchRun>& search = ranked.ranking.search;
   const bool interrupted = search && search->stopped_by == pipeline::StoppedBy::interrupt;
-  if (!interrupted) ranked.flips = place::find_flips(ground, ranked.ranking);
+  if (!interrupted) ranked.flips = place::find_flips(ground, ranked.ranking, request.options.search.threads);
   if (arguments.output && !ranked.ranking.plans.empty()) {
     const std::string text = plan::plan_to_json(ranked.ranking.plans.front().plan, request.job);
     DOVETAIL_CHECK(write_output(*arguments.output, text));

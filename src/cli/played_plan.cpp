@@ -117,7 +117,7 @@ place::SimulationOptions simulation_options(const PlayArguments& arguments) {
   options.seed = arguments.search.budget.seed;
   options.draws = arguments.draws;
   options.most_iterations = static_cast<std::size_t>(arguments.iterations);
-  options.fused = {arguments.fused_iterations, std::nullopt, &stop_on_interrupt()};
+  options.fused = {.iterations = arguments.fused_iterations, .cancellation = &stop_on_interrupt()};
   return options;
 }
 

@@ -93,20 +93,44 @@ class Relaxation {
   }
 
  private:
+  /// What an improvement asks for again and again.
+  struct Around {
+    std::vector<const Term*> terms;            ///< those of the workflow, and what has to share a device
+    std::vector<std::vector<std::size_t>> of;  ///< [task] the terms that it has a part in: all others of its parts are 0
+    std::vector<std::vector<std::size_t>> in;  ///< [term] likewise its tasks
+    std::vector<double> trained_on;            ///< [task]
+  };
+  Around around(const Part& part, const Term& shared) const {
+    Around around;
+    for (const Term& term : terms_) around.terms.push_back(&term);
+    around.terms.push_back(&shared);
+    around.of.resize(costs_.size());
+    around.in.resize(around.terms.size());
+    for (std::size_t task = 0; task < costs_.size(); ++task) {
+      around.trained_on.push_back(trained_on(part, task));
+      for (std::size_t term = 0; term < around.terms.size(); ++term) {
+        if ((*around.terms[term])[task] == TermPart{}) continue;
+        around.of[task].push_back(term);
+        around.in[term].push_back(task);
+      }
+    }
+    return around;
+  }
+
   /// Raises the bound by conditional gradients: of the terms the one that is largest at the least costs gets a part of all weight.
   void improve(Part& part, int rounds) const {
     const Term shared = shared_device(part);
+    const Around around = this->around(part, shared);
     std::vector<std::vector<std::size_t>> chosen;  // [round][task]
     for (int round = 0; round < rounds; ++round) {
-      chosen.push_back(choose(part, shared));
+      const std::vector<std::size_t>& now = chosen.emplace_back(choose(part, around));
       double bound = 0;
       double most = -1;
       std::size_t largest = 0;
-      for (std::size_t index = 0; index <= terms_.size(); ++index) {
-        const Term& term = index < terms_.size() ? terms_[index] : shared;
+      for (std::size_t index = 0; index < around.terms.size(); ++index) {
         double sum = 0;
-        for (std::size_t task = 0; task < costs_.size(); ++task)
-          sum += costs_[task][chosen.back()[task]].weighed(term[task], trained_on(part, task));
+        for (const std::size_t task : around.in[index])
+          sum += costs_[task][now[task]].weighed((*around.terms[index])[task], around.trained_on[task]);
         bound += part.weights[index] * sum;
         if (sum <= most) continue;
         largest = index;
@@ -146,12 +170,12 @@ class Relaxation {
   }
 
   /// [task] the number of the cost that is least at the weights.
-  std::vector<std::size_t> choose(const Part& part, const Term& shared) const {
+  std::vector<std::size_t> choose(const Part& part, const Around& around) const {
     std::vector<std::size_t> least;
     for (std::size_t task = 0; task < costs_.size(); ++task) {
       TermPart mean;
-      for (std::size_t index = 0; index <= terms_.size(); ++index) {
-        const TermPart& of_term = index < terms_.size() ? terms_[index][task] : shared[task];
+      for (const std::size_t index : around.of[task]) {
+        const TermPart& of_term = (*around.terms[index])[task];
         mean.seconds += part.weights[index] * of_term.seconds;
         mean.whole += part.weights[index] * of_term.whole;
         mean.busy += part.weights[index] * of_term.busy;
@@ -159,10 +183,14 @@ class Relaxation {
         mean.refit += part.weights[index] * of_term.refit;
         mean.refit_work += part.weights[index] * of_term.refit_work;
       }
-      const double trained = trained_on(part, task);
       std::size_t best = part.ranges[task].first;
-      for (std::size_t index = best; index < part.ranges[task].second; ++index)
-        if (costs_[task][index].weighed(mean, trained) < costs_[task][best].weighed(mean, trained)) best = index;
+      double known = costs_[task][best].weighed(mean, around.trained_on[task]);
+      for (std::size_t index = best + 1; index < part.ranges[task].second; ++index) {
+        const double tried = costs_[task][index].weighed(mean, around.trained_on[task]);
+        if (tried >= known) continue;
+        best = index;
+        known = tried;
+      }
       least.push_back(best);
     }
     return least;

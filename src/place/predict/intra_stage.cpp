@@ -9,17 +9,23 @@
 namespace dovetail::place {
 namespace {
 
+/// A schedule, and whether the room for activations made it what it is.
+struct FoundSchedule {
+  FusedSchedule schedule;
+  bool limited = false;
+};
+
 /// The best schedule within the memory, else the best of all; nothing where there is none.
-std::optional<FusedSchedule> schedule_of(const Ground& ground, const plan::Plan& plan, double fullest) {
+std::optional<FoundSchedule> schedule_of(const Ground& ground, const plan::Plan& plan, double fullest) {
   const plan::TrainPair pair = *plan.fusion.training;
   const TrainTask first{pair[0], plan.tasks[pair[0]]};
   const TrainTask second{pair[1], plan.tasks[pair[1]]};
   const auto free = fused_schedule(ground, first, second, fused_iterations);
   if (!free.ok()) return std::nullopt;
   const double room = static_cast<double>(activation_room(ground, plan)) / fullest;
-  if (room <= 0 || static_cast<double>(free->activations) <= room) return *free;
+  if (room <= 0 || static_cast<double>(free->activations) <= room) return FoundSchedule{*free, room <= 0};
   const auto within = fused_schedule(ground, first, second, fused_iterations, static_cast<std::int64_t>(room));
-  return within.ok() ? *within : *free;
+  return FoundSchedule{within.ok() ? *within : *free, true};
 }
 
 /// All that no schedule is needed for; as if both followed one another.
@@ -49,11 +55,12 @@ std::int64_t activation_room(const Ground& ground, const plan::Plan& plan) {
 IntraStage intra_stage(const Ground& ground, const plan::Plan& plan) {
   IntraStage fused = without_schedule(ground, plan);
   const double fullest = fullest_over_average(ground, fused.pair, plan);
-  const auto schedule = schedule_of(ground, plan, fullest);
-  if (!schedule) return fused;
-  fused.schedule = schedule->seconds;
-  fused.bound = schedule->bound;
-  fused.activations = std::llround(fullest * static_cast<double>(schedule->activations));
+  const auto found = schedule_of(ground, plan, fullest);
+  if (!found) return fused;
+  fused.schedule = found->schedule.seconds;
+  fused.bound = found->schedule.bound;
+  fused.activations = std::llround(fullest * static_cast<double>(found->schedule.activations));
+  fused.limited = found->limited;
   return fused;
 }
 

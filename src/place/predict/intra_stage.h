@@ -22,6 +22,7 @@ struct IntraStage {
   OverheadSeconds overhead;                 ///< of both: their transfers share the link to host memory; one hand-over
   double apart = 0;                         ///< one after the other, each as its layout has it
   std::optional<std::int64_t> activations;  ///< bytes of the fullest device, of fullest micro-batches; nothing without a schedule
+  bool limited = false;                     ///< with more room for activations the schedule might be another
 
   double seconds() const { return schedule + overhead.sum(); }
   double over_bound() const { return schedule / bound; }

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "cost/training.h"
+#include "fuse/solution/solution.h"
 #include "pipeline/fuse_layouts.h"
 #include "pipeline/problem.h"
 #include "place/predict/ground.h"
@@ -61,6 +62,10 @@ struct StageWork {
 };
 StageWork stage_work(const Ground& ground, const TrainTask& train);
 
+/// The search that estimates have for a fused schedule: one chain of `iterations`, and so little beside it that a schedule takes tenths of
+/// a second (SolveOptions::brief).
+fuse::SolveOptions brief_search(std::int64_t iterations);
+
 /// Both tasks in one schedule.
 struct FusedSchedule {
   double seconds = 0;
@@ -68,7 +73,7 @@ struct FusedSchedule {
   std::int64_t activations = 0;  ///< bytes that the fullest device holds at most, of average micro-batches
 };
 
-/// The best schedule that fuse's portfolio finds in one chain of `iterations`, among those that hold at most `most_activations` bytes on
+/// The best schedule that fuse's portfolio finds by brief_search(iterations), among those that hold at most `most_activations` bytes on
 /// each device where that is given; without it never longer than both one after the other under 1F1B in the fused problem's stages. The
 /// same on every machine. Errors as fused_training_problem, and infeasible where none was found that holds so little.
 base::Result<FusedSchedule> fused_schedule(const Ground& ground, const TrainTask& first, const TrainTask& second, std::int64_t iterations,

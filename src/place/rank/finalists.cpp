@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "parallel/for_each_index.h"
 #include "place/predict/intra_stage.h"
 #include "place/simulation/simulation.h"
 
@@ -38,7 +39,7 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
   return plans;
 }
 
-void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules) {
+void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules, int threads) {
   const plan::FusionPin& pin = ground.job.fixed_fusion;
   const bool demanded = pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false);
   std::vector<double> least;
@@ -46,21 +47,30 @@ void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>&
     const bool may = demanded || ranked.placement == Placement::searched;
     least.push_back(may ? least_fused_seconds(ground, ranked.plan) : std::numeric_limits<double>::max());
   }
-  std::vector<std::optional<RankedPlan>> fused(plans.size());
+  struct ToFuse {
+    std::size_t index = 0;
+    bool scheduled = false;
+  };
+  std::vector<ToFuse> chosen;
+  std::vector<plan::Plan> with_schedule;
   for (const std::size_t index : by_least(least)) {
-    RankedPlan& ranked = plans[index];
-    if (!demanded && least[index] >= ranked.estimate.iteration_seconds) {
-      fused[index] = std::move(ranked);
-      continue;
-    }
-    const bool scheduled = pin.intra_stage.value_or(false) || schedules > 0;
-    if (schedules > 0 && fusible_pair(ground.job, ranked.plan.tasks)) --schedules;
-    if (auto best = chooser.choose(ranked.plan, ranked.estimate, scheduled))
-      fused[index] = RankedPlan{ranked.placement, std::move(best->plan), std::move(best->estimate)};
+    if (!demanded && least[index] >= plans[index].estimate.iteration_seconds) continue;
+    chosen.push_back({index, pin.intra_stage.value_or(false) || schedules > 0});
+    if (chosen.back().scheduled) with_schedule.push_back(plans[index].plan);
+    if (schedules > 0 && fusible_pair(ground.job, plans[index].plan.tasks)) --schedules;
   }
-  plans.clear();
-  for (auto& one : fused)
-    if (one) plans.push_back(std::move(*one));
+  chooser.make_schedules(std::move(with_schedule), threads);
+  std::vector<char> cannot(plans.size(), 0);  // have what is demanded
+  for (const ToFuse& one : chosen) {
+    RankedPlan& ranked = plans[one.index];
+    auto best = chooser.choose(ranked.plan, ranked.estimate, one.scheduled);
+    if (best)
+      ranked = RankedPlan{ranked.placement, std::move(best->plan), std::move(best->estimate)};
+    else
+      cannot[one.index] = 1;
+  }
+  std::size_t index = 0;
+  std::erase_if(plans, [&](const RankedPlan&) { return cannot[index++] != 0; });
 }
 
 void sort(std::vector<RankedPlan>& plans) {
@@ -88,17 +98,19 @@ void keep_different(std::vector<RankedPlan>& plans, std::size_t shown) {
   plans = std::move(different);
 }
 
-void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed) {
+void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed, int threads) {
   SimulationOptions options;
   options.seed = seed;
-  options.fused.iterations = fused_iterations;  // as in the estimate
-  Simulator simulator(ground, options);
+  options.fused = {.iterations = fused_iterations, .brief = true};  // what is played is what was estimated
   std::size_t count = 0;
-  for (; count < std::min(most, plans.size()); ++count) {
-    RankedPlan& ranked = plans[count];
-    if (ranked.estimate.iteration_seconds > plans.front().estimate.iteration_seconds * (1 + error)) break;
-    if (const auto played = simulator.simulate(ranked.plan); played.ok()) ranked.simulated = played.value().iteration_seconds;
-  }
+  while (count < std::min(most, plans.size()) &&
+         plans[count].estimate.iteration_seconds <= plans.front().estimate.iteration_seconds * (1 + error))
+    ++count;
+  parallel::for_each_index(static_cast<int>(count), threads, [&](int index) {
+    RankedPlan& ranked = plans[static_cast<std::size_t>(index)];
+    if (const auto played = Simulator(ground, options).simulate(ranked.plan, ranked.estimate); played.ok())
+      ranked.simulated = played.value().iteration_seconds;
+  });
   std::stable_sort(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(count),
                    [](const RankedPlan& a, const RankedPlan& b) { return a.simulated && (!b.simulated || *a.simulated < *b.simulated); });
 }

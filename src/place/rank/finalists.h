@@ -30,8 +30,8 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
 
 /// Gives each plan its best fusion: those that were searched, and all where the job demands one. What cannot have what is demanded goes.
 /// Real schedules of trainings are made for those that take the least by the bound of theirs, for `schedules` at most; the others train one
-/// after the other, unless the job demands otherwise.
-void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules);
+/// after the other, unless the job demands otherwise. `threads` never change the answer.
+void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules, int threads);
 
 /// The fastest first, by the closed form.
 void sort(std::vector<RankedPlan>& plans);
@@ -41,7 +41,8 @@ void sort(std::vector<RankedPlan>& plans);
 void keep_different(std::vector<RankedPlan>& plans, std::size_t shown);
 
 /// Plays up to `most` of the first plans, those within `error` (a share) of the first, with lengths drawn from `seed`, and puts these in
-/// the order of their simulated seconds. A plan that cannot be played keeps its place behind them. REQUIRES: sorted.
-void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed);
+/// the order of their simulated seconds. A plan that cannot be played keeps its place behind them. `threads` never change the answer.
+/// REQUIRES: sorted.
+void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed, int threads);
 
 }  // namespace dovetail::place

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <utility>
 
+#include "parallel/for_each_index.h"
 #include "place/rank/rank.h"
 #include "workflow/scaled_lengths.h"
 
@@ -56,26 +58,34 @@ std::optional<Flip> fastest(const plan::Job& job, const Software& software, cons
   return flip;
 }
 
+/// By the least change of the input.
+std::optional<Flip> nearest_flip(const Ground& ground, const Ranking& ranking, const Input& input) {
+  for (const double factor : {0.8, 1.25, 0.67, 1.5, 0.5, 2.0}) {
+    plan::Job job = ground.job;
+    Software software = ground.software;
+    input.scale(job, software, factor);
+    std::optional<Flip> flip = fastest(job, software, ranking);
+    if (!flip) continue;
+    flip->input = input.name;
+    flip->factor = factor;
+    return flip;
+  }
+  return std::nullopt;
+}
+
 double distance(double factor) { return std::max(factor, 1 / factor); }
 
 }  // namespace
 
-std::vector<Flip> find_flips(const Ground& ground, const Ranking& ranking) {
+std::vector<Flip> find_flips(const Ground& ground, const Ranking& ranking, int threads) {
+  std::vector<std::optional<Flip>> nearest(inputs().size());
+  parallel::for_each_index(static_cast<int>(nearest.size()), threads, [&](int index) {
+    const auto input = static_cast<std::size_t>(index);
+    nearest[input] = nearest_flip(ground, ranking, inputs()[input]);
+  });
   std::vector<Flip> flips;
-  for (const Input& input : inputs()) {
-    std::optional<Flip> nearest;
-    for (const double factor : {0.8, 1.25, 0.67, 1.5, 0.5, 2.0}) {
-      if (nearest) break;
-      plan::Job job = ground.job;
-      Software software = ground.software;
-      input.scale(job, software, factor);
-      nearest = fastest(job, software, ranking);
-      if (!nearest) continue;
-      nearest->input = input.name;
-      nearest->factor = factor;
-    }
-    if (nearest) flips.push_back(*nearest);
-  }
+  for (std::optional<Flip>& flip : nearest)
+    if (flip) flips.push_back(std::move(*flip));
   std::stable_sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) { return distance(a.factor) < distance(b.factor); });
   return flips;
 }

@@ -89,7 +89,7 @@ std::vector<ScoredPicks> fused_pairs(const SearchSpace& space, Trial& trial, con
 
 }  // namespace
 
-std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Picks& start, FusionChooser& chooser) {
+std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Picks& start, FusionChooser& chooser, int threads) {
   const Ground& ground = *space.ground;
   Trial trial(space);
   Picks picks = start;
@@ -99,9 +99,12 @@ std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Picks&
     candidates = fused_pairs(space, trial, picks, *pair);
   candidates.push_back({0, picks});
   candidates.push_back({0, start});
+  std::vector<plan::Plan> plans;
+  for (const ScoredPicks& candidate : candidates)
+    plans.push_back(plan_of(space, candidate.picks, std::string(name_of(Placement::rlhfuse))));
+  chooser.make_schedules(plans, threads);
   std::optional<EvaluatedPlan> best;
-  for (const ScoredPicks& candidate : candidates) {
-    const plan::Plan plan = plan_of(space, candidate.picks, std::string(name_of(Placement::rlhfuse)));
+  for (const plan::Plan& plan : plans) {
     auto fused = chooser.choose(plan, estimate(ground, plan));
     if (fused && (!best || fused->estimate.iteration_seconds < best->estimate.iteration_seconds)) best = std::move(fused);
   }

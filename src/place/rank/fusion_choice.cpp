@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "parallel/for_each_index.h"
 
 namespace dovetail::place {
 
@@ -23,13 +26,43 @@ std::optional<double> chosen_threshold(const Ground& ground, const std::vector<p
 
 Estimate FusionChooser::estimate(const plan::Plan& plan) {
   if (!plan.fusion.training) return place::estimate(ground_, plan);
-  const plan::TaskPlan& first = plan.tasks[(*plan.fusion.training)[0]];
-  const plan::TaskPlan& second = plan.tasks[(*plan.fusion.training)[1]];
   const std::int64_t room = activation_room(ground_, plan);
-  auto known = std::find_if(known_.begin(), known_.end(),
-                            [&](const Known& one) { return one.room == room && one.first == first && one.second == second; });
-  if (known == known_.end()) known = known_.insert(known_.end(), {first, second, room, intra_stage(ground_, plan)});
-  return place::estimate(ground_, plan, known->training);
+  if (find(plan, room) == nullptr) {
+    const auto [first, second] = *plan.fusion.training;
+    known_.push_back({plan.tasks[first], plan.tasks[second], room, intra_stage(ground_, plan)});
+  }
+  return place::estimate(ground_, plan, find(plan, room)->training);
+}
+
+const FusionChooser::Known* FusionChooser::find(const plan::Plan& plan, std::int64_t room) const {
+  const auto [first, second] = *plan.fusion.training;
+  const auto known = std::find_if(known_.begin(), known_.end(), [&](const Known& one) {
+    const bool as_free = !one.training.limited && one.training.activations.value_or(0) <= room;
+    return (one.room == room || as_free) && one.first == plan.tasks[first] && one.second == plan.tasks[second];
+  });
+  return known == known_.end() ? nullptr : &*known;
+}
+
+void FusionChooser::make_schedules(std::vector<plan::Plan> plans, int threads) {
+  std::vector<Known> made;
+  std::vector<plan::Plan> unknown;
+  for (plan::Plan& plan : plans) {
+    plan.fusion.training = fusible_pair(ground_.job, plan.tasks);
+    if (!plan.fusion.training) continue;
+    const auto [first, second] = *plan.fusion.training;
+    Known wanted{plan.tasks[first], plan.tasks[second], activation_room(ground_, plan), {}};
+    const auto is_same = [&](const Known& one) {
+      return one.room == wanted.room && one.first == wanted.first && one.second == wanted.second;
+    };
+    if (find(plan, wanted.room) != nullptr || std::any_of(made.begin(), made.end(), is_same)) continue;
+    made.push_back(std::move(wanted));
+    unknown.push_back(std::move(plan));
+  }
+  parallel::for_each_index(static_cast<int>(made.size()), threads, [&](int index) {
+    const auto number = static_cast<std::size_t>(index);
+    made[number].training = intra_stage(ground_, unknown[number]);
+  });
+  known_.insert(known_.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
 }
 
 std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const Estimate& unfused, bool scheduled) {

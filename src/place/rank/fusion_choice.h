@@ -31,6 +31,9 @@ class FusionChooser {
   /// place::estimate, without making a schedule again that is known.
   Estimate estimate(const plan::Plan& plan);
 
+  /// Makes the schedules of the fusible_pair() of each of these plans that are not known, on so many threads.
+  void make_schedules(std::vector<plan::Plan> plans, int threads);
+
   /// `plan` with the fusion by which it is fastest among those that fit and that the job does not forbid: none, generation with inference
   /// at its chosen_threshold(), the fusible_pair(), or both. Each is kept only where the estimate is faster with it, but for what the job
   /// demands. Nothing where that cannot be had, or does not fit. No trainings are fused unless `scheduled`, as no schedule is made then.
@@ -44,6 +47,7 @@ class FusionChooser {
     std::int64_t room = 0;
     IntraStage training;
   };
+  const Known* find(const plan::Plan& plan, std::int64_t room) const;
 
   const Ground& ground_;
   std::vector<Known> known_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "parallel/for_each_index.h"
 #include "place/bound/bound.h"
 #include "place/rank/fused_placement.h"
 #include "place/rank/fusion_choice.h"
@@ -70,7 +71,7 @@ void tidy(const Ground& ground, FusionChooser& chooser, RankedPlan& ranked) {
 void add_rlhfuse(const SearchSpace& space, const RankOptions& options, const Starts& starts, FusionChooser& chooser,
                  std::vector<RankedPlan>& plans) {
   if (!starts.for_rlhfuse) return;
-  auto best = rlhfuse_plan(space, *starts.for_rlhfuse, chooser);
+  auto best = rlhfuse_plan(space, *starts.for_rlhfuse, chooser, options.search.threads);
   if (!best || (!best->plan.fusion.any() && may(options, Placement::co_located))) return;
   plans.push_back({Placement::rlhfuse, std::move(best->plan), std::move(best->estimate)});
 }
@@ -113,7 +114,7 @@ double finalists_seconds(const SearchSpace& space, const RankOptions& options, c
   FusionChooser chooser(ground);
   add(one.empty() || options.means != Means::all ? 0 : most_schedules,
       [&] { (void)chooser.choose(one.front().plan, one.front().estimate); });
-  add(options.simulated, [&] { simulate_first(ground, one, 1, 0, options.search.seed); });
+  add(options.simulated, [&] { simulate_first(ground, one, 1, 0, options.search.seed, 1); });
   return seconds;
 }
 
@@ -159,12 +160,14 @@ base::Error nothing_to_choose(const Ground& ground, const SearchSpace& space, st
 
 /// Of plans that fuse nothing, and of all. Returns the seconds that no plan of the search has less than, without what an iteration has
 /// beside its steps.
-double find_bounds(const SearchSpace& space, FusionPick fusion, Ranking& ranking) {
+double find_bounds(const SearchSpace& space, FusionPick fusion, int threads, Ranking& ranking) {
   const double beside = space.ground->software.efficiency.iteration;
-  double bound = period_bound(space);
-  ranking.bound = bound + beside;
-  if (!fusion.any()) return bound;
-  bound = std::min(bound, period_bound(space, fusion));
+  double bounds[2];  // of plans that fuse nothing, and of others
+  parallel::for_each_index(fusion.any() ? 2 : 1, threads,
+                           [&](int fuses) { bounds[fuses] = period_bound(space, fuses != 0 ? fusion : FusionPick{}); });
+  ranking.bound = bounds[0] + beside;
+  if (!fusion.any()) return bounds[0];
+  const double bound = std::min(bounds[0], bounds[1]);
   ranking.fused_bound = bound + beside;
   return bound;
 }
@@ -175,13 +178,13 @@ std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions
   const Ground& ground = *space.ground;
   std::vector<RankedPlan> plans = evaluate(space, candidates);
   FusionChooser chooser(ground);
-  if (options.means == Means::all) fuse(ground, chooser, plans, most_schedules);
+  if (options.means == Means::all) fuse(ground, chooser, plans, most_schedules, options.search.threads);
   sort(plans);
   keep_different(plans, options.shown);
   if (options.means == Means::all) add_rlhfuse(space, options, starts, chooser, plans);
   for (RankedPlan& ranked : plans) tidy(ground, chooser, ranked);
   sort(plans);
-  simulate_first(ground, plans, options.simulated, ground.software.efficiency.error, options.search.seed);
+  simulate_first(ground, plans, options.simulated, ground.software.efficiency.error, options.search.seed, options.search.threads);
   return plans;
 }
 
@@ -204,7 +207,7 @@ base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& option
   const Starts starts = starts_of(space, options, candidates);
   // ReaL fuses nothing.
   const FusionPick fusion = options.means == Means::all ? open_fusion(ground.job) : FusionPick{};
-  const double bound = find_bounds(space, fusion, ranking);
+  const double bound = find_bounds(space, fusion, options.search.threads, ranking);
   if (may(options, Placement::searched)) {
     SearchOptions within = search_options(space, options, candidates, bound, base::seconds_since(begin));
     within.fusion = fusion;

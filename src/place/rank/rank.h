@@ -61,7 +61,7 @@ struct Flip {
 };
 
 /// Of each input the least change, of those tried (0.5 to 2 times), by which another of the ranked plans becomes faster than the first by
-/// more than a hundredth. Inputs in the order of how little they have to change.
-std::vector<Flip> find_flips(const Ground& ground, const Ranking& ranking);
+/// more than a hundredth. Inputs in the order of how little they have to change. `threads` never change the answer.
+std::vector<Flip> find_flips(const Ground& ground, const Ranking& ranking, int threads = 1);
 
 }  // namespace dovetail::place

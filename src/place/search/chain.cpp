@@ -1,6 +1,7 @@
 #include "place/search/chain.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "place/search/placements.h"
@@ -19,12 +20,16 @@ constexpr std::int64_t slice = 1024;
 
 }  // namespace
 
-Chain::Chain(const SearchSpace& space, const Picks* start, FusionPick fusion, std::uint64_t seed, int number, std::size_t kept)
-    : space_(space), random_(seed, static_cast<std::uint64_t>(number)), trial_(space), pool_(kept), usable_(smallest_memory(space)) {
-  for (std::size_t task = 0; task < space.choices.size(); ++task)
-    if (!space.is_rule(task)) tasks_.push_back(task);
-  for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh) numbers_.emplace(space.meshes[mesh], static_cast<std::int32_t>(mesh));
-  demanded_ = demanded_fusion(space.ground->job, fusion);
+Chain::Chain(FusionTables& tables, const Picks* start, FusionPick fusion, std::uint64_t seed, int number, std::size_t kept)
+    : space_(tables.space()),
+      random_(seed, static_cast<std::uint64_t>(number)),
+      trial_(space_, tables),
+      pool_(kept),
+      usable_(smallest_memory(space_)) {
+  for (std::size_t task = 0; task < space_.choices.size(); ++task)
+    if (!space_.is_rule(task)) tasks_.push_back(task);
+  for (std::size_t mesh = 0; mesh < space_.meshes.size(); ++mesh) numbers_.emplace(space_.meshes[mesh], static_cast<std::int32_t>(mesh));
+  demanded_ = demanded_fusion(space_.ground->job, fusion);
   open_ = {fusion.generation && !demanded_.generation, fusion.training && !demanded_.training};
   now_ = {start != nullptr ? *start : anywhere(), demanded_};
   score_ = score(now_);
@@ -74,15 +79,17 @@ void Chain::step() {
   next_ = now_;
   propose();
   if (next_ == now_) return;
-  const Score tried = score(next_);
-  const double cost = cost_of(tried);
-  if (cost > cost_of(score_) + heat_ * random_.negative_log_unit()) return;
+  ++evaluations_;
+  const double most = cost_of(score_) + heat_ * random_.negative_log_unit();
+  const auto is_refused = [&](const Score& score) { return cost_of(score) > most; };
+  const std::optional<Score> tried = trial_.score_unless(next_.picks, next_.fusion, is_refused);
+  if (!tried || is_refused(*tried)) return;
   std::swap(now_, next_);
-  score_ = tried;
+  score_ = *tried;
   remember();
-  if (cost >= best_cost_) return;
+  if (cost_of(score_) >= best_cost_) return;
   best_ = now_;
-  best_cost_ = cost;
+  best_cost_ = cost_of(score_);
 }
 
 void Chain::propose() {

@@ -21,15 +21,15 @@ class Chain {
   static constexpr std::int64_t cooling = 20'000;  ///< steps of one cooling
 
   /// From `start`, or where it is null from the first choices on random meshes, with the fusions that the job demands; of `fusion` it tries
-  /// the others as well. Remembers the `kept` best plans. `space` outlives it.
-  Chain(const SearchSpace& space, const Picks* start, FusionPick fusion, std::uint64_t seed, int number, std::size_t kept);
+  /// the others as well. Remembers the `kept` best plans. `tables`, which chains share, outlive it.
+  Chain(FusionTables& tables, const Picks* start, FusionPick fusion, std::uint64_t seed, int number, std::size_t kept);
 
   /// `count` more steps of `planned` in all: a cooling begins every `cooling` steps, and the last one is as long as what is left of these.
   /// Fewer where it is cancelled. Two chains that are told the same go the same way, however their steps are shared out over calls.
   void run(std::int64_t count, std::int64_t planned, const parallel::Cancellation* cancellation);
 
   const std::vector<Found>& found() const { return pool_.found(); }
-  /// Plans scored so far.
+  /// Plans judged so far.
   std::int64_t evaluations() const { return evaluations_; }
 
  private:

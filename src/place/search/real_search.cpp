@@ -1,6 +1,7 @@
 #include "place/search/real_search.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/random.h"
@@ -27,15 +28,22 @@ std::vector<Found> real_search(const SearchSpace& space, const RealOptions& opti
   const auto cost_of = [](const Score& score) { return score.period.count() * (score.excess > 0 ? 3 : 1); };
   Score score = trial.score(now);
   pool.add(now, score);
+  std::optional<double> heat;  // of the step at hand, once it is needed
+  const auto is_refused = [&](const Score& tried) {
+    const std::int64_t units = 5 * (cost_of(tried) - cost_of(score)) / 100'000'000;
+    if (units <= 0) return false;
+    if (!heat) heat = random.negative_log_unit();
+    return options.beta * static_cast<double>(units) > *heat;
+  };
   for (std::int64_t done = 1; done < options.evaluations; ++done) {
     const auto [task, option] = all[random.below(static_cast<std::uint32_t>(all.size()))];
     Picks next = now;
     next[task] = lists[task][option];
-    const Score tried = trial.score(next);
-    const std::int64_t units = 5 * (cost_of(tried) - cost_of(score)) / 100'000'000;
-    if (units > 0 && options.beta * static_cast<double>(units) > random.negative_log_unit()) continue;
-    now = next;
-    score = tried;
+    heat.reset();
+    const std::optional<Score> tried = trial.score_unless(next, {}, is_refused);
+    if (!tried || is_refused(*tried)) continue;
+    now = std::move(next);
+    score = *tried;
     pool.add(now, score);
   }
   return pool.found();

@@ -26,18 +26,19 @@ class Search {
  public:
   Search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options)
       : options_(options),
+        tables_(space),
         shared_({options.chains, options.threads, options.time_limit_seconds, options.cancellation, options.exchange}),
         best_of_starts_(options.kept),
         of_chains_(static_cast<std::size_t>(options.chains)),
         planned_(options.iterations.value_or(is_chosen_by_time() ? Chain::cooling : SearchOptions::default_iterations)) {
-    Trial trial(space);
+    Trial trial(space, tables_);
     const FusionPick demanded = demanded_fusion(space.ground->job, options.fusion);
     for (const Picks& picks : starts)
       for (const FusionPick fusion : {demanded, options.fusion})
         if (const Score score = trial.score(picks, fusion); has(score.fused, demanded)) best_of_starts_.add(picks, score);
     for (const int number : shared_.numbers()) {
       const Picks* start = starts.empty() ? nullptr : &starts[static_cast<std::size_t>(number) % starts.size()];
-      chains_.push_back(std::make_unique<Chain>(space, start, options.fusion, options.seed, number, options.kept));
+      chains_.push_back(std::make_unique<Chain>(tables_, start, options.fusion, options.seed, number, options.kept));
     }
   }
 
@@ -133,6 +134,7 @@ class Search {
   };
 
   const SearchOptions& options_;
+  FusionTables tables_;
   parallel::SharedChains shared_;
   Pool best_of_starts_;
   std::vector<std::unique_ptr<Chain>> chains_;  // of this process

@@ -1,7 +1,7 @@
 // The search over plans: chains of simulated annealing (chain.h) from every named placement.
 //
-// Chains share nothing, and what they found is merged in their order, so that neither threads nor processes change anything about the
-// answer, nor does a limit of time: it only chooses how many iterations there are.
+// Chains share nothing that changes what they do, and what they found is merged in their order, so that neither threads nor processes
+// change anything about the answer, nor does a limit of time: it only chooses how many iterations there are.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct SearchProgress {
   base::Ticks bound;                  ///< ns that no plan's period is below; 0: none known
   std::int64_t iterations = 0;        ///< done, of a chain
   std::int64_t planned = 0;           ///< of the whole run, of a chain
-  double evaluations_per_second = 0;  ///< plans scored, by all chains together
+  double evaluations_per_second = 0;  ///< plans judged, by all chains together
   double seconds_left = 0;            ///< at this speed
 };
 

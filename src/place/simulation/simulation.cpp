@@ -73,8 +73,12 @@ void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, const Estimat
 
 base::Result<Simulation> Simulator::simulate(const plan::Plan& plan) {
   tell("estimating");
+  return simulate(plan, estimate(ground_, plan));
+}
+
+base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate closed) {
   Simulation simulation;
-  simulation.closed = estimate(ground_, plan);
+  simulation.closed = std::move(closed);
   if (plan.fusion.training) {
     DOVETAIL_TRY(simulation.training, fused_training(plan));
   }

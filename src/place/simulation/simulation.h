@@ -43,6 +43,8 @@ class Simulator {
 
   /// Errors as training_problem and fused_training_problem. REQUIRES: the plan has no fault, at least one draw.
   base::Result<Simulation> simulate(const plan::Plan& plan);
+  /// The same; `closed` is the estimate of the plan.
+  base::Result<Simulation> simulate(const plan::Plan& plan, Estimate closed);
 
  private:
   /// The last fused training, and what it is of.

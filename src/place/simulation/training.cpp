@@ -111,7 +111,7 @@ simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh
 }
 
 base::Result<fuse::Solved> solved(const Problem& problem, std::string_view solver, const FusedSearch& search) {
-  fuse::SolveOptions options;
+  fuse::SolveOptions options = search.brief ? brief_search(search.iterations) : fuse::SolveOptions{};
   options.chains = 1;
   options.iterations = search.iterations;
   options.proof_work = 0;

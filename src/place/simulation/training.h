@@ -22,6 +22,7 @@ struct FusedSearch {
   std::int64_t iterations = 2'000;                              ///< of one chain
   std::optional<std::int64_t> most_activations = std::nullopt;  ///< bytes that a device may hold at most, where any schedule keeps to that
   const parallel::Cancellation* cancellation = nullptr;
+  bool brief = false;  ///< by brief_search(iterations), as estimates have it; else what `dovetail schedule` finds in one chain
 };
 
 /// Two train tasks in one schedule.

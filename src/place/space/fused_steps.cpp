@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "place/predict/training_phase.h"
 
@@ -30,6 +31,28 @@ std::int64_t activations_of(const Ground& ground, std::size_t task, const plan::
   return bytes;
 }
 
+std::uint64_t pair_key(const SearchSpace& space, const plan::TrainPair& pair, const Picks& picks) {
+  const auto [first, second] = pair;
+  return key_of(shape_of(space, picks[first]), static_cast<std::size_t>(picks[first].choice),
+                static_cast<std::size_t>(picks[second].choice));
+}
+
+std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, const plan::TrainPair& pair, const Picks& picks) {
+  const Ground& ground = *space.ground;
+  plan::Plan plan;
+  plan.tasks.resize(space.choices.size());
+  for (const std::size_t task : pair) plan.tasks[task] = space.choice(task, picks[task]).planned;
+  const base::Result<double> least = fused_training_floor(ground, {pair[0], plan.tasks[pair[0]]}, {pair[1], plan.tasks[pair[1]]});
+  if (!least.ok()) return std::nullopt;
+  double seconds = *least + ground.software.efficiency.task;
+  std::int64_t activations = 0;
+  for (const std::size_t task : pair) {
+    seconds += overhead_seconds(ground, task, plan.tasks[task]).host_transfers;
+    activations = std::max(activations, activations_of(ground, task, plan.tasks[task]));
+  }
+  return FusionTables::Training{ticks_of(seconds), bytes_of(fused_working_memory(ground, plan, pair, activations))};
+}
+
 }  // namespace
 
 FusionPick open_fusion(const plan::Job& job) {
@@ -49,8 +72,36 @@ bool has(FusionPick fusion, FusionPick demanded) {
   return (fusion.generation || !demanded.generation) && (fusion.training || !demanded.training);
 }
 
-FusedSteps::FusedSteps(const SearchSpace& space) : space_(space), pair_(plan::train_pair(space.ground->job)) {
-  const auto& tasks = space.ground->job.workflow.tasks;
+/// Made outside of the lock: another thread may make the same meanwhile, and the first one stays.
+template <class Value, class Make>
+const Value& FusionTables::known(Table<Value>& table, std::uint64_t key, const Make& make) {
+  {
+    const std::lock_guard lock(changing_);
+    if (const auto found = table.find(key); found != table.end()) return found->second;
+  }
+  Value made = make();
+  const std::lock_guard lock(changing_);
+  return table.try_emplace(key, std::move(made)).first->second;
+}
+
+const std::vector<GenerationTail>& FusionTables::tails(std::size_t generate, Pick pick) {
+  return known(tails_, key_of(generate, shape_of(space_, pick), static_cast<std::size_t>(pick.choice)), [&] {
+    const auto& fixed = space_.ground->job.fixed_fusion.threshold;
+    const std::vector<double> thresholds = fixed ? std::vector<double>{*fixed} : usual_thresholds();
+    std::vector<GenerationTail> tails = generation_tails(*space_.ground, generate, space_.choice(generate, pick).planned, thresholds);
+    // Where nothing moves nothing is gained.
+    if (!fixed) std::erase_if(tails, [](const GenerationTail& tail) { return tail.slices.empty(); });
+    return tails;
+  });
+}
+
+const FusionTables::Training* FusionTables::training(const plan::TrainPair& pair, const Picks& picks) {
+  const auto& training = known(trainings_, pair_key(space_, pair, picks), [&] { return fuse_trainings(space_, pair, picks); });
+  return training ? &*training : nullptr;
+}
+
+FusedSteps::FusedSteps(FusionTables& tables) : tables_(tables), space_(tables.space()), pair_(plan::train_pair(space_.ground->job)) {
+  const auto& tasks = space_.ground->job.workflow.tasks;
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     if (tasks[task].kind == TaskKind::generate) generating_.push_back(task);
     if (tasks[task].kind == TaskKind::infer) inferring_.push_back(task);
@@ -67,17 +118,6 @@ const plan::GenerationStage* FusedSteps::stage_of(const Picks& picks, std::size_
     stages_.push_back({together_, plan::generation_stage(space_.ground->job, plan_of(space_, picks, "").tasks)});
   const auto& stage = stages_[number].stage;
   return stage ? &*stage : nullptr;
-}
-
-const std::vector<GenerationTail>& FusedSteps::tails_of(std::size_t generate, Pick pick) {
-  const auto [entry, is_new] = tails_.try_emplace(key_of(generate, shape_of(space_, pick), static_cast<std::size_t>(pick.choice)));
-  if (!is_new) return entry->second;
-  const auto& fixed = space_.ground->job.fixed_fusion.threshold;
-  const std::vector<double> thresholds = fixed ? std::vector<double>{*fixed} : usual_thresholds();
-  entry->second = generation_tails(*space_.ground, generate, space_.choice(generate, pick).planned, thresholds);
-  // Where nothing moves nothing is gained.
-  if (!fixed) std::erase_if(entry->second, [](const GenerationTail& tail) { return tail.slices.empty(); });
-  return entry->second;
 }
 
 double FusedSteps::overhead_of(std::size_t task, Pick pick) {
@@ -109,7 +149,7 @@ std::optional<FusedSteps::Generation> FusedSteps::generation(const Picks& picks)
 
 /// Nothing where no threshold gains.
 std::optional<base::Ticks> FusedSteps::fused_duration(const plan::GenerationStage& stage, const Picks& picks) {
-  const std::vector<GenerationTail>& tails = tails_of(stage.generate, picks[stage.generate]);
+  const std::vector<GenerationTail>& tails = tables_.tails(stage.generate, picks[stage.generate]);
   if (tails.empty()) return std::nullopt;
   load_.work = load_.overheads = load_.most_overhead = 0;
   load_.replicas.clear();
@@ -135,32 +175,11 @@ std::optional<base::Ticks> FusedSteps::fused_duration(const plan::GenerationStag
   return ticks_of(least);
 }
 
-std::optional<FusedSteps::Training> FusedSteps::fuse(Pick first, Pick second) const {
-  const Ground& ground = *space_.ground;
-  const plan::TrainPair pair = *pair_;
-  plan::Plan plan;
-  plan.tasks.resize(space_.choices.size());
-  plan.tasks[pair[0]] = space_.choice(pair[0], first).planned;
-  plan.tasks[pair[1]] = space_.choice(pair[1], second).planned;
-  const base::Result<double> least = fused_training_floor(ground, {pair[0], plan.tasks[pair[0]]}, {pair[1], plan.tasks[pair[1]]});
-  if (!least.ok()) return std::nullopt;
-  double seconds = *least + ground.software.efficiency.task;
-  std::int64_t activations = 0;
-  for (const std::size_t task : pair) {
-    seconds += overhead_seconds(ground, task, plan.tasks[task]).host_transfers;
-    activations = std::max(activations, activations_of(ground, task, plan.tasks[task]));
-  }
-  return Training{ticks_of(seconds), bytes_of(fused_working_memory(ground, plan, pair, activations))};
-}
-
 const FusedSteps::Training* FusedSteps::training(const Picks& picks) {
-  if (!pair_) return nullptr;
-  const auto [first, second] = *pair_;
-  if (picks[first].mesh != picks[second].mesh) return nullptr;
-  const auto [entry, is_new] = trainings_.try_emplace(key_of(shape_of(space_, picks[first]), static_cast<std::size_t>(picks[first].choice),
-                                                             static_cast<std::size_t>(picks[second].choice)));
-  if (is_new) entry->second = fuse(picks[first], picks[second]);
-  return entry->second ? &*entry->second : nullptr;
+  if (!pair_ || picks[(*pair_)[0]].mesh != picks[(*pair_)[1]].mesh) return nullptr;
+  const auto [entry, is_new] = trainings_.try_emplace(pair_key(space_, *pair_, picks));
+  if (is_new) entry->second = tables_.training(*pair_, picks);
+  return entry->second;
 }
 
 }  // namespace dovetail::place

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -28,10 +29,41 @@ FusionPick demanded_fusion(const plan::Job& job, FusionPick fusion);
 /// Whether `fusion` has all that is `demanded`.
 bool has(FusionPick fusion, FusionPick demanded);
 
-/// Looks up what fused steps of picks of one space take, and works out once what it does not know yet. One for each thread.
+/// What fused steps of picks of one space take, worked out when it is first asked for. Threads may ask at the same time.
+class FusionTables {
+ public:
+  /// `space` outlives it.
+  explicit FusionTables(const SearchSpace& space) : space_(space) {}
+
+  struct Training {
+    base::Ticks duration;      ///< fused_training_floor, with what both have beside their schedule
+    std::int64_t working = 0;  ///< bytes of fused_working_memory, with the activations of the task that holds more: as much as a schedule
+                               ///< of both needs that runs one after the other
+  };
+  /// Of the job's train_pair(); null where their picks cannot be fused. REQUIRES: both are on one mesh.
+  const Training* training(const plan::TrainPair& pair, const Picks& picks);
+
+  /// Of generation at the usual_thresholds() that move samples, or at the one that the job fixes.
+  const std::vector<GenerationTail>& tails(std::size_t generate, Pick pick);
+
+  const SearchSpace& space() const { return space_; }
+
+ private:
+  template <class Value>
+  using Table = std::unordered_map<std::uint64_t, Value>;
+  template <class Value, class Make>
+  const Value& known(Table<Value>& table, std::uint64_t key, const Make& make);
+
+  const SearchSpace& space_;
+  std::mutex changing_;
+  Table<std::vector<GenerationTail>> tails_;
+  Table<std::optional<Training>> trainings_;
+};
+
+/// Looks up what fused steps of picks take, and remembers it. One for each thread; `tables` outlive it.
 class FusedSteps {
  public:
-  explicit FusedSteps(const SearchSpace& space);
+  explicit FusedSteps(FusionTables& tables);
 
   struct Generation {
     std::size_t number = 0;  ///< of the stage: equal stages have equal numbers
@@ -41,12 +73,8 @@ class FusedSteps {
   /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes none).
   std::optional<Generation> generation(const Picks& picks);
 
-  struct Training {
-    base::Ticks duration;      ///< fused_training_floor, with what both have beside their schedule
-    std::int64_t working = 0;  ///< bytes of fused_working_memory, with the activations of the task that holds more: as much as a schedule
-                               ///< of both needs that runs one after the other
-  };
-  /// Of the job's train_pair(); nothing where their picks cannot be fused.
+  using Training = FusionTables::Training;
+  /// Of the job's train_pair(); null where their picks cannot be fused.
   const Training* training(const Picks& picks);
 
   /// The job's, where it has one.
@@ -60,10 +88,9 @@ class FusedSteps {
   };
   std::optional<base::Ticks> fused_duration(const plan::GenerationStage& stage, const Picks& picks);
   const plan::GenerationStage* stage_of(const Picks& picks, std::size_t& number);
-  const std::vector<GenerationTail>& tails_of(std::size_t generate, Pick pick);
   double overhead_of(std::size_t task, Pick pick);
-  std::optional<Training> fuse(Pick first, Pick second) const;
 
+  FusionTables& tables_;
   const SearchSpace& space_;
   std::optional<plan::TrainPair> pair_;
   std::vector<std::size_t> generating_;  // tasks
@@ -74,9 +101,8 @@ class FusedSteps {
   };
   std::vector<Stage> stages_;
   std::vector<char> together_;
-  std::unordered_map<std::uint64_t, std::vector<GenerationTail>> tails_;
-  std::vector<std::vector<std::vector<double>>> overheads_;  // [task][shape][choice] seconds; negative: not known yet
-  std::unordered_map<std::uint64_t, std::optional<Training>> trainings_;
+  std::vector<std::vector<std::vector<double>>> overheads_;       // [task][shape][choice] seconds; negative: not known yet
+  std::unordered_map<std::uint64_t, const Training*> trainings_;  // those of the tables that were asked for
   ScoringLoad load_;
   std::vector<Remembered> remembered_;  // [hash of the key]: the last one of each
   std::vector<std::int32_t> key_;

@@ -12,6 +12,9 @@ namespace {
 
 using workflow::TaskKind;
 
+constexpr unsigned remembered_bits = 8;
+constexpr std::size_t remembered_links = std::size_t{1} << remembered_bits;
+
 /// Weights of a role that some tasks share.
 struct Copy {
   std::vector<std::size_t> tasks;
@@ -54,7 +57,9 @@ double Score::cost(std::int64_t usable) const {
   return excess == 0 ? seconds : seconds * (1.5 + 3 * static_cast<double>(excess) / static_cast<double>(usable));
 }
 
-Trial::Trial(const SearchSpace& space) : space_(space), fused_(space) {}
+Trial::Trial(const SearchSpace& space)
+    : space_(space), own_tables_(std::make_unique<FusionTables>(space)), fused_(*own_tables_), links_(remembered_links) {}
+Trial::Trial(const SearchSpace& space, FusionTables& tables) : space_(space), fused_(tables), links_(remembered_links) {}
 Trial::~Trial() = default;
 
 namespace {
@@ -114,8 +119,20 @@ Trial::Sharing& Trial::sharing_of(const Picks& picks) {
   return *(last_ = &made);
 }
 
+double Trial::slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& to) {
+  const cluster::Mesh hull = cluster::hull_of(from, to);
+  const std::uint64_t key = (static_cast<std::uint64_t>(hull.first) << 32U) | static_cast<std::uint64_t>(hull.count);
+  KnownLink& known = links_[(key * 0x9E3779B97F4A7C15U) >> (64U - remembered_bits)];
+  if (known.bandwidth > 0 && known.hull == hull) return known.bandwidth;
+  const cluster::Cluster& cluster = space_.ground->job.cluster;
+  const cluster::Links links = cluster::links_of(cluster, hull, space_.ground->software.efficiency.links);
+  const bool inside = cluster::nodes_of(cluster, hull) == 1;
+  known = {hull, (inside ? links.inside : links.between).bandwidth};
+  return known.bandwidth;
+}
+
 /// The slowest link on the way to the destination, at full speed.
-base::Ticks Trial::reallocation_ticks(const Picks& picks, const plan::Step& step) const {
+base::Ticks Trial::reallocation_ticks(const Picks& picks, const plan::Step& step) {
   const Pick to = picks[step.task];
   const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(to.mesh)];
   const Choice& choice = space_.choice(step.task, to);
@@ -124,12 +141,8 @@ base::Ticks Trial::reallocation_ticks(const Picks& picks, const plan::Step& step
     return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)]) ? refit.same : refit.apart;
   }
   const cluster::Mesh& from = space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)];
-  const cluster::Cluster& cluster = space_.ground->job.cluster;
-  const cluster::Mesh hull = cluster::hull_of(from, mesh);
-  const cluster::Links links = cluster::links_of(cluster, hull, space_.ground->software.efficiency.links);
-  const bool inside = cluster::nodes_of(cluster, hull) == 1;
   const auto bytes = static_cast<double>(choice.stored.weights);
-  return base::Ticks(std::llround(bytes / (inside ? links.inside : links.between).bandwidth * 1e9));
+  return base::Ticks(std::llround(bytes / slowest_bandwidth(from, mesh) * 1e9));
 }
 
 base::Ticks Trial::task_ticks(const Picks& picks, std::size_t task) const {
@@ -157,7 +170,23 @@ void Trial::prepare(const Picks& picks, const Sharing& sharing) {
       if (!space_.is_rule(step.task)) meshes_[index][0] = space_.meshes[static_cast<std::size_t>(picks[step.task].mesh)];
     }
   }
-  plan::find_blocks(meshes_, blocks_);
+}
+
+/// What the busiest device has to do in an iteration: the first of some mesh, as what runs on a device ends only at another's border.
+base::Ticks Trial::busiest() const {
+  base::Ticks most;
+  int last = -1;
+  for (const auto& of_step : meshes_)
+    for (const cluster::Mesh& candidate : of_step) {
+      if (candidate.count == 0 || candidate.first == last) continue;
+      last = candidate.first;
+      base::Ticks work;
+      const auto is_there = [last](const cluster::Mesh& mesh) { return mesh.first <= last && last < mesh.first + mesh.count; };
+      for (std::size_t step = 0; step < meshes_.size(); ++step)
+        if (is_there(meshes_[step][0]) || is_there(meshes_[step][1])) work += durations_[step];
+      most = std::max(most, work);
+    }
+  return most;
 }
 
 bool Trial::is_on(const Picks& picks, std::size_t task, std::size_t block) const {
@@ -255,18 +284,21 @@ std::int64_t Trial::excess_of_block(const Picks& picks, const Sharing& sharing, 
   return std::max({std::int64_t{0}, most - usable_memory(cluster, first, blocks_.borders[block + 1]), most_host - host_memory});
 }
 
-Score Trial::score(const Picks& picks, FusionPick fusion) {
+Score Trial::least_score(const Picks& picks, FusionPick fusion) {
   generation_ = fusion.generation ? fused_.generation(picks) : std::nullopt;
   training_ = fusion.training ? fused_.training(picks) : nullptr;
-  Sharing& sharing = sharing_of(picks);
-  prepare(picks, sharing);
-  weigh_copies(picks, sharing);
-  Score score;
-  score.fused = {generation_.has_value(), training_ != nullptr};
-  score.period = sharing.timer.period(blocks_, durations_);
-  for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block)
-    score.excess = std::max(score.excess, excess_of_block(picks, sharing, block));
-  return score;
+  prepare(picks, sharing_of(picks));
+  return {busiest(), 0, {generation_.has_value(), training_ != nullptr}};
 }
+
+std::int64_t Trial::excess(const Picks& picks) {
+  plan::find_blocks(meshes_, blocks_);
+  weigh_copies(picks, *last_);
+  std::int64_t most = 0;
+  for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block) most = std::max(most, excess_of_block(picks, *last_, block));
+  return most;
+}
+
+base::Ticks Trial::period() { return last_->timer.period(blocks_, durations_); }
 
 }  // namespace dovetail::place

@@ -34,12 +34,28 @@ struct Score {
 class Trial {
  public:
   explicit Trial(const SearchSpace& space);
+  /// With tables that other threads look things up in as well, and that outlive it.
+  Trial(const SearchSpace& space, FusionTables& tables);
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
   /// With as much of `fusion` as the picks can have and gain by (FusedSteps). REQUIRES: every pick is one of the space.
-  Score score(const Picks& picks, FusionPick fusion = {});
+  Score score(const Picks& picks, FusionPick fusion = {}) {
+    return *score_unless(picks, fusion, [](const Score&) { return false; });
+  }
+
+  /// The same; nothing where `is_too_much` is true of a Score that is no more: what is fused is equal, the period is the work of the
+  /// busiest device, the excess that of the picks or none. What a search refuses is mostly so bad that no iteration has to be played.
+  template <class IsTooMuch>
+  std::optional<Score> score_unless(const Picks& picks, FusionPick fusion, const IsTooMuch& is_too_much) {
+    Score score = least_score(picks, fusion);
+    if (is_too_much(score)) return std::nullopt;
+    score.excess = excess(picks);
+    if (score.excess > 0 && is_too_much(score)) return std::nullopt;
+    score.period = period();
+    return score;
+  }
 
  private:
   struct Sharing;
@@ -51,19 +67,32 @@ class Trial {
     std::int64_t host_trained = 0;
     std::int64_t returning = 0;  ///< weights that are back on the device when newly trained ones are sent from there
   };
+  /// The three parts of score_unless, in this order.
+  Score least_score(const Picks& picks, FusionPick fusion);
+  std::int64_t excess(const Picks& picks);
+  base::Ticks period();
   Sharing& sharing_of(const Picks& picks);
   void prepare(const Picks& picks, const Sharing& sharing);
+  base::Ticks busiest() const;
+  double slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& to);
   base::Ticks task_ticks(const Picks& picks, std::size_t task) const;
   std::optional<std::size_t> partner_of(std::size_t task) const;
   void weigh_copies(const Picks& picks, const Sharing& sharing);
-  base::Ticks reallocation_ticks(const Picks& picks, const plan::Step& step) const;
+  base::Ticks reallocation_ticks(const Picks& picks, const plan::Step& step);
   std::int64_t excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const;
   struct BlockBytes;
   std::int64_t needed_by(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block, const BlockBytes& there) const;
   std::int64_t arriving_for(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block) const;
   bool is_on(const Picks& picks, std::size_t task, std::size_t block) const;
 
+  /// The link between all devices of a mesh that is the slowest.
+  struct KnownLink {
+    cluster::Mesh hull;
+    double bandwidth = 0;  ///< 0: nothing is known yet
+  };
+
   const SearchSpace& space_;
+  std::unique_ptr<FusionTables> own_tables_;  // where no others are given
   FusedSteps fused_;
   std::optional<FusedSteps::Generation> generation_;  // of the picks at hand, where they fuse it
   const FusedSteps::Training* training_ = nullptr;    // likewise
@@ -74,6 +103,7 @@ class Trial {
   std::vector<std::array<cluster::Mesh, 2>> meshes_;  // [step]
   std::vector<base::Ticks> durations_;                // [step]
   std::vector<CopyBytes> copies_;                     // [Sharing::copies]
+  std::vector<KnownLink> links_;                      // [hash of the hull]: the last one of each
 };
 
 }  // namespace dovetail::place

@@ -75,6 +75,41 @@ TEST(Trial, MissesAsMuchOfHostMemoryAsTheEvaluator) {
   EXPECT_GT(of_host, 0);
 }
 
+TEST(Trial, RefusesOnlyWhatIsTooMuch) {
+  const Place place(ppo_job());
+  const FusionPick fusion = open_fusion(place.ground.job);
+  const std::int64_t usable = smallest_memory(place.space);
+  Trial trial(place.space);
+  Trial other(place.space);
+  base::Random random(13, 0);
+  int refused_early = 0;
+  int taken = 0;
+  double last = 0;  // cost of the one before, about half of which are more
+  for (int round = 0; round < 2000; ++round) {
+    const Picks picks = random_picks(place.space, random);
+    const Score score = other.score(picks, round % 2 == 0 ? fusion : FusionPick{});
+    int asked = 0;
+    const auto found = trial.score_unless(picks, round % 2 == 0 ? fusion : FusionPick{}, [&](const Score& least) {
+      EXPECT_EQ(least.fused, score.fused);
+      EXPECT_LE(least.period, score.period) << round;
+      EXPECT_LE(least.excess, score.excess) << round;
+      ++asked;
+      return least.cost(usable) > last;
+    });
+    EXPECT_GE(asked, 1);
+    if (found) {
+      EXPECT_EQ(*found, score) << round;
+      ++taken;
+    } else {
+      EXPECT_GT(score.cost(usable), last) << round;
+      ++refused_early;
+    }
+    last = score.cost(usable);
+  }
+  EXPECT_GT(refused_early, 200);
+  EXPECT_GT(taken, 200);
+}
+
 TEST(Search, FindsTheBestOfAllPlansOfASmallJob) {
   const Place place(test::small_job("{name: grpo, reward: rule, reward_seconds: 0.001}", "actor: qwen3-1.7b",
                                     "nodes: 1, gpus_per_node: 2, gpu: A100-40"));

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fuse/solve.h"
 #include "place/jobs.h"
+#include "place/predict/intra_stage.h"
+#include "place/predict/working_memory.h"
 #include "simulate/accounting.h"
 #include "workflow/workflow.h"
 
@@ -163,6 +166,25 @@ TEST(Simulation, FusedTrainingIsOneScheduleOfBoth) {
   };
   EXPECT_NEAR(work(fused, Activity::forward), work(apart, Activity::forward), 0.01 * work(apart, Activity::forward));
   EXPECT_NEAR(work(fused, Activity::backward), work(apart, Activity::backward), 0.01 * work(apart, Activity::backward));
+}
+
+TEST(Simulation, FusedTrainingIsWhatTheScheduleCommandFinds) {
+  const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
+  plan::Plan plan = pipelined(of);
+  plan.fusion.training = plan::train_pair(of.job);
+  const auto [first, second] = *plan.fusion.training;
+  const pipeline::FusedLayouts fused = fused_training_problem(of.ground, {first, plan.tasks[first]}, {second, plan.tasks[second]}).value();
+  fuse::SolveOptions options;
+  options.chains = 1;
+  options.iterations = FusedSearch{}.iterations;
+  const double room = static_cast<double>(activation_room(of.ground, plan)) / fullest_over_average(of.ground, *plan.fusion.training, plan);
+  options.memory_cap = base::Memory(static_cast<std::int64_t>(room));
+  const fuse::Solved scheduled = fuse::solve(fused.problem, "auto", options).value();
+  const Simulation played = Simulator(of.ground, {}).simulate(plan).value();
+  ASSERT_TRUE(played.training);
+  EXPECT_EQ(played.training->trace.end, scheduled.solution.evaluation.makespan);
+  EXPECT_EQ(played.training->peak, scheduled.solution.evaluation.peak_activation.count());
+  EXPECT_EQ(played.training->bound, scheduled.bounds.makespan);
 }
 
 TEST(Simulation, FusedGenerationScoresWithinItsStep) {

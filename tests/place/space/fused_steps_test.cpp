@@ -22,7 +22,8 @@ double seconds_of(base::Ticks ticks) { return static_cast<double>(ticks.count())
 TEST(FusedSteps, FuseGenerationAsTheEvaluatorDoes) {
   const test::Place place(ppo_job());
   Trial trial(place.space);
-  FusedSteps fused(place.space);
+  FusionTables tables(place.space);
+  FusedSteps fused(tables);
   base::Random random(5, 0);
   int gains = 0;
   for (int round = 0; round < 60; ++round) {
@@ -45,7 +46,8 @@ TEST(FusedSteps, FuseGenerationAsTheEvaluatorDoes) {
 
 TEST(FusedSteps, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
   const test::Place place(ppo_job());
-  FusedSteps fused(place.space);
+  FusionTables tables(place.space);
+  FusedSteps fused(tables);
   Trial trial(place.space);
   base::Random random(9, 0);
   int tried = 0;
@@ -79,7 +81,8 @@ TEST(FusedSteps, FloorIsWhatADeviceAloneHasToDo) {
   // One stage each: both follow one another on the same devices, whatever the schedule.
   const test::Place place(
       test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB"));
-  FusedSteps fused(place.space);
+  FusionTables tables(place.space);
+  FusedSteps fused(tables);
   plan::Plan plan;
   base::Random random(2, 0);
   const auto pair = *fused.pair();
