@@ -1,7 +1,9 @@
 // The closed form of the plan search beside the simulator: on random plans, in which plan is the best, and how long simulating takes.
 //
 // Jobs are PPO and GRPO of bundled models on 1 to 8 nodes, with lengths drawn at random. A random plan gives each task any of the meshes
-// and choices of the search's space. The best plan of a job is the first of those that a short search ranks.
+// and choices of the search's space. The best plan of a job is the first of those that a short search ranks. Where the simulator has
+// another one in front, but by no more than two standard errors of the mean difference of both on the same draws, it cannot tell the two
+// apart: that is no other best plan, and counted apart.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -115,6 +117,7 @@ struct Sums {
   Difference random;
   Difference ranked;
   int same_best = 0;
+  int undecided = 0;  // jobs of which the simulator cannot tell the closed form's best plan from its own
   int same_five = 0;
   std::vector<std::vector<std::string>> other_best;  // a row of cells for each job of which the simulator finds another plan the best
 };
@@ -124,22 +127,50 @@ struct PlayedPlan {
   double simulated = 0;
   std::size_t place = 0;
   double closed = 0;
+  std::vector<double> draws;
 };
+
+/// How much slower the one is than the other on the same draws.
+struct MeanDifference {
+  double mean = 0;
+  double standard_error = 0;
+
+  bool is_decided() const { return mean > 2 * standard_error; }
+};
+
+/// With a single draw there is no telling how far the difference is from the mean's; it is taken for it.
+MeanDifference difference_of(const PlayedPlan& slower, const PlayedPlan& faster) {
+  const auto count = static_cast<double>(slower.draws.size());
+  MeanDifference difference;
+  for (std::size_t draw = 0; draw < slower.draws.size(); ++draw) difference.mean += (slower.draws[draw] - faster.draws[draw]) / count;
+  double squares = 0;
+  for (std::size_t draw = 0; draw < slower.draws.size(); ++draw)
+    squares += std::pow(slower.draws[draw] - faster.draws[draw] - difference.mean, 2);
+  if (count > 1) difference.standard_error = std::sqrt(squares / (count - 1) / count);
+  return difference;
+}
+
+/// The closed form's first of those that were simulated.
+const PlayedPlan& ranked_first(const std::vector<PlayedPlan>& order) {
+  return *std::min_element(order.begin(), order.end(), [](const PlayedPlan& a, const PlayedPlan& b) { return a.place < b.place; });
+}
 
 /// REQUIRES: `order` is by simulated seconds, and its first plan is not the closed form's first.
 std::vector<std::string> other_best_cells(std::uint64_t number, const std::vector<PlayedPlan>& order) {
   const PlayedPlan& best = order.front();
-  const PlayedPlan& ranked_first =
-      *std::min_element(order.begin(), order.end(), [](const PlayedPlan& a, const PlayedPlan& b) { return a.place < b.place; });
+  const PlayedPlan& first = ranked_first(order);
+  const MeanDifference difference = difference_of(first, best);
   const auto cost = [](double seconds, double least) { return fmt::format("{:.2f}%", 100 * (seconds / least - 1)); };
   return {fmt::format("{}", number),
-          fmt::format("{:.3f}", ranked_first.closed),
-          fmt::format("{:.3f}", ranked_first.simulated),
+          fmt::format("{:.3f}", first.closed),
+          fmt::format("{:.3f}", first.simulated),
           fmt::format("{}", best.place + 1),
           fmt::format("{:.3f}", best.closed),
           fmt::format("{:.3f}", best.simulated),
-          cost(best.closed, ranked_first.closed),
-          cost(ranked_first.simulated, best.simulated)};
+          cost(best.closed, first.closed),
+          cost(first.simulated, best.simulated),
+          fmt::format("{:.3f}", difference.standard_error),
+          difference.is_decided() ? "yes" : "no"};
 }
 
 /// Compares the order of the plans that a search ranks with their order when simulated.
@@ -148,15 +179,15 @@ void add_ranking(std::uint64_t number, const place::Ranking& ranking, place::Sim
   for (std::size_t index = 0; index < ranking.plans.size(); ++index)
     if (const auto simulation = simulator.simulate(ranking.plans[index].plan); simulation.ok()) {
       sums.ranked.add(*simulation);
-      order.push_back({simulation->iteration_seconds, index, simulation->closed.iteration_seconds});
+      order.push_back({simulation->iteration_seconds, index, simulation->closed.iteration_seconds, simulation->draws});
     }
   if (order.empty()) return;
   std::sort(order.begin(), order.end(),
             [](const PlayedPlan& a, const PlayedPlan& b) { return std::pair(a.simulated, a.place) < std::pair(b.simulated, b.place); });
-  if (order.front().place == 0)
-    ++sums.same_best;
-  else
-    sums.other_best.push_back(other_best_cells(number, order));
+  const bool is_same = order.front().place == ranked_first(order).place;
+  sums.same_best += is_same ? 1 : 0;
+  sums.undecided += !is_same && !difference_of(ranked_first(order), order.front()).is_decided() ? 1 : 0;
+  if (!is_same) sums.other_best.push_back(other_best_cells(number, order));
   const std::size_t first = std::min<std::size_t>(5, order.size());
   const auto in_front = [first](const PlayedPlan& plan) { return plan.place < first; };
   if (std::all_of(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first), in_front)) ++sums.same_five;
@@ -182,9 +213,16 @@ std::string row(const char* what, const Difference& difference) {
 
 void print_other_best(const Sums& sums) {
   if (sums.other_best.empty()) return;
-  const std::vector<report::Column> columns = {
-      {"job"},       {"ranked first: closed form"}, {"simulated"},       {"fastest when simulated: place"}, {"closed form"},
-      {"simulated"}, {"by the closed form slower"}, {"simulated faster"}};
+  const std::vector<report::Column> columns = {{"job"},
+                                               {"ranked first: closed form"},
+                                               {"simulated"},
+                                               {"fastest when simulated: place"},
+                                               {"closed form"},
+                                               {"simulated"},
+                                               {"by the closed form slower"},
+                                               {"simulated faster"},
+                                               {"standard error, s"},
+                                               {"decided"}};
   fmt::print("where the simulator finds another plan the best:\n{}", report::render_table(columns, sums.other_best));
 }
 
@@ -213,10 +251,11 @@ int main(int argc, char** argv) {
   }
   fmt::print("|closed form / simulated - 1| of iterations (at least 5% on the mean, aim 3%)\n");
   fmt::print("{}{}", row("plans drawn at random", sums.random), row("plans that a search ranks first", sums.ranked));
-  fmt::print("the same best plan in {} of {} jobs (at least 9 of 10), the same top five in {} (the aim)\n", sums.same_best, jobs,
-             sums.same_five);
+  fmt::print("the same best plan in {} of {} jobs, in {} more none that the draws tell from it (at least 9 of 10)\n", sums.same_best, jobs,
+             sums.undecided);
+  fmt::print("the same top five in {} (the aim)\n", sums.same_five);
   print_other_best(sums);
-  int met = (sums.random.mean() <= mean_to_reach ? 1 : 0) + (sums.same_best >= same_best_to_reach * jobs ? 1 : 0);
+  int met = (sums.random.mean() <= mean_to_reach ? 1 : 0) + (sums.same_best + sums.undecided >= same_best_to_reach * jobs ? 1 : 0);
   int all = 2;
   if (large) {
     const double small = seconds_to_simulate(large_job(512, 1024, 32));

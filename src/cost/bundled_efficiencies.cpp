@@ -29,21 +29,21 @@ Efficiency a100_realhf() {
 Efficiency h100_megatron_vllm() {
   Efficiency efficiency;
   efficiency.name = "h100/megatron-vllm";
-  efficiency.error = 0.096;
-  efficiency.matrix_products = 0.431;
-  efficiency.expert_products = 0.0559;
-  efficiency.expert_launch = 0.00168;
-  efficiency.slot = 0.00107;
-  efficiency.memory_bandwidth = 0.482;
-  efficiency.decode_layer = 2.02e-05;
-  efficiency.decode_step = 0.000869;
-  efficiency.decode_sequence = 1.39e-05;
+  efficiency.error = 0.099;
+  efficiency.matrix_products = 0.432;
+  efficiency.expert_products = 0.055;
+  efficiency.expert_launch = 0.00166;
+  efficiency.slot = 0.00106;
+  efficiency.memory_bandwidth = 0.506;
+  efficiency.decode_layer = 2.03e-05;
+  efficiency.decode_step = 0.000876;
+  efficiency.decode_sequence = 1.5e-05;
   efficiency.links.between.latency = 2.56e-05;
-  efficiency.refit = 4.48;
-  efficiency.refit_links = 0.488;
-  efficiency.refit_tensor = 0.000188;
-  efficiency.task = 0.878;
-  efficiency.iteration = 1.53;
+  efficiency.refit = 4.47;
+  efficiency.refit_links = 0.491;
+  efficiency.refit_tensor = 0.000184;
+  efficiency.task = 0.882;
+  efficiency.iteration = 1.51;
   return efficiency;
 }
 

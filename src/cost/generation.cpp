@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cost/engine_prefill.h"
+#include "cost/imbalance.h"
 #include "cost/occupancy.h"
 #include "cost/passes.h"
 
@@ -75,6 +76,28 @@ double modelled_decode_seconds(const ModelFacts& facts, const llm::Layout& layou
   return layout.pipeline * stage + efficiency.decode_sequence * sequences;
 }
 
+/// Beside so many others with so many tokens before each: by a tenth more of either.
+SequenceSeconds sequence_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,
+                                 const Machine& machine, const Efficiency& efficiency) {
+  constexpr double more = 0.1;
+  const auto step = [&](double batch, double length) { return decode_step_seconds(facts, layout, batch, length, machine, efficiency); };
+  const double seconds = step(sequences, context);
+  const double with_others = step((1 + more) * sequences, context / (1 + more)) - seconds;
+  const double with_longer = step(sequences, (1 + more) * context) - seconds;
+  return {std::max(0.0, with_others) / (more * sequences), std::max(0.0, with_longer) / (more * context * sequences)};
+}
+
+/// Of an instance's `sequences` in all its steps.
+double imbalance_of(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work, double steps, const Machine& machine,
+                    const Efficiency& efficiency) {
+  if (layout.data == 1) return 0;
+  const double sequences = work.sequences / layout.data;
+  const double batch = std::max(1.0, sequences * work.responses->mean() / steps);
+  const double prompt = work.prompts->mean();
+  const SequenceSeconds added = sequence_seconds(facts, layout, batch, prompt + met_of(work), machine, efficiency);
+  return imbalance_seconds(added, prompt, *work.responses, sequences, layout.data);
+}
+
 }  // namespace
 
 double key_value_bytes(const ModelFacts& facts, const llm::Layout& layout) {
@@ -143,11 +166,14 @@ GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout&
   if (occupancy.full_steps > 0)
     seconds.full = occupancy.full_steps *
                    decode_step_seconds(facts, layout, seconds.concurrency, prompt + occupancy.full_context, machine, efficiency);
+  double steps = occupancy.full_steps;
   for (const Occupancy::Slice& slice : occupancy.tail) {
     const double any = 1 - std::pow(1 - slice.left, seconds.concurrency * layout.data);
     seconds.slices.push_back({any * occupancy.slice_steps, seconds.concurrency * slice.left, prompt + slice.context});
     seconds.tail += slice_seconds(facts, layout, seconds.slices.back(), layout.data, machine, efficiency);
+    steps += seconds.slices.back().steps;
   }
+  seconds.imbalance = imbalance_of(facts, layout, work, steps, machine, efficiency);
   return seconds;
 }
 

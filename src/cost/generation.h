@@ -41,13 +41,14 @@ struct GenerationSeconds {
   double recompute = 0;  ///< computing again what was preempted
   double full = 0;       ///< decoding while sequences wait for a place
   double tail = 0;       ///< decoding from there on to the last sequence
+  double imbalance = 0;  ///< what the slowest instance takes beyond the average one, of which all else is (imbalance.h)
 
   double concurrency = 0;         ///< sequences that an instance decodes together while others wait, or all it has
   double recomputed = 0;          ///< tokens that an instance computes again
   double flat_batch = 0;          ///< sequences up to which a step takes at most a quarter longer than for one
   std::vector<TailSlice> slices;  ///< of the tail, in order
 
-  double sum() const { return prefill + recompute + full + tail; }
+  double sum() const { return prefill + recompute + full + tail + imbalance; }
 };
 
 /// One decode step of `sequences` on an instance (data-parallel replica) with `context` tokens before each, for all stages of its pipeline:
@@ -66,7 +67,8 @@ double flat_batch(const ModelFacts& facts, const llm::Layout& layout, double con
 /// Generation on all instances of the layout, which have equal shares. While more sequences are left than an instance decodes together,
 /// each place is refilled as soon as one ends; from then on the batch shrinks as the lengths say (occupancy.h), the last steps with the
 /// chance that any sequence of any instance is still there. Memory for keys and values is full on average where it is what limits the
-/// batch. Prompts are computed beside decoding or before it, and what was admitted too early again (engine_prefill.h).
+/// batch. Prompts are computed beside decoding or before it, and what was admitted too early again (engine_prefill.h). Instances are dealt
+/// different lengths, and the slowest one decides: a sequence adds to steps what it does at the mean batch and context.
 GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work,
                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
 

@@ -99,7 +99,7 @@ std::vector<Candidate> candidates(const JobPicture& picture) {
   return all;
 }
 
-/// "actor_train +1.2 s (bubbles +0.9 s), weights to actor_generate +0.4 s": the critical steps that differ most.
+/// "actor_train +1.2 s (bubbles +0.9 s), weights to actor_generate +0.4 s": the critical steps that differ most, or that none does.
 std::string why(const JobPicture& picture, const Candidate& candidate) {
   constexpr std::size_t most = 3;
   place::Comparison comparison =
@@ -120,6 +120,7 @@ std::string why(const JobPicture& picture, const Candidate& candidate) {
       text += fmt::format(" ({} {})", step.part, signed_seconds(step.of_part.lost()));
     texts.push_back(std::move(text));
   }
+  if (texts.empty()) return "no step that counts differs";
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 

@@ -30,6 +30,8 @@ class Scorer {
     for (std::size_t task = 0; task < tasks.size(); ++task) {
       limits_.push_back(limit_of(tasks[task], samples));
       lacking_.emplace_back(samples.size(), 1 + tasks[task].after.size());
+      std::vector<double>& fitting = replicas_.emplace_back();
+      for (const Worker& worker : workers) fitting.push_back(static_cast<double>(replicas_on(tasks[task], worker.devices.size())));
     }
     for (std::size_t sample = 0; sample < samples.size(); ++sample) push(ready[sample], Event::Kind::generated, sample);
     for (std::size_t worker = 0; worker < workers.size(); ++worker) {
@@ -46,6 +48,7 @@ class Scorer {
         events_.pop();
         happen(event);
       }
+      holders_.clear();
       for (std::size_t worker = 0; worker < states_.size(); ++worker)
         if (states_[worker].free) choose_model(worker);
       for (std::size_t worker = 0; worker < states_.size(); ++worker)
@@ -114,7 +117,7 @@ class Scorer {
     if (state.model == none && workers_[worker].first_task >= 0) load(worker, static_cast<std::size_t>(workers_[worker].first_task));
     // Loading may take no time.
     if (!state.free || (state.model != none && !queues_[state.model].empty())) return;
-    const std::size_t task = most_work(state);
+    const std::size_t task = most_work(worker);
     if (task != none) load(worker, task);
   }
 
@@ -124,37 +127,52 @@ class Scorer {
   }
 
   /// The task that this worker helps most; none where it helps none, or too little to change models as long as more samples come.
-  std::size_t most_work(const State& helper) const {
+  std::size_t most_work(std::size_t worker) {
+    const State& helper = states_[worker];
     std::size_t best = none;
     double most = 0;
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
-      if (queues_[task].empty()) continue;
-      double work = static_cast<double>(queues_[task].size()) * limits_[task].worker_seconds / replicas(task, workers_.front()) * 1e9;
-      const auto needed = static_cast<double>(loading(helper, task).count());
-      if (to_come_ > 0 && helper.model != none && work < needed) continue;
-      double holders = 0;
-      for (const State& state : states_) {
-        if (state.model != task) continue;
-        ++holders;
-        work += static_cast<double>((std::max(now_, state.available) - now_).count());
-      }
-      if (holders > 0 && work / holders <= needed) continue;
-      if (work / (holders + 1) <= most) continue;
-      most = work / (holders + 1);
+      const double own = replicas(task, worker);
+      if (queues_[task].empty() || own == 0) continue;
+      double work = static_cast<double>(queues_[task].size()) * limits_[task].worker_seconds * 1e9;
+      if (to_come_ > 0 && helper.model != none && work / own < static_cast<double>(tasks_[task].load.count())) continue;
+      const Holders& holders = holders_of(task);
+      work += holders.busy;
+      if (holders.replicas > 0 && work / holders.replicas <= static_cast<double>(loading(helper, task).count())) continue;
+      if (work / (holders.replicas + own) <= most) continue;
+      most = work / (holders.replicas + own);
       best = task;
     }
     return best;
   }
 
-  static double replicas_of(const InferTask& task, const Worker& worker) {
-    return std::floor(static_cast<double>(worker.devices.size()) / task.replica_devices());
+  /// Those that have a task's model: their replicas, and the ns that these are busy with what they have begun.
+  struct Holders {
+    double replicas = 0;
+    double busy = 0;
+  };
+  /// They are counted when somebody asks, and again once models or the time have changed.
+  const Holders& holders_of(std::size_t task) {
+    if (holders_.empty()) {
+      holders_.resize(tasks_.size());
+      for (std::size_t worker = 0; worker < states_.size(); ++worker) {
+        const State& state = states_[worker];
+        if (state.model == none) continue;
+        const double own = replicas(state.model, worker);
+        holders_[state.model].replicas += own;
+        holders_[state.model].busy += own * static_cast<double>((std::max(now_, state.available) - now_).count());
+      }
+    }
+    return holders_[task];
   }
-  double replicas(std::size_t task, const Worker& worker) const { return replicas_of(tasks_[task], worker); }
+
+  double replicas(std::size_t task, std::size_t worker) const { return replicas_[task][worker]; }
 
   void load(std::size_t worker, std::size_t task) {
     State& state = states_[worker];
     if (state.model == task) return;
     state.model = task;
+    holders_.clear();
     const Ticks begin = std::max(now_, state.drained);
     scoring_.memory[worker].emplace_back(begin, cost::weight_bytes(tasks_[task].facts, tasks_[task].layout));
     const Ticks end = begin + loading(state, task);
@@ -170,12 +188,14 @@ class Scorer {
     State& state = states_[worker];
     const std::size_t task = state.model;
     if (task == none || queues_[task].empty()) return;
-    std::size_t sharing = 0;
-    for (const State& other : states_) sharing += other.free && other.model == task ? 1U : 0U;
+    const double own = replicas(task, worker);
+    double sharing = 0;
+    for (std::size_t other = 0; other < states_.size(); ++other)
+      if (states_[other].free && states_[other].model == task) sharing += replicas(task, other);
     std::deque<std::size_t>& queue = queues_[task];
-    const std::size_t part = (queue.size() + sharing - 1) / sharing;
-    Batch batch{task, take_from(queue, part, limits_[task], replicas(task, workers_[worker]), samples_)};
-    const BatchSeconds seconds = seconds_of(tasks_[task], batch.samples, replicas(task, workers_[worker]), samples_);
+    const auto part = static_cast<std::size_t>(std::ceil(static_cast<double>(queue.size()) * own / sharing));
+    Batch batch{task, take_from(queue, part, limits_[task], own, samples_)};
+    const BatchSeconds seconds = seconds_of(tasks_[task], batch.samples, own, samples_);
     const Ticks next = now_ + std::max(Ticks(1), ticks_of(seconds.next));
     const Ticks done = std::max(next, now_ + ticks_of(seconds.done));
     show(worker, {now_, next, Activity::score, tasks_[task].task, static_cast<std::int64_t>(batch.samples.size()),
@@ -201,7 +221,9 @@ class Scorer {
   const std::vector<Sample>& samples_;
   const std::vector<Worker>& workers_;
   std::vector<MicroBatchLimit> limits_;            // [task]
+  std::vector<std::vector<double>> replicas_;      // [task][worker]
   std::vector<State> states_;                      // [worker]
+  std::vector<Holders> holders_;                   // [task]; empty: to be counted
   std::vector<std::deque<std::size_t>> queues_;    // [task] ready samples
   std::size_t to_come_;                            // samples that are not generated yet
   std::vector<std::vector<std::size_t>> lacking_;  // [task][sample] what is not there yet
@@ -213,9 +235,13 @@ class Scorer {
 
 }  // namespace
 
+std::size_t replicas_on(const InferTask& task, std::size_t devices) { return devices / static_cast<std::size_t>(task.replica_devices()); }
+
 Scoring score(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
               const std::vector<Worker>& workers) {
   DOVETAIL_ASSERT(!workers.empty() && ready.size() == samples.size());
+  for (const Worker& worker : workers)
+    DOVETAIL_ASSERT(worker.first_task < 0 || replicas_on(tasks[static_cast<std::size_t>(worker.first_task)], worker.devices.size()) > 0);
   return Scorer(tasks, samples, ready, workers).score();
 }
 

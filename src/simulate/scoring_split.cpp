@@ -1,8 +1,12 @@
 #include "simulate/scoring_split.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
 #include <utility>
 
+#include "base/assert.h"
 #include "simulate/micro_batches.h"
 
 namespace dovetail::simulate {
@@ -11,96 +15,162 @@ using base::Ticks;
 
 namespace {
 
-/// All shares are tried where they are no more than so many.
+/// All numbers of replicas are tried where they are no more than so many.
 constexpr std::size_t most_tried = 64;
+constexpr int no_task = -1;
 
-/// So many workers for each task.
+/// So many replicas of each task.
 using Shares = std::vector<std::size_t>;
+
+std::size_t size_of(const InferTask& task) { return static_cast<std::size_t>(task.replica_devices()); }
+
+std::size_t devices_of(const std::vector<InferTask>& tasks, const Shares& shares) {
+  std::size_t devices = 0;
+  for (std::size_t task = 0; task < tasks.size(); ++task) devices += shares[task] * size_of(tasks[task]);
+  return devices;
+}
+
+/// The tasks from that with the largest replica to that with the smallest.
+std::vector<std::size_t> by_size(const std::vector<InferTask>& tasks) {
+  std::vector<std::size_t> order(tasks.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size_of(tasks[a]) > size_of(tasks[b]); });
+  return order;
+}
+
+/// The next `size` of them.
+Worker worker_of(const std::vector<FreeDevice>& devices, std::size_t begin, std::size_t size, int first_task) {
+  Worker worker;
+  worker.first_task = first_task;
+  for (std::size_t index = begin; index < begin + size; ++index) {
+    worker.devices.push_back(devices[index].device);
+    worker.from = std::max(worker.from, devices[index].from);
+  }
+  return worker;
+}
 
 /// The best beginning so far.
 class Beginnings {
  public:
+  /// Devices in their order.
   Beginnings(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
-             std::vector<Worker>& workers)
-      : tasks_(tasks), samples_(samples), ready_(ready), workers_(workers) {}
+             const std::vector<FreeDevice>& freed, const std::vector<FreeDevice>& later)
+      : tasks_(tasks), samples_(samples), ready_(ready), freed_(freed), later_(later), order_(by_size(tasks)) {}
 
-  /// Whether it is better than all before; `first_tasks`: of the first workers.
-  bool try_out(const std::vector<int>& first_tasks) {
-    for (std::size_t worker = 0; worker < first_tasks.size(); ++worker) workers_[worker].first_task = first_tasks[worker];
-    Scoring scoring = score(tasks_, samples_, ready_, workers_);
-    if (tried_ && scoring.end >= best_.end) return false;
-    tried_ = true;
-    best_ = std::move(scoring);
-    best_tasks_ = first_tasks;
+  /// Whether it is better than all before. What has no task to begin with begins with `first_task`, where that fits.
+  bool try_out(const Shares& shares, int first_task = no_task) {
+    std::vector<Worker> workers = workers_for(shares, first_task);
+    const auto is_served = [&](const InferTask& task) {
+      return std::any_of(workers.begin(), workers.end(),
+                         [&](const Worker& worker) { return replicas_on(task, worker.devices.size()) > 0; });
+    };
+    if (!std::all_of(tasks_.begin(), tasks_.end(), is_served)) return false;
+    Scoring scoring = score(tasks_, samples_, ready_, workers);
+    if (best_ && scoring.end >= best_->scoring.end) return false;
+    best_ = {std::move(workers), std::move(scoring)};
     return true;
   }
 
-  bool try_out(const Shares& shares) {
-    std::vector<int> first_tasks;
-    for (std::size_t task = 0; task < shares.size(); ++task) first_tasks.insert(first_tasks.end(), shares[task], static_cast<int>(task));
-    return try_out(first_tasks);
-  }
-
-  Scoring best() {
-    for (std::size_t worker = 0; worker < best_tasks_.size(); ++worker) workers_[worker].first_task = best_tasks_[worker];
-    return std::move(best_);
+  SplitScoring best() {
+    DOVETAIL_ASSERT(best_.has_value());
+    return std::move(*best_);
   }
 
  private:
+  std::vector<Worker> workers_for(const Shares& shares, int first_task) const {
+    std::vector<Worker> workers;
+    std::size_t used = 0;
+    for (const std::size_t task : order_)
+      for (std::size_t replica = 0; replica < shares[task]; ++replica) {
+        workers.push_back(worker_of(freed_, used, size_of(tasks_[task]), static_cast<int>(task)));
+        used += size_of(tasks_[task]);
+      }
+    std::vector<FreeDevice> left;
+    for (Worker& worker : fill(tasks_, {freed_.begin() + static_cast<std::ptrdiff_t>(used), freed_.end()}, left)) {
+      if (first_task != no_task && replicas_on(tasks_[static_cast<std::size_t>(first_task)], worker.devices.size()) > 0)
+        worker.first_task = first_task;
+      workers.push_back(std::move(worker));
+    }
+    left.insert(left.end(), later_.begin(), later_.end());
+    std::sort(left.begin(), left.end());
+    std::vector<FreeDevice> useless;
+    for (Worker& worker : fill(tasks_, left, useless)) workers.push_back(std::move(worker));
+    return workers;
+  }
+
   const std::vector<InferTask>& tasks_;
   const std::vector<Sample>& samples_;
   const std::vector<Ticks>& ready_;
-  std::vector<Worker>& workers_;
-  bool tried_ = false;
-  Scoring best_;
-  std::vector<int> best_tasks_;
+  const std::vector<FreeDevice>& freed_;
+  const std::vector<FreeDevice>& later_;
+  std::vector<std::size_t> order_;  // of tasks, by_size
+  std::optional<SplitScoring> best_;
 };
 
-/// One worker after the other goes to the task with the most work for each that it has.
-Shares shares_by_work(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, std::size_t workers) {
+/// One replica after the other goes to the task with the most work for each that it has, of those that still fit; first one to each, the
+/// largest first.
+Shares shares_by_work(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, std::size_t devices) {
   std::vector<double> work;
-  for (const InferTask& task : tasks) work.push_back(limit_of(task, samples).worker_seconds * task.replica_devices());
+  for (const InferTask& task : tasks) work.push_back(limit_of(task, samples).worker_seconds);
   Shares shares(tasks.size(), 0);
-  for (std::size_t worker = 0; worker < workers; ++worker) {
-    std::size_t neediest = 0;
-    for (std::size_t task = 1; task < tasks.size(); ++task) {
-      const bool both_without = shares[task] == 0 && shares[neediest] == 0;
-      // work / share of the one is more than that of the other.
-      const bool needs_more = work[task] * static_cast<double>(shares[neediest]) > work[neediest] * static_cast<double>(shares[task]);
-      if (both_without ? work[task] > work[neediest] : needs_more) neediest = task;
-    }
-    ++shares[neediest];
+  std::size_t left = devices;
+  for (const std::size_t task : by_size(tasks)) {
+    if (size_of(tasks[task]) > left) continue;
+    shares[task] = 1;
+    left -= size_of(tasks[task]);
   }
-  return shares;
+  for (;;) {
+    std::optional<std::size_t> neediest;
+    for (std::size_t task = 0; task < tasks.size(); ++task) {
+      if (size_of(tasks[task]) > left || shares[task] == 0) continue;
+      // work / share of the one is more than that of the other.
+      if (!neediest || work[task] * static_cast<double>(shares[*neediest]) > work[*neediest] * static_cast<double>(shares[task]))
+        neediest = task;
+    }
+    if (!neediest) return shares;
+    ++shares[*neediest];
+    left -= size_of(tasks[*neediest]);
+  }
 }
 
-/// All ways to share `left` workers out over the tasks from `task` on; at most `most` of them.
-void add_shares(std::size_t task, std::size_t left, std::size_t most, Shares& shares, std::vector<Shares>& all) {
-  if (all.size() > most) return;
+/// All numbers of replicas on `left` devices, of the tasks from `task` on, of which the last has as many as fit; a few more than most_tried
+/// are enough.
+void add_shares(const std::vector<InferTask>& tasks, std::size_t task, std::size_t left, Shares& shares, std::vector<Shares>& all) {
+  if (all.size() > most_tried) return;
+  const std::size_t most = left / size_of(tasks[task]);
   if (task + 1 == shares.size()) {
-    shares[task] = left;
+    shares[task] = most;
     all.push_back(shares);
     return;
   }
-  for (std::size_t own = 0; own <= left; ++own) {
+  for (std::size_t own = 0; own <= most; ++own) {
     shares[task] = own;
-    add_shares(task + 1, left - own, most, shares, all);
+    add_shares(tasks, task + 1, left - own * size_of(tasks[task]), shares, all);
   }
 }
 
-/// Moves one worker at a time, while that gains.
-void improve(Shares shares, Beginnings& beginnings) {
+/// With a worker's devices moved from one task to another; nothing where the one has not as many.
+std::optional<Shares> moved(const std::vector<InferTask>& tasks, Shares shares, std::size_t devices, std::size_t from, std::size_t to) {
+  const std::size_t free = devices - devices_of(tasks, shares);
+  const std::size_t lacking = size_of(tasks[to]) > free ? size_of(tasks[to]) - free : 0;
+  const std::size_t given = std::max<std::size_t>(1, (lacking + size_of(tasks[from]) - 1) / size_of(tasks[from]));
+  if (given > shares[from]) return std::nullopt;
+  shares[from] -= given;
+  shares[to] += (free + given * size_of(tasks[from])) / size_of(tasks[to]);
+  return shares;
+}
+
+/// Moves one worker's devices at a time, while that gains.
+void improve(const std::vector<InferTask>& tasks, std::size_t devices, Shares shares, Beginnings& beginnings) {
   for (bool gained = true; gained;) {
     gained = false;
     Shares best = shares;
     for (std::size_t from = 0; from < shares.size(); ++from)
       for (std::size_t to = 0; to < shares.size(); ++to) {
-        if (from == to || shares[from] == 0) continue;
-        Shares moved = shares;
-        --moved[from];
-        ++moved[to];
-        if (!beginnings.try_out(moved)) continue;
-        best = moved;
+        if (from == to) continue;
+        const std::optional<Shares> other = moved(tasks, shares, devices, from, to);
+        if (!other || !beginnings.try_out(*other)) continue;
+        best = *other;
         gained = true;
       }
     shares = best;
@@ -109,22 +179,41 @@ void improve(Shares shares, Beginnings& beginnings) {
 
 }  // namespace
 
-Scoring score_best(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
-                   std::vector<Worker>& workers, std::size_t first) {
-  Beginnings beginnings(tasks, samples, ready, workers);
-  beginnings.try_out(std::vector<int>(first, -1));
+std::vector<Worker> fill(const std::vector<InferTask>& tasks, const std::vector<FreeDevice>& devices, std::vector<FreeDevice>& left) {
+  std::vector<Worker> workers;
+  std::size_t used = 0;
+  for (const std::size_t task : by_size(tasks))
+    for (const std::size_t size = size_of(tasks[task]); used + size <= devices.size(); used += size)
+      workers.push_back(worker_of(devices, used, size, no_task));
+  left.assign(devices.begin() + static_cast<std::ptrdiff_t>(used), devices.end());
+  return workers;
+}
+
+bool can_split(const std::vector<InferTask>& tasks, std::size_t freed, std::size_t later) {
+  return std::all_of(tasks.begin(), tasks.end(), [&](const InferTask& task) { return size_of(task) <= std::max(freed, later); });
+}
+
+SplitScoring score_best(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
+                        std::vector<FreeDevice> freed, std::vector<FreeDevice> later) {
+  if (tasks.empty()) return {};
+  DOVETAIL_ASSERT(can_split(tasks, freed.size(), later.size()));
+  std::sort(freed.begin(), freed.end());
+  std::sort(later.begin(), later.end());
+  Beginnings beginnings(tasks, samples, ready, freed, later);
+  const Shares none(tasks.size(), 0);
+  beginnings.try_out(none);
   if (tasks.size() < 2) return beginnings.best();
-  for (std::size_t task = 0; task < tasks.size(); ++task) beginnings.try_out(std::vector<int>(first, static_cast<int>(task)));
+  for (std::size_t task = 0; task < tasks.size(); ++task) beginnings.try_out(none, static_cast<int>(task));
   std::vector<Shares> all;
-  Shares some(tasks.size(), 0);
-  add_shares(0, first, most_tried, some, all);
+  Shares some = none;
+  add_shares(tasks, 0, freed.size(), some, all);
   if (all.size() <= most_tried) {
     for (const Shares& shares : all) beginnings.try_out(shares);
     return beginnings.best();
   }
-  const Shares shares = shares_by_work(tasks, samples, first);
+  const Shares shares = shares_by_work(tasks, samples, freed.size());
   beginnings.try_out(shares);
-  improve(shares, beginnings);
+  improve(tasks, freed.size(), shares, beginnings);
   return beginnings.best();
 }
 

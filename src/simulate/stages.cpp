@@ -13,40 +13,20 @@ using base::Ticks;
 
 namespace {
 
-std::size_t worker_size(const InterStageTask& task) {
-  int most = 1;
-  for (const InferTask& infer : task.infer) most = std::max(most, infer.replica_devices());
-  DOVETAIL_ASSERT(most <= task.generation.mesh.count);
-  return static_cast<std::size_t>(most);
+/// Adds the devices of an instance, which it leaves at this time.
+void add_devices(const Fleet& fleet, std::size_t instance, Ticks from, std::vector<FreeDevice>& devices) {
+  for (const int device : fleet.devices[instance]) devices.push_back({device, from});
 }
 
-/// Devices of an instance, and when it leaves them.
-struct Leaving {
-  std::size_t instance = 0;
-  Ticks time;
-};
-
-/// Workers of what these instances leave, device by device in their order; what is too little for one more is left over.
-std::vector<Worker> workers_of(const Fleet& fleet, const std::vector<Leaving>& leaving, std::size_t size) {
-  std::vector<std::pair<int, Ticks>> devices;
-  for (const Leaving& instance : leaving)
-    for (const int device : fleet.devices[instance.instance]) devices.emplace_back(device, instance.time);
-  std::sort(devices.begin(), devices.end());
-  std::vector<Worker> workers;
-  for (std::size_t begin = 0; begin + size <= devices.size(); begin += size) {
-    Worker& worker = workers.emplace_back();
-    for (std::size_t index = begin; index < begin + size; ++index) {
-      worker.devices.push_back(devices[index].first);
-      worker.from = std::max(worker.from, devices[index].second);
-    }
-  }
-  return workers;
+bool has_replica(const std::vector<InferTask>& tasks, std::size_t devices) {
+  const auto fits = [devices](const InferTask& task) { return replicas_on(task, devices) > 0; };
+  return tasks.empty() || std::any_of(tasks.begin(), tasks.end(), fits);
 }
 
 }  // namespace
 
 Stages::Stages(const InterStageTask& task, const std::vector<Sample>& samples)
-    : task_(task), samples_(samples), fleet_(fleet_of(task.generation, samples)), worker_size_(worker_size(task)) {
+    : task_(task), samples_(samples), fleet_(fleet_of(task.generation, samples)) {
   DOVETAIL_ASSERT(!samples.empty());
   play_plain();
 }
@@ -61,7 +41,10 @@ std::optional<PlayedStages> Stages::with_threshold(double threshold) {
     for (const Sample& sample : samples_) longest = std::max(longest, sample.prompt + sample.response);
   const std::size_t instances = fleet_.devices.size();
   const std::size_t destinations = destination_count(task_.generation, fleet_, samples_, left, longest);
-  if (destinations >= instances || (instances - destinations) * fleet_.devices.front().size() < worker_size_) return std::nullopt;
+  if (destinations >= instances) return std::nullopt;
+  const std::size_t freed = (instances - destinations) * fleet_.devices.front().size();
+  const std::size_t later = destinations * fleet_.devices.front().size();
+  if (!has_replica(task_.infer, freed) || !can_split(task_.infer, freed, later)) return std::nullopt;
   return play_fused(time_of(left), destinations);
 }
 
@@ -91,10 +74,11 @@ void Stages::play_plain() {
   const Ticks end = plain_.generation_end;
   plain_.stopped.assign(instances.size(), end);
   plain_.left = plain_.stopped;
-  std::vector<Leaving> leaving;
-  for (std::size_t instance = 0; instance < instances.size(); ++instance) leaving.push_back({instance, end + task_.drop});
-  plain_.workers = workers_of(fleet_, leaving, worker_size_);
-  plain_.scoring = score_best(task_.infer, samples_, std::vector<Ticks>(samples_.size(), end), plain_.workers, plain_.workers.size());
+  std::vector<FreeDevice> all;
+  for (std::size_t instance = 0; instance < instances.size(); ++instance) add_devices(fleet_, instance, end + task_.drop, all);
+  SplitScoring split = score_best(task_.infer, samples_, std::vector<Ticks>(samples_.size(), end), std::move(all), {});
+  plain_.workers = std::move(split.workers);
+  plain_.scoring = std::move(split.scoring);
   plain_.end = std::max(end, plain_.scoring.end);
 }
 
@@ -105,24 +89,23 @@ PlayedStages Stages::play_fused(Ticks at, std::size_t destinations) {
   for (const Instance& instance : instances) stopped.push_back(std::max(at, instance.now()));
   std::vector<Ticks> left;
   const Migration migration = migrate(task_.generation, fleet_, instances, at, destinations, left);
-  std::vector<Leaving> first;
-  std::vector<Leaving> later;
+  std::vector<FreeDevice> freed;
+  std::vector<FreeDevice> later;
   for (std::size_t instance = 0; instance < instances.size(); ++instance) {
     const bool stays = std::binary_search(migration.destinations.begin(), migration.destinations.end(), instance);
     if (stays) {
       instances[instance].run_until(Ticks::max());
       stopped[instance] = left[instance] = std::max(at, instances[instance].now());
     }
-    (stays ? later : first).push_back({instance, left[instance] + task_.drop});
+    add_devices(fleet_, instance, left[instance] + task_.drop, stays ? later : freed);
   }
   PlayedStages played = finish(instances);
   played.migration = migration;
   played.stopped = std::move(stopped);
   played.left = std::move(left);
-  played.workers = workers_of(fleet_, first, worker_size_);
-  const std::size_t freed = played.workers.size();
-  for (Worker& worker : workers_of(fleet_, later, worker_size_)) played.workers.push_back(std::move(worker));
-  played.scoring = score_best(task_.infer, samples_, played.finished, played.workers, freed);
+  SplitScoring split = score_best(task_.infer, samples_, played.finished, std::move(freed), std::move(later));
+  played.workers = std::move(split.workers);
+  played.scoring = std::move(split.scoring);
   played.end = std::max(played.generation_end, played.scoring.end);
   return played;
 }

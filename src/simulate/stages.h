@@ -57,7 +57,6 @@ class Stages {
   const InterStageTask& task_;
   const std::vector<Sample>& samples_;
   Fleet fleet_;
-  std::size_t worker_size_;
   PlayedStages plain_;
 };
 

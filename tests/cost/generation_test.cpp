@@ -121,12 +121,58 @@ TEST(Generation, AgreesWithDecodingStepByStep) {
           slowest = std::max(slowest, simulated_seconds(responses.sample(128, random), places, 120, facts, layout, machine));
         simulated += slowest / draws;
       }
-      const double error = (closed.full + closed.tail) / simulated - 1;
+      const double error = (closed.full + closed.tail + closed.imbalance) / simulated - 1;
       EXPECT_NEAR(error, 0, 0.06) << "sigma " << sigma << ", " << places << " places";
       sum_of_errors += std::abs(error);
       ++cases;
     }
   EXPECT_LT(sum_of_errors / cases, 0.03);
+}
+
+TEST(Generation, TheSlowestInstanceTakesWhatDecodingStepByStepSays) {
+  const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  const llm::Layout layout = test::layout_of(8, 1, 1);
+  const Machine machine = test::h100_machine(1);
+  const auto prompts = LengthDistribution::fixed(120);
+  // A cap that some sequences of every instance reach, so that all of them decode as many steps.
+  const auto responses = workflow::log_normal_lengths({.mean = 500, .sigma = 1.0, .cap = 1000});
+  constexpr int sequences = 128;
+  const GenerationSeconds closed = generation_seconds(facts, layout, {8 * sequences, 1, &prompts, &responses}, {256, 1e18}, machine, {});
+  constexpr int draws = 40;
+  double beyond = 0;
+  double slowest_of_all = 0;
+  for (int draw = 0; draw < draws; ++draw) {
+    base::Random random(9, static_cast<std::uint64_t>(draw));
+    double slowest = 0;
+    double mean = 0;
+    for (int instance = 0; instance < layout.data; ++instance) {
+      const double seconds = simulated_seconds(responses.sample(sequences, random), 256, 120, facts, layout, machine);
+      slowest = std::max(slowest, seconds);
+      mean += seconds / layout.data;
+    }
+    beyond += (slowest - mean) / draws;
+    slowest_of_all += slowest / draws;
+  }
+  EXPECT_NEAR(closed.imbalance / beyond, 1, 0.15);
+  EXPECT_NEAR((closed.full + closed.tail + closed.imbalance) / slowest_of_all, 1, 0.01);
+}
+
+RC_GTEST_PROP(Generation, NoInstanceIsSlowerThanAnotherWithEqualLengthsOrAlone, ()) {
+  const ModelFacts facts = test::facts_of_bundled(random_model());
+  const Machine machine = test::h100_machine(4);
+  const auto prompts = LengthDistribution::fixed(100);
+  const auto equal = LengthDistribution::fixed(*rc::gen::inRange(1, 4000));
+  const auto different = workflow::log_normal_lengths({.mean = 500, .sigma = *rc::gen::inRange(1, 12) / 10.0, .cap = 2000});
+  const double places = *rc::gen::inRange(1, 257);
+  const auto imbalance = [&](const LengthDistribution& responses, int instances) {
+    const GenerationWork work{64.0 * instances, 1, &prompts, &responses};
+    return generation_seconds(facts, test::layout_of(instances, 2, 1), work, {places, 1e18}, machine, {}).imbalance;
+  };
+  const int instances = *rc::gen::inRange(2, 16);
+  RC_ASSERT(imbalance(equal, instances) == 0);
+  RC_ASSERT(imbalance(different, 1) == 0);
+  RC_ASSERT(imbalance(different, instances) > 0);
+  RC_ASSERT(imbalance(different, instances + 1) > imbalance(different, instances));
 }
 
 TEST(Generation, MemoryLimitsHowManyAreDecodedTogether) {

@@ -8,7 +8,9 @@
 
 #include "cost/training.h"
 #include "simulate/accounting.h"
+#include "simulate/micro_batches.h"
 #include "simulate/scoring_split.h"
+#include "simulate/step_clock.h"
 #include "stage_tasks.h"
 
 namespace dovetail::simulate {
@@ -26,6 +28,12 @@ std::vector<Worker> workers_of(int count, int devices, Ticks from) {
     for (int device = 0; device < devices; ++device) workers[static_cast<std::size_t>(worker)].devices.push_back(worker * devices + device);
   }
   return workers;
+}
+
+std::vector<FreeDevice> free_devices(int first, int count, Ticks from) {
+  std::vector<FreeDevice> devices;
+  for (int device = first; device < first + count; ++device) devices.push_back({device, from});
+  return devices;
 }
 
 TEST(Scoring, AWorkerOfSeveralReplicasIsAsFastAsThey) {
@@ -73,6 +81,38 @@ TEST(Scoring, ASecondWorkerLoadsOnlyWhereThatHelps) {
   const Scoring alone = score(ground.task.infer, samples, ready, workers);
   EXPECT_TRUE(alone.spans[1].empty());
   EXPECT_NEAR(static_cast<double>(alone.end.count()), 5.0 * static_cast<double>(shared.count()), 30);
+}
+
+TEST(Scoring, WorkersOfSeveralSizesShareByTheirReplicas) {
+  StageGround ground("llama-3.1-8b", layout_of(4, 1, 1));
+  ground.add("llama-3.1-8b", 1, 1, 64, 0);
+  std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
+  workers[1].devices = {1, 2, 3};
+  const Scoring scoring = score(ground.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
+  ASSERT_EQ(scoring.spans[0].size(), 1U);
+  ASSERT_EQ(scoring.spans[1].size(), 1U);
+  EXPECT_EQ(scoring.spans[0][0].amount, 10);
+  EXPECT_EQ(scoring.spans[1][0].amount, 30);
+  EXPECT_EQ(scoring.spans[0][0].end, scoring.spans[1][0].end);
+}
+
+TEST(Scoring, AWorkerThatIsTooSmallLeavesAModelToOthers) {
+  StageGround ground("llama-3.1-8b", layout_of(4, 1, 1));
+  ground.add("llama-3.1-8b", 2, 1, 4, 0);
+  std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
+  workers[1].devices = {1, 2, 3};
+  const Scoring scoring = score(ground.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
+  EXPECT_TRUE(scoring.spans[0].empty());
+  EXPECT_FALSE(scoring.spans[1].empty());
+}
+
+TEST(Scoring, ALoneWorkerHasPaidAllHandOversBeforeTheTailEnds) {
+  StageGround ground("llama-3.1-8b", layout_of(1, 1, 1));
+  for (int task = 0; task < 3; ++task) ground.add("llama-3.1-8b", 1, 1, 4, 0).hand_over = ticks_of(1);
+  const std::vector<Sample> samples = equal_samples(2, 100, 100);
+  const std::vector<Ticks> ready{Ticks(0), ticks_of(9)};
+  const Scoring scoring = score(ground.task.infer, samples, ready, workers_of(1, 1, Ticks(0)));
+  EXPECT_EQ(scoring.end - ready[1], ticks_of(seconds_of(ground.task.infer[0], {1}, 1, samples).done) * 3);
 }
 
 TEST(Scoring, AnswersThatAreReadComeFirst) {
@@ -136,12 +176,64 @@ RC_GTEST_PROP(Scoring, TheSplitThatIsFoundIsTheBestOfAllWhereTheyAreFew, ()) {
     ground.add(*rc::gen::element("llama-3.1-8b", "qwen2.5-1.5b"), 1, 1, *rc::gen::inRange(1, 6), *rc::gen::element(0.0, 0.3, 2.0));
   const std::vector<Sample> samples = test::random_samples(40, 1, 300, 600);
   const std::vector<Ticks> ready(samples.size(), Ticks(0));
-  std::vector<Worker> workers = workers_of(*rc::gen::inRange(1, 7), 1, Ticks(0));
-  const std::size_t count = workers.size();
-  const Scoring found = score_best(ground.task.infer, samples, ready, workers, count);
-  RC_ASSERT(score(ground.task.infer, samples, ready, workers).end == found.end);
-  const Ticks best = best_of_all_shares(ground, samples, ready, workers);
-  RC_ASSERT(found.end <= best);
+  const int devices = *rc::gen::inRange(1, 7);
+  const SplitScoring found = score_best(ground.task.infer, samples, ready, free_devices(0, devices, Ticks(0)), {});
+  RC_ASSERT(score(ground.task.infer, samples, ready, found.workers).end == found.scoring.end);
+  RC_ASSERT(found.scoring.end <= best_of_all_shares(ground, samples, ready, workers_of(devices, 1, Ticks(0))));
+}
+
+TEST(ScoringSplit, DevicesThatAreTooFewForTheLargestReplicaServeSmallerOnes) {
+  StageGround ground("llama-3.1-8b", layout_of(6, 8, 1));
+  ground.add("llama-3.1-8b", 2, 1, 4, 0);
+  ground.add("llama-3.1-8b", 8, 3, 4, 0);
+  std::vector<FreeDevice> left;
+  std::vector<std::size_t> sizes;
+  for (const Worker& worker : fill(ground.task.infer, free_devices(8, 41, Ticks(3)), left)) {
+    EXPECT_EQ(worker.from, Ticks(3));
+    sizes.push_back(worker.devices.size());
+  }
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{24, 2, 2, 2, 2, 2, 2, 2, 2}));
+  EXPECT_EQ(left, (std::vector<FreeDevice>{{48, Ticks(3)}}));
+  EXPECT_TRUE(can_split(ground.task.infer, 40, 8));
+  EXPECT_TRUE(can_split(ground.task.infer, 8, 40));
+  EXPECT_FALSE(can_split(ground.task.infer, 23, 23));
+}
+
+TEST(ScoringSplit, NoModelWaitsForAnotherWhereAllHaveRoom) {
+  StageGround ground("llama-3.1-8b", layout_of(6, 8, 1));
+  ground.add("llama-3.1-8b", 2, 1, 4, 1);
+  ground.add("llama-3.1-8b", 4, 1, 4, 1);
+  ground.add("llama-3.1-8b", 8, 3, 4, 1);
+  const std::vector<Sample> samples = equal_samples(32, 100, 100);
+  // All but one are there when weights are; the last one comes long after.
+  std::vector<Ticks> ready(samples.size(), Ticks(0));
+  ready.back() = ticks_of(5);
+  const SplitScoring found = score_best(ground.task.infer, samples, ready, free_devices(8, 40, Ticks(0)), free_devices(0, 8, ticks_of(5)));
+  // The last is scored by all three at once: as soon as by the slowest of them alone.
+  Ticks slowest;
+  for (const InferTask& task : ground.task.infer) slowest = std::max(slowest, ticks_of(seconds_of(task, {31}, 1, samples).done));
+  EXPECT_EQ(found.scoring.end, ready.back() + slowest);
+  std::size_t devices = 0;
+  for (const Worker& worker : found.workers) devices += worker.devices.size();
+  EXPECT_EQ(devices, 48U);
+}
+
+TEST(ScoringSplit, WhatFitsOnLaterDevicesAloneWaitsForThem) {
+  StageGround ground("llama-3.1-8b", layout_of(6, 8, 1));
+  ground.add("llama-3.1-8b", 8, 1, 4, 0);
+  ground.add("llama-3.1-8b", 8, 3, 4, 0);
+  const std::vector<Sample> samples = equal_samples(16, 100, 100);
+  const std::vector<Ticks> ready(samples.size(), Ticks(0));
+  const SplitScoring found =
+      score_best(ground.task.infer, samples, ready, free_devices(0, 16, Ticks(0)), free_devices(16, 32, ticks_of(9)));
+  for (std::size_t sample = 0; sample < samples.size(); ++sample) {
+    EXPECT_LT(found.scoring.scored[0][sample], ticks_of(9));
+    EXPECT_GT(found.scoring.scored[1][sample], ticks_of(9));
+  }
+}
+
+TEST(ScoringSplit, WithoutTasksThereAreNoWorkers) {
+  EXPECT_TRUE(score_best({}, equal_samples(3, 1, 1), std::vector<Ticks>(3, Ticks(7)), free_devices(0, 4, Ticks(0)), {}).workers.empty());
 }
 
 }  // namespace

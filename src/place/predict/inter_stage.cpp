@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
-#include <utility>
 
 #include "base/assert.h"
 #include "cost/machine.h"
@@ -60,6 +58,14 @@ const std::vector<double>& seconds_on(const GenerationGround& of, int instances,
   return entry->second;
 }
 
+/// How many of them have none of the unfinished samples, on average where there are some.
+double idle_keepers(int keepers, double unfinished) {
+  const double none = std::exp(-unfinished / keepers);
+  const double others_none = std::exp(-unfinished * (keepers - 1) / keepers);
+  const double all_none = std::exp(-unfinished);
+  return all_none < 1 ? keepers * none * (1 - others_none) / (1 - all_none) : keepers - 1;
+}
+
 GenerationTail tail_at(const GenerationGround& of, double threshold, SliceSeconds& known) {
   const cost::GenerationSeconds& generation = of.generation;
   GenerationTail tail;
@@ -67,42 +73,37 @@ GenerationTail tail_at(const GenerationGround& of, double threshold, SliceSecond
   fused.threshold = threshold;
   fused.instances = of.planned.layout.data;
   fused.apart = generation.sum();
+  tail.devices = {of.planned.mesh.count, fused.instances, fused.instances};
   const double left = std::min(threshold * of.samples, generation.concurrency * fused.instances);
   const auto reached = std::find_if(generation.slices.begin(), generation.slices.end(),
                                     [&](const cost::TailSlice& slice) { return slice.batch * fused.instances <= left; });
   fused.keepers = reached == generation.slices.end() ? fused.instances : keepers_of(of, left);
-  fused.until = generation.prefill + generation.recompute + generation.full;
+  fused.until = generation.prefill + generation.recompute + generation.full + generation.imbalance;
   const auto first = static_cast<std::size_t>(reached - generation.slices.begin());
   const std::vector<double>& on_all = seconds_on(of, fused.instances, known);
   for (std::size_t slice = 0; slice < on_all.size(); ++slice)
     if (slice < first || fused.keepers == fused.instances) fused.until += on_all[slice];
   if (fused.keepers == fused.instances) return tail;
+  tail.devices.keepers = fused.keepers;
   migrate(of, *reached, fused);
   const std::vector<double>& on_keepers = seconds_on(of, fused.keepers, known);
   for (std::size_t slice = first; slice < on_keepers.size(); ++slice) {
     fused.tail += on_keepers[slice];
-    tail.slices.push_back({on_keepers[slice], std::max(0.0, 1 - generation.slices[slice].batch * fused.instances / of.samples)});
+    const cost::TailSlice& of_all = generation.slices[slice];
+    const double unfinished = of_all.batch * fused.instances;
+    // A slice's steps are weighed with the chance that the tail is not through before it.
+    const double goes_on = of_all.steps / reached->steps;
+    if (goes_on <= 0) break;
+    const double beyond = slice + 1 < on_keepers.size() ? generation.slices[slice + 1].steps / reached->steps : 0;
+    tail.slices.push_back({on_keepers[slice] / goes_on, std::max(0.0, 1 - unfinished / of.samples), idle_keepers(fused.keepers, unfinished),
+                           std::max(0.0, goes_on - beyond)});
   }
   return tail;
 }
 
-/// What part of all devices the freed ones are for the scoring tasks, in whole replicas of each; 0 where they make none.
-double freed_share(const InterStage& fused, const ScoringLoad& scoring, double& replicas) {
-  const double freed = static_cast<double>(fused.instances - fused.keepers) / fused.instances;
-  double share = 1;
-  replicas = std::numeric_limits<double>::max();
-  for (const int all : scoring.replicas) {
-    // Whole numbers but for rounding.
-    const double whole = std::floor(freed * all + 1e-9);
-    share = std::min(share, whole / all);
-    replicas = std::min(replicas, whole);
-  }
-  return share;
-}
-
 InterStage fuse(const GenerationTail& tail, const plan::GenerationStage& stage, const ScoringLoad& scoring) {
   InterStage fused = tail.generation;
-  const ScoringEnd end = scoring_end(tail, scoring);
+  const ScoringEnd end = scoring_end(tail.devices, tail.slices, scoring);
   fused.stage = stage;
   fused.apart += scoring.overheads + scoring.work;
   fused.set_up = end.set_up;
@@ -112,21 +113,12 @@ InterStage fuse(const GenerationTail& tail, const plan::GenerationStage& stage, 
 
 ScoringLoad scoring_of(const Ground& ground, const std::vector<plan::TaskPlan>& tasks, const std::vector<std::size_t>& infer) {
   ScoringLoad scoring;
-  for (const std::size_t task : infer) {
-    const double overhead = overhead_seconds(ground, task, tasks[task]).sum();
-    scoring.add(task_seconds(ground, task, tasks[task]).seconds - overhead, overhead, tasks[task].layout.data);
-  }
+  for (const std::size_t task : infer)
+    scoring.add(scoring_task(ground, task, tasks[task], task_seconds(ground, task, tasks[task]).seconds));
   return scoring;
 }
 
 }  // namespace
-
-void ScoringLoad::add(double passes, double overhead, int data_parallel) {
-  work += passes;
-  overheads += overhead;
-  most_overhead = std::max(most_overhead, overhead);
-  replicas.push_back(data_parallel);
-}
 
 std::vector<GenerationTail> generation_tails(const Ground& ground, std::size_t generate, const plan::TaskPlan& planned,
                                              const std::vector<double>& thresholds) {
@@ -141,27 +133,6 @@ std::vector<GenerationTail> generation_tails(const Ground& ground, std::size_t g
   SliceSeconds known;
   for (const double threshold : thresholds) tails.push_back(tail_at(of, threshold, known));
   return tails;
-}
-
-ScoringEnd scoring_end(const GenerationTail& tail, const ScoringLoad& scoring) {
-  const InterStage& fused = tail.generation;
-  if (fused.keepers == fused.instances) return {0, scoring.overheads + scoring.work};
-  double replicas = 0;
-  const double share = freed_share(fused, scoring, replicas);
-  const bool side_by_side = replicas >= static_cast<double>(scoring.replicas.size());
-  const double set_up = side_by_side ? scoring.most_overhead : scoring.overheads;
-  if (share == 0) return {set_up, scoring.overheads + scoring.work};
-  double setting_up = set_up;
-  double done = 0;
-  for (const GenerationTail::Slice& slice : tail.slices) {
-    const double working = std::max(0.0, slice.seconds - setting_up);
-    setting_up = std::max(0.0, setting_up - slice.seconds);
-    done = std::max(done, std::min(done + working * share, scoring.work * slice.finished));
-  }
-  // The freed go on while the keepers are set up; then all work.
-  const double left = scoring.work - done;
-  const double meanwhile = share * std::max(0.0, set_up - setting_up);
-  return {set_up, left <= meanwhile ? setting_up + left / share : set_up + left - meanwhile};
 }
 
 std::vector<double> usual_thresholds() {

@@ -7,19 +7,20 @@
 //   m = max( ceil(R B / flat batch), ceil(R B M / C), ceil(R B / most sequences of the engine) )
 //
 // with M the keys and values of the longest sample and C what an instance has room for. They move as keys and values over the links, each
-// device of a keeper receiving its part, or are prefilled again, whatever is faster. The n - m freed instances drop the actor and load what
-// they score with (set-up), then score what has finished: their share of the devices in whole replicas of each scoring task, each model on
-// a part of them where there are as many, else one model after the other. They never score more than has finished by then. When the tail
-// ends its devices are set up too, and all score what is left. With m = n nothing moves, and the tasks follow one another.
+// device of a keeper receiving its part, or are prefilled again, whatever is faster. The n - m freed instances drop the actor and score
+// what has finished (tail_scoring.h). With m = n nothing moves, and the tasks follow one another. The k samples that a keeper still has on
+// average are taken as drawn by chance (Poisson): it has none with probability p = e^-k, and of m keepers, one of which at least has some,
+// m p (1 - p^(m-1)) / (1 - p^m) have none on average.
 //
-// Not in it: that instances differ in how many long samples they have (the mean is taken), and that the last sample still has to be scored
-// for itself.
+// What the slowest instance takes beyond the average one counts in full before the threshold, so that generation does not end sooner fused
+// than alone. Not in it: that instances differ in how many long samples they have when they move (the mean is taken).
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "place/predict/step_seconds.h"
+#include "place/predict/tail_scoring.h"
 #include "plan/fusion.h"
 
 namespace dovetail::place {
@@ -45,37 +46,15 @@ struct InterStage {
   double generation_ends() const { return until + migration + tail; }
 };
 
-/// The scoring tasks of a stage together; seconds.
-struct ScoringLoad {
-  double work = 0;            ///< of their passes on all devices
-  double overheads = 0;       ///< of all tasks, one after the other
-  double most_overhead = 0;   ///< of one task
-  std::vector<int> replicas;  ///< [task] data-parallel ones
-
-  /// Another task: the seconds of its passes, what it has beside these, and its replicas.
-  void add(double passes, double overhead, int data_parallel);
-};
-
 /// Generation at a threshold, whatever is scored beside it.
 struct GenerationTail {
-  /// A part of the tail on the keepers.
-  struct Slice {
-    double seconds = 0;
-    double finished = 0;  ///< part of all samples that have finished by its end
-  };
-  InterStage generation;      ///< without what its stage infers, set_up and rest; apart is generation alone
-  std::vector<Slice> slices;  ///< none where nothing moves
+  InterStage generation;  ///< without what its stage infers, set_up and rest; apart is generation alone
+  TailDevices devices;
+  std::vector<TailSlice> slices;  ///< none where nothing moves
 };
 /// For each of the thresholds. REQUIRES: the task generates, and `planned` has no fault.
 std::vector<GenerationTail> generation_tails(const Ground& ground, std::size_t generate, const plan::TaskPlan& planned,
                                              const std::vector<double>& thresholds);
-
-/// What scoring adds to a stage; InterStage's seconds of these names.
-struct ScoringEnd {
-  double set_up = 0;
-  double rest = 0;
-};
-ScoringEnd scoring_end(const GenerationTail& tail, const ScoringLoad& scoring);
 
 /// 5%, 10%, ... 95%: those that best_threshold tries.
 std::vector<double> usual_thresholds();

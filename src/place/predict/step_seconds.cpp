@@ -156,7 +156,8 @@ StepSeconds task_seconds(const Ground& ground, std::size_t index, const plan::Ta
       return sum_of({{"prefill", seconds.prefill},
                      {"recompute", seconds.recompute},
                      {"decode, full batch", seconds.full},
-                     {"decode, emptying batch", seconds.tail}});
+                     {"decode, emptying batch", seconds.tail},
+                     {"slowest instance", seconds.imbalance}});
     }
     case TaskKind::infer:
       return scoring_of(task_ground(ground, index, planned), index);

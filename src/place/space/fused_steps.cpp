@@ -120,14 +120,17 @@ const plan::GenerationStage* FusedSteps::stage_of(const Picks& picks, std::size_
   return stage ? &*stage : nullptr;
 }
 
-double FusedSteps::overhead_of(std::size_t task, Pick pick) {
-  if (overheads_.empty()) overheads_.resize(space_.choices.size());
-  if (overheads_[task].empty()) overheads_[task].resize(space_.examples.size());
-  std::vector<double>& known = overheads_[task][shape_of(space_, pick)];
-  if (known.empty()) known.assign(space_.choices[task][shape_of(space_, pick)].size(), -1);
-  double& overhead = known[static_cast<std::size_t>(pick.choice)];
-  if (overhead < 0) overhead = overhead_seconds(*space_.ground, task, space_.choice(task, pick).planned).sum();
-  return overhead;
+const ScoringTask& FusedSteps::scoring_of(std::size_t task, Pick pick) {
+  if (scorings_.empty()) scorings_.resize(space_.choices.size());
+  if (scorings_[task].empty()) scorings_[task].resize(space_.examples.size());
+  std::vector<std::optional<ScoringTask>>& known = scorings_[task][shape_of(space_, pick)];
+  if (known.empty()) known.resize(space_.choices[task][shape_of(space_, pick)].size());
+  std::optional<ScoringTask>& scoring = known[static_cast<std::size_t>(pick.choice)];
+  if (!scoring) {
+    const Choice& choice = space_.choice(task, pick);
+    scoring = scoring_task(*space_.ground, task, choice.planned, static_cast<double>(choice.duration.count()) * 1e-9);
+  }
+  return *scoring;
 }
 
 std::optional<FusedSteps::Generation> FusedSteps::generation(const Picks& picks) {
@@ -151,13 +154,8 @@ std::optional<FusedSteps::Generation> FusedSteps::generation(const Picks& picks)
 std::optional<base::Ticks> FusedSteps::fused_duration(const plan::GenerationStage& stage, const Picks& picks) {
   const std::vector<GenerationTail>& tails = tables_.tails(stage.generate, picks[stage.generate]);
   if (tails.empty()) return std::nullopt;
-  load_.work = load_.overheads = load_.most_overhead = 0;
-  load_.replicas.clear();
-  for (const std::size_t task : stage.infer) {
-    const Choice& choice = space_.choice(task, picks[task]);
-    const double overhead = overhead_of(task, picks[task]);
-    load_.add(static_cast<double>(choice.duration.count()) * 1e-9 - overhead, overhead, choice.planned.layout.data);
-  }
+  load_.clear();
+  for (const std::size_t task : stage.infer) load_.add(scoring_of(task, picks[task]));
   const bool fixed = space_.ground->job.fixed_fusion.threshold.has_value();
   double least = -1;
   double least_apart = 0;
@@ -166,7 +164,7 @@ std::optional<base::Ticks> FusedSteps::fused_duration(const plan::GenerationStag
     // No scoring goes on before the tail: what is sure already may be too much.
     const double before = own.until + own.migration;
     if (least >= 0 && before + std::max(own.tail, load_.work) >= least) continue;
-    const double seconds = before + own.tail + scoring_end(tail, load_).rest;
+    const double seconds = before + own.tail + scoring_end(tail.devices, tail.slices, load_).rest;
     if (least >= 0 && seconds >= least) continue;
     least = seconds;
     least_apart = own.apart + load_.overheads + load_.work;

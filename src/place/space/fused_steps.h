@@ -88,7 +88,7 @@ class FusedSteps {
   };
   std::optional<base::Ticks> fused_duration(const plan::GenerationStage& stage, const Picks& picks);
   const plan::GenerationStage* stage_of(const Picks& picks, std::size_t& number);
-  double overhead_of(std::size_t task, Pick pick);
+  const ScoringTask& scoring_of(std::size_t task, Pick pick);
 
   FusionTables& tables_;
   const SearchSpace& space_;
@@ -101,8 +101,8 @@ class FusedSteps {
   };
   std::vector<Stage> stages_;
   std::vector<char> together_;
-  std::vector<std::vector<std::vector<double>>> overheads_;       // [task][shape][choice] seconds; negative: not known yet
-  std::unordered_map<std::uint64_t, const Training*> trainings_;  // those of the tables that were asked for
+  std::vector<std::vector<std::vector<std::optional<ScoringTask>>>> scorings_;  // [task][shape][choice]
+  std::unordered_map<std::uint64_t, const Training*> trainings_;                // those of the tables that were asked for
   ScoringLoad load_;
   std::vector<Remembered> remembered_;  // [hash of the key]: the last one of each
   std::vector<std::int32_t> key_;

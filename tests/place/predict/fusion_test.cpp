@@ -80,6 +80,18 @@ TEST(InterStage, OneInstanceFreesNone) {
   EXPECT_THAT(why_not_fused(scene.ground, scene.plan).front(), HasSubstr("with one instance none can be freed"));
 }
 
+TEST(InterStage, WhereNothingMovesGenerationEndsWithTheSlowestInstance) {
+  Scene scene(long_tail);
+  plan::TaskPlan& generate = scene.plan.tasks[scene.task("actor_generate")];
+  generate.engine.max_num_seqs = 1;
+  const InterStage fused = inter_stage(scene.ground, scene.plan.tasks, 0.5);
+  const cost::GenerationSeconds alone = generation_seconds(scene.ground, fused.stage.generate, generate);
+  EXPECT_EQ(fused.keepers, fused.instances);
+  EXPECT_GT(alone.imbalance, 0);
+  EXPECT_NEAR(fused.until, alone.sum(), 1e-9 * alone.sum());
+  EXPECT_DOUBLE_EQ(fused.seconds(), fused.apart);
+}
+
 TEST(InterStage, EnginesThatDecodeFewSequencesKeepMoreInstances) {
   Scene scene(long_tail);
   plan::TaskPlan& generate = scene.plan.tasks[scene.task("actor_generate")];
