@@ -41,7 +41,6 @@ struct Effort {
   int iterations = 20'000;  ///< of the search for ReaL's plan, a chain
   int draws = 4;            ///< of lengths that each plan is played on
   double task = 0;          ///< seconds of each task's hand-over, of RLHFuse and Base
-  int sequences = 0;        ///< of a micro-batch of their trainings; 0: as the planner has it
 };
 
 /// Kernels as NVIDIA's stack reaches them on H100. The runtime is one program for all tasks, as RLHFuse's is: no engine wakes up or is
@@ -103,16 +102,12 @@ std::vector<System> systems(const Effort& effort) {
       "critic_train: {layout: {tp: 1, pp: 1, zero: 3}}, fusion: {inter_stage: false, intra_stage: false}";
   const std::string real = "actor_generate: {engine: {own_weights: false}}";
   const std::string apart = ", fusion: {inter_stage: false, intra_stage: false}";
-  std::string fused = real;
-  if (effort.sequences > 0)
-    for (const char* task : {"actor_train", "critic_train"})
-      fused += fmt::format(", {}: {{micro_batch: {{sequences: {}}}}}", task, effort.sequences);
   using place::Means;
   using place::Placement;
   return {{"DeepSpeed-Chat", "deepspeed-zero", 256, zero, hybrid_engine_runtime(), Means::all, Placement::co_located},
           {"ReaL", "megatron", 64, real + apart, real_runtime(), Means::real, Placement::searched},
-          {"RLHFuse-Base", "megatron", 64, fused + apart, one_runtime(effort.task), Means::all, Placement::co_located},
-          {"RLHFuse", "megatron", 64, fused, one_runtime(effort.task), Means::all, Placement::rlhfuse}};
+          {"RLHFuse-Base", "megatron", 64, real + apart, one_runtime(effort.task), Means::all, Placement::co_located},
+          {"RLHFuse", "megatron", 64, real, one_runtime(effort.task), Means::all, Placement::rlhfuse}};
 }
 
 plan::Job job_of(const System& system, const std::array<const char*, 2>& pair, int length) {
@@ -296,9 +291,8 @@ void print_setting(const Effort& effort) {
       "  its 2.2 s an iteration\n"
       "- DeepSpeed-Chat: as ReaL, but decoding kernel by kernel, half as many a layer as a100/realhf launches; all on all GPUs, ZeRO 3 in\n"
       "  training and inference, tensor parallel generation; nothing is padded\n"
-      "- layouts and micro-batches: the planner's{}; ReaL with its own means, {} iterations in each of 2 chains\n\n",
-      effort.draws, effort.task,
-      effort.sequences > 0 ? fmt::format(", but of {} samples in trainings of RLHFuse and Base", effort.sequences) : "", effort.iterations);
+      "- layouts and micro-batches: the planner's; ReaL with its own means, {} iterations in each of 2 chains\n\n",
+      effort.draws, effort.task, effort.iterations);
 }
 
 /// Both tables; how many figures are in their bands for enough pairs.
@@ -351,10 +345,8 @@ int main(int argc, char** argv) {
   program.add_option("--lengths", effort.lengths, "of responses, from the shortest")->check(CLI::Range(1, effort.lengths));
   program.add_option("--iterations", effort.iterations, "of the search for ReaL's plan, a chain")->check(CLI::PositiveNumber);
   program.add_option("--draws", effort.draws, "of lengths that each plan is played on")->check(CLI::PositiveNumber);
-  program.add_option("--task", effort.task, "seconds of each task's hand-over, of RLHFuse and Base (NeMo-RL's: 0.878)")
+  program.add_option("--task", effort.task, "seconds of each task's hand-over, of RLHFuse and Base (NeMo-RL's: 0.882)")
       ->check(CLI::Range(0.0, 60.0));
-  program.add_option("--sequences", effort.sequences, "of a micro-batch in training, of RLHFuse and Base; 0: as the planner has it")
-      ->check(CLI::Range(0, 64));
   CLI11_PARSE(program, argc, argv);
   bench::print_heading(argc, argv);
   print_setting(effort);
