@@ -25,8 +25,9 @@ struct Group {
 
   /// REQUIRES: a replica fits.
   void add(const ScoringTask& task, int replica) {
+    const int side_by_side = size / replica;
     ++tasks;
-    work += task.passes * task.replicas / (size / replica);
+    work += task.passes * task.replicas / side_by_side;
     overhead += task.overhead();
     last += task.last;
     loads += task.load;
@@ -55,10 +56,11 @@ std::optional<Split> split_of(const TailDevices& devices, const ScoringLoad& sco
       for (Group& group : split.groups)
         if (replica <= group.size && (host == nullptr || group.work < host->work)) host = &group;
     }
+    const int later = devices.later() / replica;
     if (host != nullptr)
       host->add(task, replica);
-    else if (replica <= devices.later())
-      split.behind += task.overhead() + task.passes * task.replicas / (devices.later() / replica);
+    else if (later > 0)
+      split.behind += task.overhead() + task.passes * task.replicas / later;
     else
       return std::nullopt;
   }
