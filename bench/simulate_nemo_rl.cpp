@@ -245,13 +245,12 @@ int print_claims(const std::vector<Compared>& rows) {
   std::vector<std::vector<std::string>> cells;
   const auto claim = [&](const std::string& what, double Errors::* error) {
     const auto judged = [&](const Errors& of) {
-      constexpr double half_a_digit = 0.0005;  // of what is printed
-      const bool no_worse = of.*error <= closed.*error + half_a_digit;
+      const bool no_worse = of.*error <= closed.*error;
       met += no_worse ? 1 : 0;
       ++claims;
-      return fmt::format("{:.1f}%, {}", 100 * of.*error, no_worse ? "no worse" : "WORSE");
+      return fmt::format("{:.2f}%, {}", 100 * of.*error, no_worse ? "no worse" : "WORSE");
     };
-    cells.push_back({what, fmt::format("{:.1f}%", 100 * closed.*error), judged(simulated), judged(own)});
+    cells.push_back({what, fmt::format("{:.2f}%", 100 * closed.*error), judged(simulated), judged(own)});
   };
   claim("steps", &Errors::steps);
   claim("phases that are a tenth of their step or more", &Errors::phases);
