@@ -46,8 +46,8 @@ class Portfolio {
     try_solver(solve_one_at_a_time);
     DOVETAIL_ASSERT(best_.has_value());  // it applies to everything
     for (const Solver& solver : direct_solvers())
-      if (solver.solve != solve_one_at_a_time && !stop_.ask()) try_solver(solver.solve);
-    if (!stop_.ask() && !is_met()) try_patterns_within();
+      if (solver.solve != solve_one_at_a_time && !is_left_out(solver) && !stop_.ask()) try_solver(solver.solve);
+    if (!stop_.ask() && !is_met() && !options_.brief) try_patterns_within();
     if (!stop_.ask() && !is_met()) fuse_minibatches_alone();
     if (!stop_.ask() && !is_met()) prove();
     if (!stop_.ask() && !is_met() && !starts_.empty()) search();
@@ -58,6 +58,11 @@ class Portfolio {
   }
 
  private:
+  /// A pattern repeats mini-batch by mini-batch: a brief search has it from each alone.
+  bool is_left_out(const Solver& solver) const {
+    return options_.brief && solver.solve == solve_pattern && count_minibatches(problem_) > 1;
+  }
+
   /// Takes `solution` where it is better.
   void improve(Solution solution) {
     if (best_ && !is_better(solution, *best_, options_)) return;

@@ -52,7 +52,8 @@ struct SolveOptions {
   /// What bounds beyond Bounds may cost, of a search and of what the schedule claims (BoundOptions::work); absent: the default.
   std::optional<std::int64_t> proof_work;
   /// A search leaves out what takes its time however few its iterations are: looking for the steadiest of equal schedules (unless
-  /// robustness_percent weighs it), and losing its way for longer than it cools.
+  /// robustness_percent weighs it), losing its way for longer than it cools, and of `auto` patterns of all mini-batches at once (it has
+  /// them of each alone) and for less room than there is.
   bool brief = false;
   std::optional<base::Memory> memory_cap;  ///< per device, beside the problem's capacity: the smaller holds
   const parallel::Cancellation* cancellation = nullptr;
