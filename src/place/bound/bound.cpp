@@ -13,7 +13,7 @@ namespace dovetail::place {
 namespace {
 
 constexpr int first_rounds = 2000;
-constexpr int later_rounds = 200;
+constexpr int later_rounds = 60;
 constexpr int most_cuts = 1000;
 
 /// What a choice costs: seconds, those that bring new weights to it, and its part of all devices.

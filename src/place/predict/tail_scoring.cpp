@@ -188,7 +188,7 @@ void ScoringLoad::clear() {
   tasks.clear();
 }
 
-ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>& slices, const ScoringLoad& scoring) {
+ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>& slices, const ScoringLoad& scoring, double enough) {
   const ScoringEnd one_by_one{0, scoring.overheads + scoring.work};
   if (devices.keepers == devices.instances) return one_by_one;
   std::optional<Split> split = split_of(devices, scoring);
@@ -200,8 +200,21 @@ ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>&
   for (const TailSlice& slice : slices) {
     beside.pass(slice);
     if (slice.ends > 0) rest += slice.ends * beside.rest();
+    if (rest >= enough) break;
   }
   return {pace.set_up, rest};
+}
+
+double most_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices) {
+  double scoring = devices.freed();  // devices
+  double done = 0;
+  double mean = 0;
+  for (const TailSlice& slice : slices) {
+    done += slice.seconds * scoring / devices.all;
+    mean += slice.ends * done;
+    scoring = std::max(scoring, devices.freed() + slice.idle * devices.of_instance());
+  }
+  return mean;
 }
 
 }  // namespace dovetail::place

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "place/predict/ground.h"
@@ -65,7 +66,12 @@ struct ScoringEnd {
 /// samples becomes a worker where what is ready takes the others longer than its set-up, and all of them do when the tail has ended. At
 /// least the last sample has to be scored: by tasks that share a worker one after the other, with what loading them again takes. A task
 /// that fits on the keepers' devices alone follows behind. Where nothing fits on the freed ones, or something on neither, all tasks follow
-/// the tail one after the other.
-ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>& slices, const ScoringLoad& scoring);
+/// the tail one after the other. A `rest` of `enough` seconds or more may be less than it is, but no less than `enough`.
+ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>& slices, const ScoringLoad& scoring,
+                       double enough = std::numeric_limits<double>::infinity());
+
+/// Seconds of scoring on all devices that are done before the tail ends, at the most and in the mean of all its ends: all freed devices
+/// and keepers without samples work from the beginning on.
+double most_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices);
 
 }  // namespace dovetail::place

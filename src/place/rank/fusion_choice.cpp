@@ -24,14 +24,18 @@ std::optional<double> chosen_threshold(const Ground& ground, const std::vector<p
   return plan::find_threshold_fault(*pin.threshold, ground.job, tasks) ? std::nullopt : pin.threshold;
 }
 
-Estimate FusionChooser::estimate(const plan::Plan& plan) {
+std::optional<Estimate> FusionChooser::estimate_known(const plan::Plan& plan) const {
   if (!plan.fusion.training) return place::estimate(ground_, plan);
-  const std::int64_t room = activation_room(ground_, plan);
-  if (find(plan, room) == nullptr) {
-    const auto [first, second] = *plan.fusion.training;
-    known_.push_back({plan.tasks[first], plan.tasks[second], room, intra_stage(ground_, plan)});
-  }
-  return place::estimate(ground_, plan, find(plan, room)->training);
+  const Known* known = find(plan, activation_room(ground_, plan));
+  if (known == nullptr) return std::nullopt;
+  return place::estimate(ground_, plan, known->training);
+}
+
+Estimate FusionChooser::estimate(const plan::Plan& plan) {
+  if (auto known = estimate_known(plan)) return std::move(*known);
+  const auto [first, second] = *plan.fusion.training;
+  known_.push_back({plan.tasks[first], plan.tasks[second], activation_room(ground_, plan), intra_stage(ground_, plan)});
+  return place::estimate(ground_, plan, known_.back().training);
 }
 
 const FusionChooser::Known* FusionChooser::find(const plan::Plan& plan, std::int64_t room) const {

@@ -31,6 +31,9 @@ class FusionChooser {
   /// place::estimate, without making a schedule again that is known.
   Estimate estimate(const plan::Plan& plan);
 
+  /// The same where no schedule has to be made for it, else nothing.
+  std::optional<Estimate> estimate_known(const plan::Plan& plan) const;
+
   /// Makes the schedules of the fusible_pair() of each of these plans that are not known, on so many threads.
   void make_schedules(std::vector<plan::Plan> plans, int threads);
 

@@ -54,16 +54,17 @@ Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vect
 }
 
 /// An engine that gives its weights back for nothing keeps them.
-void tidy(const Ground& ground, FusionChooser& chooser, RankedPlan& ranked) {
+void tidy(const Ground& ground, const FusionChooser& chooser, RankedPlan& ranked) {
   for (std::size_t task = 0; task < ranked.plan.tasks.size(); ++task) {
     if (ground.job.workflow.tasks[task].kind != workflow::TaskKind::generate || !ranked.plan.tasks[task].offload.weights) continue;
     if (!ground.job.fixed.empty() && ground.job.fixed[task].offload) continue;
     plan::Plan plan = ranked.plan;
     plan.tasks[task].offload.weights = false;
-    Estimate estimate = chooser.estimate(plan);
-    if (!estimate.fits() || estimate.iteration_seconds > ranked.estimate.iteration_seconds) continue;
+    // Where a schedule would have to be made anew, the trainings have too little room for the one that they have.
+    std::optional<Estimate> estimate = chooser.estimate_known(plan);
+    if (!estimate || !estimate->fits() || estimate->iteration_seconds > ranked.estimate.iteration_seconds) continue;
     ranked.plan = std::move(plan);
-    ranked.estimate = std::move(estimate);
+    ranked.estimate = std::move(*estimate);
   }
 }
 

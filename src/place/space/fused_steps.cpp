@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "place/predict/training_phase.h"
@@ -84,13 +85,18 @@ const Value& FusionTables::known(Table<Value>& table, std::uint64_t key, const M
   return table.try_emplace(key, std::move(made)).first->second;
 }
 
-const std::vector<GenerationTail>& FusionTables::tails(std::size_t generate, Pick pick) {
+const std::vector<FusionTables::Tail>& FusionTables::tails(std::size_t generate, Pick pick) {
   return known(tails_, key_of(generate, shape_of(space_, pick), static_cast<std::size_t>(pick.choice)), [&] {
     const auto& fixed = space_.ground->job.fixed_fusion.threshold;
     const std::vector<double> thresholds = fixed ? std::vector<double>{*fixed} : usual_thresholds();
-    std::vector<GenerationTail> tails = generation_tails(*space_.ground, generate, space_.choice(generate, pick).planned, thresholds);
-    // Where nothing moves nothing is gained.
-    if (!fixed) std::erase_if(tails, [](const GenerationTail& tail) { return tail.slices.empty(); });
+    std::vector<Tail> tails;
+    for (GenerationTail& tail : generation_tails(*space_.ground, generate, space_.choice(generate, pick).planned, thresholds)) {
+      // Where nothing moves nothing is gained.
+      if (!fixed && tail.slices.empty()) continue;
+      const double before = tail.generation.until + tail.generation.migration;
+      const double hidden = most_hidden(tail.devices, tail.slices);
+      tails.push_back({std::move(tail), before, hidden});
+    }
     return tails;
   });
 }
@@ -133,43 +139,76 @@ const ScoringTask& FusedSteps::scoring_of(std::size_t task, Pick pick) {
   return *scoring;
 }
 
+/// Where what a generation takes with the picks is remembered, if its key is key_; else another one.
+FusedSteps::Remembered& FusedSteps::remembered_of(const Generation& generation, const Picks& picks) {
+  const std::size_t generate = generation.stage->generate;
+  key_ = {static_cast<std::int32_t>(generation.number), static_cast<std::int32_t>(shape_of(space_, picks[generate])),
+          picks[generate].choice};
+  for (const std::size_t task : generation.stage->infer) key_.push_back(picks[task].choice);
+  std::uint64_t hash = 0;
+  for (const std::int32_t number : key_) hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
+  if (remembered_.empty()) remembered_.resize(remembered);
+  return remembered_[hash >> (64U - remembered_bits)];
+}
+
+FusedSteps::LeastGeneration FusedSteps::least_generation(const Picks& picks) {
+  Generation found;
+  found.stage = stage_of(picks, found.number);
+  if (found.stage == nullptr) return {};
+  const Remembered& known = remembered_of(found, picks);
+  const bool exact = known.key == key_;
+  const auto duration = exact ? known.duration : least_duration(*found.stage, picks);
+  if (!duration) return {};
+  found.duration = *duration;
+  return {found, exact};
+}
+
 std::optional<FusedSteps::Generation> FusedSteps::generation(const Picks& picks) {
   Generation found;
   found.stage = stage_of(picks, found.number);
   if (found.stage == nullptr) return std::nullopt;
-  key_ = {static_cast<std::int32_t>(found.number), static_cast<std::int32_t>(shape_of(space_, picks[found.stage->generate])),
-          picks[found.stage->generate].choice};
-  for (const std::size_t task : found.stage->infer) key_.push_back(picks[task].choice);
-  std::uint64_t hash = 0;
-  for (const std::int32_t number : key_) hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
-  if (remembered_.empty()) remembered_.resize(remembered);
-  Remembered& known = remembered_[hash >> (64U - remembered_bits)];
+  Remembered& known = remembered_of(found, picks);
   if (known.key != key_) known = {key_, fused_duration(*found.stage, picks)};
   if (!known.duration) return std::nullopt;
   found.duration = *known.duration;
   return found;
 }
 
-/// Nothing where no threshold gains.
-std::optional<base::Ticks> FusedSteps::fused_duration(const plan::GenerationStage& stage, const Picks& picks) {
-  const std::vector<GenerationTail>& tails = tables_.tails(stage.generate, picks[stage.generate]);
-  if (tails.empty()) return std::nullopt;
+/// With the load of the stage's scoring.
+const std::vector<FusionTables::Tail>& FusedSteps::tails_of(const plan::GenerationStage& stage, const Picks& picks) {
   load_.clear();
   for (const std::size_t task : stage.infer) load_.add(scoring_of(task, picks[task]));
+  return tables_.tails(stage.generate, picks[stage.generate]);
+}
+
+/// No more than fused_duration, and no more than without fusion. Nothing only where that is nothing.
+std::optional<base::Ticks> FusedSteps::least_duration(const plan::GenerationStage& stage, const Picks& picks) {
+  const std::vector<FusionTables::Tail>& tails = tails_of(stage, picks);
+  if (tails.empty()) return std::nullopt;
+  double least = tails.front().at.generation.apart + load_.overheads + load_.work;
+  for (const FusionTables::Tail& tail : tails) least = std::min(least, tail.least(load_.work));
+  return ticks_of(least);
+}
+
+/// Nothing where no threshold gains.
+std::optional<base::Ticks> FusedSteps::fused_duration(const plan::GenerationStage& stage, const Picks& picks) {
+  const std::vector<FusionTables::Tail>& tails = tails_of(stage, picks);
+  if (tails.empty()) return std::nullopt;
   const bool fixed = space_.ground->job.fixed_fusion.threshold.has_value();
-  double least = -1;
-  double least_apart = 0;
-  for (const GenerationTail& tail : tails) {
-    const InterStage& own = tail.generation;
-    // No scoring goes on before the tail: what is sure already may be too much.
-    const double before = own.until + own.migration;
-    if (least >= 0 && before + std::max(own.tail, load_.work) >= least) continue;
-    const double seconds = before + own.tail + scoring_end(tail.devices, tail.slices, load_).rest;
-    if (least >= 0 && seconds >= least) continue;
-    least = seconds;
-    least_apart = own.apart + load_.overheads + load_.work;
-  }
-  if (!fixed && least >= least_apart) return std::nullopt;
+  const double apart = tails.front().at.generation.apart + load_.overheads + load_.work;
+  double least = fixed ? std::numeric_limits<double>::infinity() : apart;
+  const auto try_tail = [&](const FusionTables::Tail& tail) {
+    if (tail.least(load_.work) >= least) return;
+    const double generation = tail.before + tail.at.generation.tail;
+    least = std::min(least, generation + scoring_end(tail.at.devices, tail.at.slices, load_, least - generation).rest);
+  };
+  // The one that promises most leaves few others to look at.
+  const auto first =
+      std::min_element(tails.begin(), tails.end(), [&](const auto& a, const auto& b) { return a.least(load_.work) < b.least(load_.work); });
+  try_tail(*first);
+  for (auto tail = tails.begin(); tail != tails.end(); ++tail)
+    if (tail != first) try_tail(*tail);
+  if (!fixed && least >= apart) return std::nullopt;
   return ticks_of(least);
 }
 

@@ -1,6 +1,7 @@
 // What stage fusion makes of picks, from tables: what the inner loop of a search that fuses asks for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -43,8 +44,16 @@ class FusionTables {
   /// Of the job's train_pair(); null where their picks cannot be fused. REQUIRES: both are on one mesh.
   const Training* training(const plan::TrainPair& pair, const Picks& picks);
 
+  struct Tail {
+    GenerationTail at;  ///< the threshold
+    double before = 0;  ///< seconds before scoring begins
+    double hidden = 0;  ///< most_hidden()
+
+    /// Seconds of generation and so much scoring on all devices, at the least.
+    double least(double scoring) const { return before + at.generation.tail + std::max(0.0, scoring - hidden); }
+  };
   /// Of generation at the usual_thresholds() that move samples, or at the one that the job fixes.
-  const std::vector<GenerationTail>& tails(std::size_t generate, Pick pick);
+  const std::vector<Tail>& tails(std::size_t generate, Pick pick);
 
   const SearchSpace& space() const { return space_; }
 
@@ -56,7 +65,7 @@ class FusionTables {
 
   const SearchSpace& space_;
   std::mutex changing_;
-  Table<std::vector<GenerationTail>> tails_;
+  Table<std::vector<Tail>> tails_;
   Table<std::optional<Training>> trainings_;
 };
 
@@ -73,6 +82,13 @@ class FusedSteps {
   /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes none).
   std::optional<Generation> generation(const Picks& picks);
 
+  /// The same, quickly: what is not remembered may take less, and be fused though that gains nothing.
+  struct LeastGeneration {
+    std::optional<Generation> generation;
+    bool exact = true;
+  };
+  LeastGeneration least_generation(const Picks& picks);
+
   using Training = FusionTables::Training;
   /// Of the job's train_pair(); null where their picks cannot be fused.
   const Training* training(const Picks& picks);
@@ -87,7 +103,10 @@ class FusedSteps {
     std::optional<base::Ticks> duration;
   };
   std::optional<base::Ticks> fused_duration(const plan::GenerationStage& stage, const Picks& picks);
+  std::optional<base::Ticks> least_duration(const plan::GenerationStage& stage, const Picks& picks);
+  const std::vector<FusionTables::Tail>& tails_of(const plan::GenerationStage& stage, const Picks& picks);
   const plan::GenerationStage* stage_of(const Picks& picks, std::size_t& number);
+  Remembered& remembered_of(const Generation& generation, const Picks& picks);
   const ScoringTask& scoring_of(std::size_t task, Pick pick);
 
   FusionTables& tables_;

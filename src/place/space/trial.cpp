@@ -284,11 +284,24 @@ std::int64_t Trial::excess_of_block(const Picks& picks, const Sharing& sharing, 
   return std::max({std::int64_t{0}, most - usable_memory(cluster, first, blocks_.borders[block + 1]), most_host - host_memory});
 }
 
-Score Trial::least_score(const Picks& picks, FusionPick fusion) {
-  generation_ = fusion.generation ? fused_.generation(picks) : std::nullopt;
-  training_ = fusion.training ? fused_.training(picks) : nullptr;
+/// Of the steps at hand.
+Score Trial::work_score(const Picks& picks) {
   prepare(picks, sharing_of(picks));
   return {busiest(), 0, {generation_.has_value(), training_ != nullptr}};
+}
+
+Score Trial::least_score(const Picks& picks, FusionPick fusion) {
+  const FusedSteps::LeastGeneration least = fusion.generation ? fused_.least_generation(picks) : FusedSteps::LeastGeneration{};
+  generation_ = least.generation;
+  exact_ = least.exact;
+  training_ = fusion.training ? fused_.training(picks) : nullptr;
+  return work_score(picks);
+}
+
+Score Trial::exact_score(const Picks& picks) {
+  generation_ = fused_.generation(picks);
+  exact_ = true;
+  return work_score(picks);
 }
 
 std::int64_t Trial::excess(const Picks& picks) {

@@ -45,12 +45,17 @@ class Trial {
     return *score_unless(picks, fusion, [](const Score&) { return false; });
   }
 
-  /// The same; nothing where `is_too_much` is true of a Score that is no more: what is fused is equal, the period is the work of the
-  /// busiest device, the excess that of the picks or none. What a search refuses is mostly so bad that no iteration has to be played.
+  /// The same; nothing where `is_too_much` is true of a Score that is no more: it fuses no less, the period is the work of the busiest
+  /// device (with a generation that may take less), the excess that of the picks or none. What a search refuses is mostly so bad that no
+  /// iteration has to be played.
   template <class IsTooMuch>
   std::optional<Score> score_unless(const Picks& picks, FusionPick fusion, const IsTooMuch& is_too_much) {
     Score score = least_score(picks, fusion);
     if (is_too_much(score)) return std::nullopt;
+    if (!exact_) {
+      score = exact_score(picks);
+      if (is_too_much(score)) return std::nullopt;
+    }
     score.excess = excess(picks);
     if (score.excess > 0 && is_too_much(score)) return std::nullopt;
     score.period = period();
@@ -67,10 +72,12 @@ class Trial {
     std::int64_t host_trained = 0;
     std::int64_t returning = 0;  ///< weights that are back on the device when newly trained ones are sent from there
   };
-  /// The three parts of score_unless, in this order.
+  /// The four parts of score_unless, in this order.
   Score least_score(const Picks& picks, FusionPick fusion);
+  Score exact_score(const Picks& picks);
   std::int64_t excess(const Picks& picks);
   base::Ticks period();
+  Score work_score(const Picks& picks);
   Sharing& sharing_of(const Picks& picks);
   void prepare(const Picks& picks, const Sharing& sharing);
   base::Ticks busiest() const;
@@ -95,6 +102,7 @@ class Trial {
   std::unique_ptr<FusionTables> own_tables_;  // where no others are given
   FusedSteps fused_;
   std::optional<FusedSteps::Generation> generation_;  // of the picks at hand, where they fuse it
+  bool exact_ = true;                                 // whether that is what it takes, and not less
   const FusedSteps::Training* training_ = nullptr;    // likewise
   std::vector<std::unique_ptr<Sharing>> sharings_;
   Sharing* last_ = nullptr;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 namespace dovetail::place {
@@ -102,6 +103,13 @@ RC_GTEST_PROP(TailScoring, NeverScoresMoreThanAllDevicesCan, ()) {
   const ScoringEnd end = scoring_end(devices, slices, load);
   RC_ASSERT(end.rest >= 0);
   RC_ASSERT(mean + end.rest >= load.work * (1 - 1e-9));
+  const double hidden = most_hidden(devices, slices);
+  RC_ASSERT(hidden <= mean * (1 + 1e-9));
+  RC_ASSERT(hidden + end.rest >= load.work * (1 - 1e-9));
+  const double enough = seconds(1000);
+  const double rest = scoring_end(devices, slices, load, enough).rest;
+  RC_ASSERT(rest <= end.rest);
+  RC_ASSERT(rest >= std::min(enough, end.rest));
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST(Trial, RefusesOnlyWhatIsTooMuch) {
     const Score score = other.score(picks, round % 2 == 0 ? fusion : FusionPick{});
     int asked = 0;
     const auto found = trial.score_unless(picks, round % 2 == 0 ? fusion : FusionPick{}, [&](const Score& least) {
-      EXPECT_EQ(least.fused, score.fused);
+      EXPECT_TRUE(has(least.fused, score.fused)) << round;
       EXPECT_LE(least.period, score.period) << round;
       EXPECT_LE(least.excess, score.excess) << round;
       ++asked;

@@ -30,8 +30,16 @@ TEST(FusedSteps, FuseGenerationAsTheEvaluatorDoes) {
     const Picks picks = test::random_co_located_picks(place.space, random);
     plan::Plan plan = plan_of(place.space, picks, "");
     plan.fusion.threshold = best_threshold(place.ground, plan.tasks);
+    const auto least = fused.least_generation(picks);
     const auto stage = fused.generation(picks);
     ASSERT_EQ(stage.has_value(), plan.fusion.threshold.has_value()) << round;
+    if (stage) {
+      ASSERT_TRUE(least.generation.has_value()) << round;
+      EXPECT_LE(least.generation->duration, stage->duration) << round;
+    }
+    const auto known = fused.least_generation(picks);
+    EXPECT_TRUE(known.exact) << round;
+    EXPECT_EQ(known.generation.has_value(), stage.has_value()) << round;
     const Score score = trial.score(picks, {.generation = true, .training = false});
     EXPECT_EQ(score.fused.generation, stage.has_value());
     const Estimate exact = estimate(place.ground, plan);
