@@ -136,10 +136,13 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
   return within;
 }
 
-base::Error nothing_to_choose(const Ground& ground, const SearchSpace& space, std::size_t task, const ChoiceRules& rules) {
+base::Error nothing_to_choose(const Ground& ground, const SearchSpace& space, std::size_t task, ChoiceRules rules) {
   std::optional<LeastNeed> least;
-  for (const cluster::Mesh& mesh : space.examples)
-    if (const auto need = least_need(ground, task, mesh, rules); need && (!least || need->bytes < least->bytes)) least = need;
+  for (const bool on_host : {false, true}) {
+    rules.optimizer_on_host = on_host;
+    for (const cluster::Mesh& mesh : space.examples)
+      if (const auto need = least_need(ground, task, mesh, rules); need && (!least || need->bytes < least->bytes)) least = need;
+  }
   const std::string& name = ground.job.workflow.tasks[task].name;
   base::Error error;
   if (!least) {
@@ -153,9 +156,11 @@ base::Error nothing_to_choose(const Ground& ground, const SearchSpace& space, st
   const std::int64_t usable = smallest_memory(space);
   error.failure = base::Failure::infeasible;
   error.message = fmt::format(
-      "{} alone does not fit on this cluster: at the least, with {} on {} devices, it needs {:.2f} GiB of each, {:.2f} GiB more than the "
+      "{} alone does not fit on this cluster: at the least, with {} on {} devices{}, it needs {:.2f} GiB of each, {:.2f} GiB more than the "
       "{:.2f} GiB that can be used",
-      name, llm::to_text(least->planned.layout), least->planned.mesh.count, gibi(least->bytes), gibi(least->bytes - usable), gibi(usable));
+      name, llm::to_text(least->planned.layout), least->planned.mesh.count,
+      least->planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(least->bytes), gibi(least->bytes - usable),
+      gibi(usable));
   return error;
 }
 

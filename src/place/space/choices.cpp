@@ -225,15 +225,19 @@ std::int64_t own_need(const Ground& ground, std::size_t task, const Choice& choi
   return choice.working + (scores ? choice.stored.weights : 0);
 }
 
-bool fits_alone(const Ground& ground, std::size_t task, const Choice& choice) {
+/// Whether what it keeps off the devices of a node fits into the node's memory.
+bool fits_host(const Ground& ground, std::size_t task, const Choice& choice) {
   const cluster::Mesh& mesh = choice.planned.mesh;
   const cluster::Cluster& cluster = ground.job.cluster;
-  const base::DeviceId first(mesh.first);
-  const int on_node = std::min(mesh.count, cluster::devices_of(cluster, cluster::node_of(cluster, first)));
-  const std::int64_t host = cluster.groups[cluster::group_of(cluster, cluster::node_of(cluster, first))].host_memory;
+  const auto node = cluster::node_of(cluster, base::DeviceId(mesh.first));
   const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
-  const std::int64_t away = host_bytes(choice, false, trains);
-  return own_need(ground, task, choice) <= cluster::gpu_of(cluster, first).usable_memory && away * on_node <= host;
+  return host_bytes(choice, false, trains) * std::min(mesh.count, cluster::devices_of(cluster, node)) <=
+         cluster.groups[cluster::group_of(cluster, node)].host_memory;
+}
+
+bool fits_alone(const Ground& ground, std::size_t task, const Choice& choice) {
+  const cluster::Gpu& gpu = cluster::gpu_of(ground.job.cluster, base::DeviceId(choice.planned.mesh.first));
+  return own_need(ground, task, choice) <= gpu.usable_memory && fits_host(ground, task, choice);
 }
 
 std::int64_t kept(const Choice& choice) { return kept_bytes(choice, choice.planned.offload.weights); }
@@ -266,9 +270,24 @@ Choice choice_of(const Ground& ground, std::size_t task, const TaskPlan& planned
   return choice;
 }
 
+namespace {
+
+std::vector<TaskPlan> plans_of(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
+  if (!rules.optimizer_on_host) return Maker(ground, task, mesh, rules).make();
+  const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
+  const bool fixed = !ground.job.fixed.empty() && ground.job.fixed[task].offload;
+  if (!trains || fixed || rules.means == Means::real) return {};
+  std::vector<TaskPlan> plans = Maker(ground, task, mesh, rules).make();
+  std::erase_if(plans, [](const TaskPlan& planned) { return planned.offload.optimizer; });
+  for (TaskPlan& planned : plans) planned.offload.optimizer_on_host = true;
+  return plans;
+}
+
+}  // namespace
+
 std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
   std::vector<Choice> all;
-  for (const TaskPlan& planned : Maker(ground, task, mesh, rules).make()) {
+  for (const TaskPlan& planned : plans_of(ground, task, mesh, rules)) {
     Choice choice = weigh(ground, task, planned);
     if (!fits_alone(ground, task, choice)) continue;
     choice.duration = base::Ticks(std::llround(task_seconds(ground, task, planned).seconds * 1e9));
@@ -283,9 +302,10 @@ std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const clu
 
 std::optional<LeastNeed> least_need(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
   std::optional<LeastNeed> least;
-  for (const TaskPlan& planned : Maker(ground, task, mesh, rules).make()) {
-    const std::int64_t need = own_need(ground, task, weigh(ground, task, planned));
-    if (!least || need < least->bytes) least = {need, planned};
+  for (const TaskPlan& planned : plans_of(ground, task, mesh, rules)) {
+    const Choice choice = weigh(ground, task, planned);
+    const std::int64_t need = own_need(ground, task, choice);
+    if (fits_host(ground, task, choice) && (!least || need < least->bytes)) least = {need, planned};
   }
   return least;
 }

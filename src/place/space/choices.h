@@ -41,6 +41,9 @@ Choice choice_of(const Ground& ground, std::size_t task, const plan::TaskPlan& p
 /// What a job asks of layouts and settings, and what else is known about a task's part of a plan.
 struct ChoiceRules {
   Means means = Means::all;
+  /// Trainings keep their optimizer in host memory and step it there (ZeRO-Offload, arXiv 2101.06840): nothing for other tasks, where the
+  /// job says what is offloaded, or with ReaL's means.
+  bool optimizer_on_host = false;
 };
 
 /// All that task `task` may do on `mesh`, the fastest first, without what another choice with the same layout of weights equals or beats in
@@ -48,7 +51,7 @@ struct ChoiceRules {
 /// pinned of the task is kept, but for its mesh. Empty for a mesh on which nothing fits. REQUIRES: the task is no rule.
 std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules);
 
-/// What a task needs at least of a device on a mesh, fitting or not.
+/// What a task needs at least of a device on a mesh, fitting or not; nodes have the host memory for it.
 struct LeastNeed {
   std::int64_t bytes = 0;
   plan::TaskPlan planned;  ///< with which

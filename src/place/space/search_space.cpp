@@ -57,6 +57,30 @@ RefitTicks refit_ticks(const Ground& ground, std::size_t task, const cluster::Me
   return {ticks(false), ticks(true)};
 }
 
+/// Calls work(task, shape) for each task that is no rule.
+template <class Work>
+void for_each_shape(const SearchSpace& space, int threads, const Work& work) {
+  const std::size_t tasks = space.choices.size();
+  parallel::for_each_index(static_cast<int>(tasks * space.examples.size()), threads, [&](int index) {
+    const std::size_t task = static_cast<std::size_t>(index) % tasks;
+    if (!space.is_rule(task)) work(task, static_cast<std::size_t>(index) / tasks);
+  });
+}
+
+/// Optimizers are stepped on the host where the whole cluster leaves a training no other way.
+void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
+  for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
+    space.choices[task][shape] = choices_of(*space.ground, task, space.examples[shape], rules);
+  });
+  std::vector<char> impossible;
+  for (const auto& of_task : space.choices)
+    impossible.push_back(std::all_of(of_task.begin(), of_task.end(), [](const auto& choices) { return choices.empty(); }) ? 1 : 0);
+  rules.optimizer_on_host = true;
+  for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
+    if (impossible[task] != 0) space.choices[task][shape] = choices_of(*space.ground, task, space.examples[shape], rules);
+  });
+}
+
 }  // namespace
 
 bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
@@ -90,11 +114,8 @@ SearchSpace make_search_space(const Ground& ground, std::vector<cluster::Mesh> m
   space.refits.assign(tasks, std::vector<RefitTicks>(shapes));
   space.open.resize(tasks);
   space.rules.resize(tasks);
-  parallel::for_each_index(static_cast<int>(tasks * shapes), threads, [&](int index) {
-    const std::size_t task = static_cast<std::size_t>(index) % tasks;
-    const std::size_t shape = static_cast<std::size_t>(index) / tasks;
-    if (space.is_rule(task)) return;
-    space.choices[task][shape] = choices_of(ground, task, space.examples[shape], rules);
+  fill_choices(space, rules, threads);
+  for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     if (ground.job.workflow.tasks[task].kind == workflow::TaskKind::generate)
       space.refits[task][shape] = refit_ticks(ground, task, space.examples[shape]);
   });

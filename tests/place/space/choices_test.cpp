@@ -1,0 +1,68 @@
+#include "place/space/choices.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "place/space/search_space.h"
+#include "plan/job_file.h"
+
+namespace dovetail::place {
+namespace {
+
+constexpr cluster::Mesh one_device{0, 1};
+
+plan::Job job_on(const std::string& gpu, const std::string& more = "") {
+  return plan::parse_job(
+             "format: dovetail/job@1\nalgorithm: sft\nmodels: {actor: qwen2.5-1.5b}\n"
+             "workload: {prompts: 64, prompt_length: 256, response_length: 512}\n"
+             "cluster: {nodes: 1, gpus_per_node: 1, gpu: " +
+                 gpu + "}\n" + more,
+             "job.yaml")
+      .value();
+}
+
+struct OneTraining {
+  explicit OneTraining(plan::Job of) : job(std::move(of)), ground(ground_of(job, software_of(job).value())) {}
+  OneTraining(const OneTraining&) = delete;
+  OneTraining& operator=(const OneTraining&) = delete;
+
+  plan::Job job;
+  Ground ground;
+
+  std::vector<Choice> choices(Means means = Means::all) const {
+    return make_search_space(ground, search_meshes(job), {.means = means}, 1).choices[0][0];
+  }
+  std::int64_t least(bool on_host) const { return least_need(ground, 0, one_device, {.optimizer_on_host = on_host})->bytes; }
+  std::int64_t usable() const { return cluster::gpu_of(job.cluster, base::DeviceId(0)).usable_memory; }
+};
+
+TEST(Choices, ATrainingWithoutRoomElseStepsOnTheHost) {
+  const OneTraining training{job_on("RTX-4090, host_memory: 64GB")};
+  const std::vector<Choice> choices = training.choices();
+  ASSERT_FALSE(choices.empty());
+  EXPECT_TRUE(std::all_of(choices.begin(), choices.end(), [](const Choice& choice) { return choice.planned.offload.optimizer_on_host; }));
+  EXPECT_GT(training.least(false), training.usable());
+  EXPECT_LT(training.least(true), training.usable());
+  EXPECT_TRUE(training.choices(Means::real).empty());
+}
+
+TEST(Choices, WhereDevicesHaveRoomTheOptimizerStaysThere) {
+  const std::vector<Choice> choices = OneTraining{job_on("H100, host_memory: 64GB")}.choices();
+  ASSERT_FALSE(choices.empty());
+  EXPECT_TRUE(std::none_of(choices.begin(), choices.end(), [](const Choice& choice) { return choice.planned.offload.optimizer_on_host; }));
+}
+
+TEST(Choices, NothingIsOnTheHostThatHasNoRoomOrThatTheJobKeepsOnDevices) {
+  const OneTraining small_host{job_on("RTX-4090, host_memory: 4GB")};
+  EXPECT_TRUE(small_host.choices().empty());
+  EXPECT_FALSE(least_need(small_host.ground, 0, one_device, {.optimizer_on_host = true}).has_value());
+  const OneTraining kept{job_on("RTX-4090, host_memory: 64GB", "fixed: {actor_train: {offload: []}}\n")};
+  EXPECT_TRUE(kept.choices().empty());
+  EXPECT_FALSE(least_need(kept.ground, 0, one_device, {.optimizer_on_host = true}).has_value());
+}
+
+}  // namespace
+}  // namespace dovetail::place
