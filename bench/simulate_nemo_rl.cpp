@@ -36,6 +36,7 @@ constexpr std::size_t generation = 1;  // the first of these
 struct Played {
   std::vector<double> closed;
   std::vector<double> simulated;
+  std::vector<double> standard_errors;  // of what is simulated, by its draws
   int draws = 0;
   double deviation = 0;   // of the draws of generation
   double instance = 0;    // seconds until an instance has generated its last sample, the mean of all
@@ -81,6 +82,29 @@ std::vector<double> by_phase(double all, const plan::Job& job, const plan::Itera
   return seconds;
 }
 
+/// What draws have said of the step and of each phase.
+class Draws {
+ public:
+  explicit Draws(std::size_t phases) : sums_(phases), squares_(phases) {}
+
+  int count() const { return count_; }
+  void add(const std::vector<double>& seconds) {
+    ++count_;
+    for (std::size_t phase = 0; phase < seconds.size(); ++phase) {
+      sums_[phase] += seconds[phase];
+      squares_[phase] += seconds[phase] * seconds[phase];
+    }
+  }
+  double mean(std::size_t phase) const { return sums_[phase] / count_; }
+  double deviation(std::size_t phase) const { return std::sqrt(std::max(0.0, squares_[phase] / count_ - mean(phase) * mean(phase))); }
+  double standard_error(std::size_t phase) const { return deviation(phase) / std::sqrt(count_); }
+
+ private:
+  std::vector<double> sums_;
+  std::vector<double> squares_;
+  int count_ = 0;
+};
+
 /// Plays draws until the standard error of generation's mean is that part of it.
 Played played(const place::Measurement& row, const cost::Candidate& constants, double precision) {
   const plan::Job job = job_of(row, constants);
@@ -90,30 +114,28 @@ Played played(const place::Measurement& row, const cost::Candidate& constants, d
                                             [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; }) -
                                job.workflow.tasks.begin());
   Played answer;
-  answer.simulated.resize(1 + place::phase_kinds().size());
-  double squares = 0;
-  const auto mean = [&](double sum) { return sum / answer.draws; };
-  const auto is_sharp = [&] {
-    const double seconds = mean(answer.simulated[generation]);
-    answer.deviation = std::sqrt(std::max(0.0, mean(squares) - seconds * seconds));
-    return answer.deviation <= precision * seconds * std::sqrt(answer.draws);
-  };
-  while (answer.draws < least_draws || (answer.draws < most_draws && !is_sharp())) {
+  Draws draws(1 + place::phase_kinds().size());
+  const auto is_sharp = [&] { return draws.standard_error(generation) <= precision * draws.mean(generation); };
+  while (draws.count() < least_draws || (draws.count() < most_draws && !is_sharp())) {
     place::SimulationOptions options;
-    options.seed = static_cast<std::uint64_t>(++answer.draws);
+    options.seed = static_cast<std::uint64_t>(draws.count()) + 1;
     const place::Simulation simulation = place::Simulator(ground, options).simulate(row.plan).value();
     const place::Estimate& closed = simulation.closed;
     answer.closed = by_phase(closed.iteration_seconds, job, closed.graph, [&](std::size_t index) { return closed.steps[index]; });
     const std::vector<double> simulated = by_phase(simulation.iteration_seconds, job, closed.graph,
                                                    [&](std::size_t index) { return played_step(simulation, row.plan, index); });
-    for (std::size_t phase = 0; phase < simulated.size(); ++phase) answer.simulated[phase] += simulated[phase];
-    squares += simulated[generation] * simulated[generation];
+    draws.add(simulated);
     answer.instance += simulated[generation] - device_seconds(simulation.iteration, row.plan, generate, simulate::Activity::tail);
     answer.recomputed += device_seconds(simulation.iteration, row.plan, generate, simulate::Activity::recompute);
   }
-  for (double& seconds : answer.simulated) seconds = mean(seconds);
-  answer.instance = mean(answer.instance);
-  answer.recomputed = mean(answer.recomputed);
+  for (std::size_t phase = 0; phase < answer.closed.size(); ++phase) {
+    answer.simulated.push_back(draws.mean(phase));
+    answer.standard_errors.push_back(draws.standard_error(phase));
+  }
+  answer.draws = draws.count();
+  answer.deviation = draws.deviation(generation);
+  answer.instance /= answer.draws;
+  answer.recomputed /= answer.draws;
   return answer;
 }
 
@@ -200,64 +222,97 @@ void print_generation(const std::vector<Compared>& rows) {
   fmt::print("generation: in closed form, and simulated (seconds; means of draws)\n{}\n", report::render_table(columns, cells));
 }
 
-/// Mean absolute errors over the rows that count.
-struct Errors {
-  double steps = 0;
-  double phases = 0;  // those that are a tenth of their step or more
-  double all = 0;     // of all measured times, as the fit weighs them
+/// A mean absolute error, and what draws leave open of it.
+struct Error {
+  double mean = 0;
+  double standard_error = 0;
 };
 
-Errors errors_of(const std::vector<Compared>& rows, const std::function<const std::vector<double>&(const Compared&)>& predicted) {
-  struct Mean {
-    double sum = 0;
-    double weights = 0;
-    void add(double weight, double value) {
-      sum += weight * value;
-      weights += weight;
-    }
-    double value() const { return sum / weights; }
-  };
-  Mean steps;
-  Mean phases;
-  Mean all;
+/// Mean absolute errors over the rows that count.
+struct Errors {
+  Error steps;
+  Error phases;  // those that are a tenth of their step or more
+  Error all;     // of all measured times, as the fit weighs them
+};
+
+/// Rows have draws of their own. Within a row the slowest instance decides on generation and on the step: their errors are added up as if
+/// all were one.
+class WeightedMean {
+ public:
+  void begin_row() {
+    squares_ += row_ * row_;
+    row_ = 0;
+  }
+  void add(double weight, double error, double standard_error) {
+    sum_ += weight * error;
+    weights_ += weight;
+    row_ += weight * standard_error;
+  }
+  Error value() {
+    begin_row();
+    return {sum_ / weights_, std::sqrt(squares_) / weights_};
+  }
+
+ private:
+  double sum_ = 0;
+  double weights_ = 0;
+  double row_ = 0;      // weighted standard errors of the last row
+  double squares_ = 0;  // of those of the others
+};
+
+/// What a row was said to take, by one of the ways: its seconds, and their standard errors where it was simulated.
+struct Said {
+  const std::vector<double>& seconds;
+  const std::vector<double>& standard_errors;
+};
+
+Errors errors_of(const std::vector<Compared>& rows, const std::function<Said(const Compared&)>& said_of) {
+  WeightedMean steps;
+  WeightedMean phases;
+  WeightedMean all;
   for (const Compared& row : rows) {
     if (row.row->weight <= 0) continue;
+    for (WeightedMean* mean : {&steps, &phases, &all}) mean->begin_row();
+    const Said said = said_of(row);
     for (std::size_t phase = 0; phase < row.measured.measured.size(); ++phase) {
       const cost::MeasuredSeconds& measured = row.measured.measured[phase];
       if (measured.seconds <= 0) continue;
-      const double error = std::abs(predicted(row)[phase] / measured.seconds - 1);
-      all.add(measured.weight, error);
+      const double error = std::abs(said.seconds[phase] / measured.seconds - 1);
+      const double open = said.standard_errors.empty() ? 0 : said.standard_errors[phase] / measured.seconds;
+      all.add(measured.weight, error, open);
       if (phase == step)
-        steps.add(1, error);
+        steps.add(1, error, open);
       else if (measured.seconds >= 0.1 * row.row->seconds)
-        phases.add(1, error);
+        phases.add(1, error, open);
     }
   }
   return {steps.value(), phases.value(), all.value()};
 }
 
 int print_claims(const std::vector<Compared>& rows) {
-  const Errors closed = errors_of(rows, [](const Compared& row) -> const std::vector<double>& { return row.common.closed; });
-  const Errors simulated = errors_of(rows, [](const Compared& row) -> const std::vector<double>& { return row.common.simulated; });
-  const Errors own = errors_of(rows, [](const Compared& row) -> const std::vector<double>& { return row.own.simulated; });
+  const std::vector<double> exact;
+  const Errors closed = errors_of(rows, [&](const Compared& row) { return Said{row.common.closed, exact}; });
+  const Errors simulated = errors_of(rows, [](const Compared& row) { return Said{row.common.simulated, row.common.standard_errors}; });
+  const Errors own = errors_of(rows, [](const Compared& row) { return Said{row.own.simulated, row.own.standard_errors}; });
   int met = 0;
   int claims = 0;
   std::vector<std::vector<std::string>> cells;
-  const auto claim = [&](const std::string& what, double Errors::* error) {
+  const auto claim = [&](const std::string& what, Error Errors::* error) {
     const auto judged = [&](const Errors& of) {
-      const bool no_worse = of.*error <= closed.*error;
+      const Error& is = of.*error;
+      const bool no_worse = is.mean <= (closed.*error).mean;
       met += no_worse ? 1 : 0;
       ++claims;
-      return fmt::format("{:.2f}%, {}", 100 * of.*error, no_worse ? "no worse" : "WORSE");
+      return fmt::format("{:.2f}% +- {:.2f}, {}", 100 * is.mean, 100 * is.standard_error, no_worse ? "no worse" : "WORSE");
     };
-    cells.push_back({what, fmt::format("{:.2f}%", 100 * closed.*error), judged(simulated), judged(own)});
+    cells.push_back({what, fmt::format("{:.2f}%", 100 * (closed.*error).mean), judged(simulated), judged(own)});
   };
   claim("steps", &Errors::steps);
   claim("phases that are a tenth of their step or more", &Errors::phases);
   claim("all measured times, as the fit weighs them", &Errors::all);
   const std::vector<report::Column> columns = {
       {"mean absolute error", report::Align::left}, {"closed form"}, {"simulated"}, {"simulated, own constants"}};
-  fmt::print("{}\n", report::render_table(columns, cells));
+  fmt::print("(+- standard error of the draws)\n{}\n", report::render_table(columns, cells));
   return bench::print_met(met, claims);
 }
 

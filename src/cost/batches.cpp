@@ -2,27 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "cost/packing.h"
+
 namespace dovetail::cost {
-namespace {
-
-/// Bins of `capacity` that first-fit decreasing fills with `lengths`.
-std::int64_t count_bins(std::vector<std::int64_t> lengths, double capacity) {
-  std::sort(lengths.begin(), lengths.end(), std::greater<>());
-  std::vector<double> room;
-  for (const std::int64_t length : lengths) {
-    const auto fits = std::find_if(room.begin(), room.end(), [length](double left) { return left >= static_cast<double>(length); });
-    if (fits == room.end())
-      room.push_back(capacity - static_cast<double>(length));
-    else
-      *fits -= static_cast<double>(length);
-  }
-  return static_cast<std::int64_t>(room.size());
-}
-
-}  // namespace
-
 Batch batch_of(double sequences, const workflow::LengthDistribution& lengths) {
   return {sequences, {sequences * lengths.mean(), sequences * lengths.second_moment()}, &lengths};
 }
@@ -46,7 +31,8 @@ double count_micro_batches(const workflow::LengthDistribution& lengths, double s
   const double sampled = std::clamp(std::round(groups), 1.0, largest_sample);
   std::vector<std::int64_t> sample;
   for (int index = 0; index < static_cast<int>(sampled); ++index) sample.push_back(together * lengths.quantile((index + 0.5) / sampled));
-  return std::max(1.0, static_cast<double>(count_bins(std::move(sample), micro_batching.tokens)) * std::max(1.0, groups / sampled));
+  return std::max(
+      1.0, static_cast<double>(first_fit_decreasing(std::move(sample), micro_batching.tokens).size()) * std::max(1.0, groups / sampled));
 }
 
 int whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,

@@ -54,6 +54,14 @@ Conventions megatron_policy() {
   return made;
 }
 
+Conventions nemo_rl_megatron() {
+  Conventions made = megatron_policy();
+  made.name = "nemo-rl-megatron";
+  made.description = "megatron-policy as NeMo-RL runs it: a mini-batch is packed before its packs are dealt out to ranks";
+  made.deals_packs = true;
+  return made;
+}
+
 Conventions nanotron() {
   Conventions made;
   made.name = "nanotron";
@@ -181,6 +189,7 @@ constexpr Named bundled[] = {{"megatron", megatron},
                              {"megatron-bf16-gradients", megatron_bf16_gradients},
                              {"megatron-bridge", megatron_bridge},
                              {"megatron-policy", megatron_policy},
+                             {"nemo-rl-megatron", nemo_rl_megatron},
                              {"nanotron", nanotron},
                              {"fsdp1", fsdp1},
                              {"verl-fsdp", verl_fsdp},

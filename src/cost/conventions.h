@@ -69,6 +69,9 @@ struct Conventions {
   /// Sequences are dealt out to data-parallel ranks by their lengths, so that all have about the same tokens: verl's balance_batch
   /// (Karmarkar and Karp's differencing), NeMo-RL's packs and sorted batches, ReaL's and RLHFuse's partitions. Else as they come.
   bool balances_ranks = true;
+  /// A batch is packed into micro-batches before these are dealt out in turn, and packs are padded to one length where there is a pipeline
+  /// (NeMo-RL); else each rank packs what it was dealt. Only simulations tell the two apart (place/simulation/packs.h).
+  bool deals_packs = false;
 
   // The allocator.
   std::int64_t bucket = 0;     ///< bytes at most that ZeRO, from stage 1 on, reduces gradients in

@@ -91,10 +91,16 @@ ChunkPasses chunk_passes(const ModelFacts& facts, const llm::Layout& layout, con
 
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const Stepping& stepping,
                                const Machine& machine, const Efficiency& efficiency) {
-  TrainingPasses training;
   const Share share = slowest_share(batch, stepping.mini_batches, layout.data);
-  training.micro_batches = whole_micro_batches(layout, batch, share, stepping.micro_batching);
-  training.micro_batch = part_of(share.tokens, training.micro_batches);
+  const int micro_batches = whole_micro_batches(layout, batch, share, stepping.micro_batching);
+  return training_passes(facts, layout, micro_batches, part_of(share.tokens, micro_batches), machine, efficiency);
+}
+
+TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, int micro_batches, const llm::Tokens& micro_batch,
+                               const Machine& machine, const Efficiency& efficiency) {
+  TrainingPasses training;
+  training.micro_batches = micro_batches;
+  training.micro_batch = micro_batch;
   training.hop = hop_seconds(facts, layout, training.micro_batch.count, machine);
   const int rounds = layout.virtual_stages;
   training.chunks.resize(static_cast<std::size_t>(layout.pipeline * rounds));

@@ -32,6 +32,9 @@ struct TrainingPasses {
 /// REQUIRES: the layout has no fault.
 TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const Stepping& stepping,
                                const Machine& machine, const Efficiency& efficiency);
+/// Those of so many micro-batches like this one.
+TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, int micro_batches, const llm::Tokens& micro_batch,
+                               const Machine& machine, const Efficiency& efficiency);
 
 /// Where the seconds of a training task go; `sum` is the iteration's.
 struct TrainingSeconds {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "cost/machine.h"
 #include "cost/training.h"
+#include "place/simulation/packs.h"
 #include "simulate/step_clock.h"
 
 namespace dovetail::place {
@@ -25,7 +27,9 @@ struct MicroBatches {
 };
 
 MicroBatches micro_batches_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const cost::ScoringBatches batches = cost::scoring_batches(planned.layout, batch_of(ground, task), planned.micro_batching);
+  const std::optional<DealtPacks> dealt = dealt_packs(ground, task, planned);
+  const cost::ScoringBatches batches = dealt ? cost::ScoringBatches{static_cast<double>(dealt->count), dealt->micro_batch}
+                                             : cost::scoring_batches(planned.layout, batch_of(ground, task), planned.micro_batching);
   const cost::Machine machine = cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency);
   const cost::ScoringPasses passes =
       cost::scoring_passes(facts_of(ground, task), planned.layout, batches.micro_batch, machine, ground.software.efficiency);

@@ -1,13 +1,19 @@
 #include "place/simulation/training.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cost/machine.h"
 #include "fuse/solve.h"
 #include "pipeline/evaluate.h"
+#include "place/simulation/packs.h"
+#include "simulate/step_clock.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::place {
@@ -25,8 +31,7 @@ struct LaunchTicks {
 };
 
 /// With `merged` stages of the task in one of the problem.
-LaunchTicks launches_of(const Ground& ground, const TrainTask& train, std::size_t merged) {
-  const cost::TrainingPasses passes = training_passes(ground, train);
+LaunchTicks launches_of(const cost::TrainingPasses& passes, std::size_t merged) {
   const auto ticks = [](double seconds) { return Ticks(static_cast<std::int64_t>(std::floor(seconds * 1e9))); };
   LaunchTicks launches;
   for (std::size_t begin = 0; begin < passes.chunks.size(); begin += merged) {
@@ -128,13 +133,44 @@ base::Result<Ticks> makespan_of(const Problem& problem, std::string_view solver,
   return answer.solution.evaluation.makespan;
 }
 
+/// Of the packs that the slowest rank was dealt.
+cost::TrainingPasses passes_of(const Ground& ground, const TrainTask& train, const DealtPacks& dealt) {
+  const cost::Efficiency& efficiency = ground.software.efficiency;
+  return cost::training_passes(facts_of(ground, train.task), train.planned.layout, dealt.count, dealt.micro_batch,
+                               cost::machine_of(ground.job.cluster, train.planned.mesh, efficiency), efficiency);
+}
+
+/// The problem of a task's own pipeline with these passes in place of `before`; activations grow with the tokens. An Error where a problem
+/// cannot be as large or as long.
+base::Result<Problem> with_passes(Problem problem, const cost::TrainingPasses& before, const cost::TrainingPasses& passes) {
+  const auto ticks = [](double seconds) { return std::max(Ticks(1), simulate::ticks_of(seconds)); };
+  pipeline::Model& model = problem.models.front();
+  model.microbatches = passes.micro_batches;
+  for (std::size_t chunk = 0; chunk < passes.chunks.size(); ++chunk) {
+    model.forward[chunk] = ticks(passes.chunks[chunk].forward.sum());
+    model.backward[chunk] = ticks(passes.chunks[chunk].backward.sum());
+    const double grown = passes.micro_batch.count / before.micro_batch.count;
+    model.activation[chunk] = base::Memory(std::llround(grown * static_cast<double>(model.activation[chunk].count())));
+  }
+  std::fill(model.transfer_forward.begin(), model.transfer_forward.end(), ticks(passes.hop));
+  model.transfer_backward = model.transfer_forward;
+  if (const auto fault = pipeline::find_fault(problem))
+    return base::bad_input(fmt::format("{} is no sound pipeline: {}", model.name, *fault));
+  return problem;
+}
+
 }  // namespace
 
 base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTask& train) {
-  DOVETAIL_TRY(const Problem problem, training_problem(ground, train));
+  DOVETAIL_TRY(Problem problem, training_problem(ground, train));
+  cost::TrainingPasses passes = training_passes(ground, train);
+  if (const std::optional<DealtPacks> dealt = dealt_packs(ground, train.task, train.planned)) {
+    const cost::TrainingPasses before = std::exchange(passes, passes_of(ground, train, *dealt));
+    DOVETAIL_TRY(problem, with_passes(std::move(problem), before, passes));
+  }
   const bool interleaved = train.planned.layout.virtual_stages > 1;
   DOVETAIL_TRY(const fuse::Solved answer, solved(problem, interleaved ? "interleaved-1f1b" : "1f1b", {}));
-  return trace_of(answer.schedule, train.planned.mesh, {{static_cast<std::int32_t>(train.task), launches_of(ground, train, 1)}});
+  return trace_of(answer.schedule, train.planned.mesh, {{static_cast<std::int32_t>(train.task), launches_of(passes, 1)}});
 }
 
 base::Result<FusedTraining> fused_training_trace(const Ground& ground, const TrainTask& first, const TrainTask& second,
@@ -144,8 +180,8 @@ base::Result<FusedTraining> fused_training_trace(const Ground& ground, const Tra
   FusedTraining training;
   const auto merged = [&](int model) { return static_cast<std::size_t>(fused.merged_model == model ? fused.merged_stages : 1); };
   training.trace = trace_of(answer.schedule, first.planned.mesh,
-                            {{static_cast<std::int32_t>(first.task), launches_of(ground, first, merged(0))},
-                             {static_cast<std::int32_t>(second.task), launches_of(ground, second, merged(1))}});
+                            {{static_cast<std::int32_t>(first.task), launches_of(training_passes(ground, first), merged(0))},
+                             {static_cast<std::int32_t>(second.task), launches_of(training_passes(ground, second), merged(1))}});
   training.bound = answer.bounds.makespan;
   training.peak = answer.solution.evaluation.peak_activation.count();
   DOVETAIL_TRY(training.apart, makespan_of(fused.problem, "1f1b", {}));

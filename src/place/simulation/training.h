@@ -13,7 +13,8 @@
 namespace dovetail::place {
 
 /// A train task under the schedule that its layout names, 1F1B or interleaved 1F1B: a lane a stage, with the devices of all data-parallel
-/// ranks, which are alike. Idle devices wait for messages (`transfer`), else in bubbles. Lanes hold activations. Without what the task has
+/// ranks, which are taken to be as slow as the slowest. Its micro-batches are those of training_problem or, where the software deals out
+/// packs, of dealt_packs. Idle devices wait for messages (`transfer`), else in bubbles. Lanes hold activations. Without what the task has
 /// beside its passes and steps. Errors as training_problem.
 base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTask& train);
 

@@ -1,0 +1,72 @@
+#include "place/simulation/packs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "cost/packing.h"
+
+namespace dovetail::place {
+namespace {
+
+using cost::Pack;
+
+constexpr double most_sequences = 1 << 20;
+
+/// The sequences of a batch, each padded to a multiple of `multiple`.
+std::vector<std::int64_t> padded_lengths(const workflow::LengthDistribution& lengths, std::int64_t sequences, std::int64_t multiple) {
+  std::vector<std::int64_t> padded;
+  for (std::int64_t index = 0; index < sequences; ++index) {
+    const std::int64_t length = lengths.quantile((static_cast<double>(index) + 0.5) / static_cast<double>(sequences));
+    padded.push_back((length + multiple - 1) / multiple * multiple);
+  }
+  return padded;
+}
+
+/// The packs of rank `rank` of `ranks`.
+DealtPacks packs_of_rank(const std::vector<Pack>& packs, std::size_t rank, std::size_t ranks, bool padded) {
+  DealtPacks dealt;
+  std::int64_t longest = 0;
+  for (std::size_t index = rank; index < packs.size(); index += ranks) longest = std::max(longest, packs[index].tokens);
+  for (std::size_t index = rank; index < packs.size(); index += ranks) {
+    const Pack& pack = packs[index];
+    const auto padding = static_cast<double>(padded ? longest - pack.tokens : 0);
+    ++dealt.count;
+    dealt.micro_batch.count += static_cast<double>(pack.tokens) + padding;
+    dealt.micro_batch.squares += pack.squares + padding * (2 * static_cast<double>(pack.last) + padding);
+  }
+  dealt.micro_batch.count /= std::max(1, dealt.count);
+  dealt.micro_batch.squares /= std::max(1, dealt.count);
+  return dealt;
+}
+
+/// Whole rounds of the stages where the layout is interleaved, as cost::whole_micro_batches has it.
+void complete_rounds(const llm::Layout& layout, DealtPacks& dealt) {
+  if (layout.virtual_stages > 1) dealt.count = (dealt.count + layout.pipeline - 1) / layout.pipeline * layout.pipeline;
+}
+
+}  // namespace
+
+std::optional<DealtPacks> dealt_packs(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const llm::Layout& layout = planned.layout;
+  const plan::MicroBatching& cut = planned.micro_batching;
+  const cost::Batch batch = batch_of(ground, task);
+  const bool trains = ground.job.workflow.tasks[task].kind == workflow::TaskKind::train;
+  const double sequences = batch.sequences / (trains ? static_cast<double>(ground.job.workload.optimizer_steps()) : 1);
+  if (!ground.software.conventions.deals_packs || cut.count > 0 || cut.tokens <= 0 || batch.together > 1 || sequences > most_sequences)
+    return std::nullopt;
+  const std::int64_t multiple = static_cast<std::int64_t>(layout.tensor) * (layout.context > 1 ? 2 * layout.context : 1);
+  const std::int64_t whole = std::max<std::int64_t>(1, std::llround(sequences));
+  const std::vector<Pack> packs = cost::first_fit_decreasing(padded_lengths(*batch.lengths, whole, multiple), cut.tokens);
+  const auto length = [&](const DealtPacks& dealt) { return (dealt.count + layout.pipeline - 1) * dealt.micro_batch.count; };
+  DealtPacks slowest;
+  for (int rank = 0; rank < layout.data; ++rank) {
+    DealtPacks dealt = packs_of_rank(packs, static_cast<std::size_t>(rank), static_cast<std::size_t>(layout.data), layout.pipeline > 1);
+    complete_rounds(layout, dealt);
+    if (length(dealt) > length(slowest)) slowest = dealt;
+  }
+  return slowest;
+}
+
+}  // namespace dovetail::place
