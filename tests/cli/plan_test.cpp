@@ -109,6 +109,7 @@ TEST(Plan, WhatFitsNowhereSaysWhatIsMissing) {
   const TemporaryFolder folder;
   std::string job = small_job;
   job.replace(job.find("qwen3-0.6b"), 10, "llama-2-70b");
+  job.replace(job.find("gpu: H100"), 9, "gpu: H100, host_memory: 64GB");  // no room for its optimizer
   const std::string path = folder.file("none.json");
   const ProgramResult result = run_program({"plan", folder.write("job.yaml", job), "-o", path});
   EXPECT_EQ(result.exit_code, 3);
