@@ -29,6 +29,11 @@ Status require_format(const Node& map, std::string_view what, std::string_view f
   return value.error(fmt::format("`format` is {}; accepted: {}", value.describe(), quote(format)));
 }
 
+Result<bool> read_flag(const Node& node, std::string_view key) {
+  if (!node.is_boolean()) return node.error(fmt::format("{} is {}; accepted: true or false", quote(key), node.describe()));
+  return node.text() == "true";
+}
+
 Result<double> read_number(const Node& node, std::string_view what, double least, double most) {
   const auto error = [&] {
     return node.error(fmt::format("{} must be a number from {} to {}, not {}", what, least, most, node.describe()));

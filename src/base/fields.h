@@ -19,6 +19,9 @@ Result<std::string> read_name(const Node& node, std::string_view key);
 /// The name at `key` of a map; empty where it is not there.
 Result<std::string> find_name(const Node& map, std::string_view key);
 
+/// The value of `key`, true or false; else an Error at it.
+Result<bool> read_flag(const Node& node, std::string_view key);
+
 /// A number in [least, most], to the nearest double; else an Error at `node` that names `what` and the range.
 Result<double> read_number(const Node& node, std::string_view what, double least, double most);
 

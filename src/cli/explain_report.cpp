@@ -33,7 +33,7 @@ constexpr double negligible = 0.0005;
 const std::string& name_of(const ExplainedPlan& explained, std::size_t task) { return explained.ground.job.workflow.tasks[task].name; }
 
 std::string step_name(const ExplainedPlan& explained, const place::StepComparison& step) {
-  return step.reallocation ? fmt::format("weights to {}", name_of(explained, step.task)) : name_of(explained, step.task);
+  return report::step_words(explained.ground.job, step.kind, step.task);
 }
 
 std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : seconds_text(seconds); }

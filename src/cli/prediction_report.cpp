@@ -17,10 +17,7 @@ namespace {
 
 using plan::Step;
 
-std::string name_of(const Prediction& prediction, const Step& step) {
-  const std::string& task = prediction.job.workflow.tasks[step.task].name;
-  return step.kind == Step::Kind::task ? task : fmt::format("weights to {}", task);
-}
+std::string name_of(const Prediction& prediction, const Step& step) { return report::step_words(prediction.job, step.kind, step.task); }
 
 /// The parts of a step's seconds that are a twentieth of it or more.
 std::string parts_text(const place::StepSeconds& step) {

@@ -86,7 +86,7 @@ bool share_weights(const TaskPlan& a, const TaskPlan& b) {
 }
 
 std::vector<cluster::Mesh> meshes_of(const Step& step, const Job& job, const Plan& plan) {
-  if (step.within) return {};
+  if (step.within || is_host_transfer(step)) return {};
   if (step.kind == Step::Kind::reallocation) {
     const cluster::Mesh from = plan.tasks[step.train].mesh;
     const cluster::Mesh to = plan.tasks[step.task].mesh;
@@ -95,6 +95,10 @@ std::vector<cluster::Mesh> meshes_of(const Step& step, const Job& job, const Pla
   }
   if (job.workflow.tasks[step.task].kind == TaskKind::rule) return {};
   return {plan.tasks[step.task].mesh};
+}
+
+cluster::Mesh host_links_of(const Step& step, const Plan& plan) {
+  return is_host_transfer(step) ? plan.tasks[step.task].mesh : cluster::Mesh{};
 }
 
 }  // namespace dovetail::plan

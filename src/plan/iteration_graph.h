@@ -13,8 +13,10 @@ namespace dovetail::plan {
 /// One use of devices in an iteration.
 struct Step {
   enum class Kind {
-    task,         ///< a task of the workflow
-    reallocation  ///< a role's new weights, from where they are trained to where another task of it uses them
+    task,          ///< a task of the workflow
+    reallocation,  ///< a role's new weights, from where they are trained to where another task of it uses them
+    load,          ///< what a task brings from host memory, before it
+    unload         ///< what a task gives back to host memory, behind it
   };
   Kind kind = Kind::task;
   std::size_t task = 0;   ///< of a reallocation the task that uses the weights, the first of those with the same mesh and layout
@@ -52,8 +54,14 @@ bool share_weights(const TaskPlan& a, const TaskPlan& b);
 /// Whether a task generates with weights in a form of its engine's own.
 bool has_own_weights(const Job& job, const Plan& plan, std::size_t task);
 
-/// The devices that a step keeps busy, as meshes; none for rules, nor for what is within another step. A reallocation keeps those busy that
-/// it comes from and goes to.
+/// The devices that a step keeps busy, as meshes; none for rules, transfers to and from host memory, nor for what is within another step. A
+/// reallocation keeps those busy that it comes from and goes to.
 std::vector<cluster::Mesh> meshes_of(const Step& step, const Job& job, const Plan& plan);
+
+/// Whether the step moves what a task has in host memory, beside what the devices do.
+inline bool is_host_transfer(const Step& step) { return step.kind == Step::Kind::load || step.kind == Step::Kind::unload; }
+
+/// The devices whose links to host memory a step keeps busy, not themselves; none of all but loads and unloads.
+cluster::Mesh host_links_of(const Step& step, const Plan& plan);
 
 }  // namespace dovetail::plan

@@ -18,6 +18,7 @@ struct Software {
   std::string training;    ///< whose conventions decide the memory of training: "megatron", "fsdp2", ...
   std::string efficiency;  ///< the calibrated set of efficiencies that times are predicted with: its name, or the path of its file
   std::string profile;     ///< the path of a file of measured layers, which stand in for the roofline; empty: none
+  bool prefetch = false;   ///< host transfers go on beside other tasks (host_transfers.h); else they are a part of their task's step
 
   friend bool operator==(const Software&, const Software&) = default;
 };

@@ -216,6 +216,7 @@ std::string canonical_job(const Job& job) {
   if (!job.software.training.empty()) software.add("training", json_string(job.software.training));
   if (!job.software.efficiency.empty()) software.add("efficiency", json_string(efficiency_name(job.software.efficiency)));
   if (!job.software.profile.empty()) software.add("profile", json_string(file_name(job.software.profile)));
+  if (job.software.prefetch) add(software, "prefetch", true);
   JsonObject text;
   text.add("roles", list_of(roles));
   text.add("tasks", list_of(tasks));

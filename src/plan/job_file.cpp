@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "cluster/cluster_file.h"
 #include "plan/job_file_fixed.h"
 #include "plan/model_file.h"
+#include "workflow/algorithms.h"
 #include "workflow/workflow_file.h"
 
 namespace dovetail::plan {
@@ -19,6 +21,14 @@ namespace {
 using base::Node;
 using base::Result;
 using base::Status;
+
+/// How a job does without a model that scores, where its algorithm can.
+std::string way_without(const workflow::Workflow& workflow, const workflow::Role& role) {
+  const workflow::Algorithm* algorithm = workflow::find_algorithm(workflow.name);
+  if (role.name != "reward" || algorithm == nullptr) return "";
+  const bool may_be_rule = std::find(algorithm->options.begin(), algorithm->options.end(), "reward") != algorithm->options.end();
+  return may_be_rule ? fmt::format(", or `algorithm: {{name: {}, reward: rule}}`", workflow.name) : "";
+}
 
 /// Fills in the models of a job's roles.
 class ModelReader {
@@ -53,8 +63,8 @@ class ModelReader {
     if (other.empty() || asked_[index])
       return models_.error(
           fmt::format("{} says nothing of {}, which the algorithm {} needs; accepted: {}: a bundled model or the path of a "
-                      "config.json",
-                      base::quote("models"), base::quote(role.name), workflow_.name, role.name));
+                      "config.json{}",
+                      base::quote("models"), base::quote(role.name), workflow_.name, role.name, way_without(workflow_, role)));
     asked_[index] = true;
     DOVETAIL_TRY(llm::Transformer model, model_of(workflow::find_role(workflow_, other)->index()));
     asked_[index] = false;
@@ -85,12 +95,15 @@ Result<Software> read_software(const Node& job, const std::filesystem::path& fol
   Software software;
   const auto node = job.find("software");
   if (!node) return software;
-  DOVETAIL_CHECK(base::check_keys(*node, "`software`", {"training", "efficiency", "profile"}));
+  DOVETAIL_CHECK(base::check_keys(*node, "`software`", {"training", "efficiency", "profile", "prefetch"}));
   DOVETAIL_TRY(software.training, base::find_name(*node, "training"));
   DOVETAIL_TRY(software.efficiency, base::find_name(*node, "efficiency"));
   if (is_efficiency_file(software.efficiency)) software.efficiency = (folder / software.efficiency).lexically_normal().string();
   DOVETAIL_TRY(software.profile, base::find_name(*node, "profile"));
   if (!software.profile.empty()) software.profile = (folder / software.profile).lexically_normal().string();
+  if (const auto prefetch = node->find("prefetch")) {
+    DOVETAIL_TRY(software.prefetch, base::read_flag(*prefetch, "prefetch"));
+  }
   return software;
 }
 

@@ -11,7 +11,8 @@
 //   cluster: {...}                     # cluster/cluster_file.h
 //   software: {training: megatron, efficiency: h100/megatron-vllm}   # optional; efficiencies by name, or the path of a .json or .yaml
 //   file;
-//                                    # with `profile: FILE` measured layers stand in for the roofline (cost/profile_file.h)
+//                                    # with `profile: FILE` measured layers stand in for the roofline (cost/profile_file.h); with
+//                                    # `prefetch: true` host transfers may go on beside other tasks (host_transfers.h)
 //   fixed:                             # optional: what each plan of the job must have; the rest is searched
 //     placement: [co-located]          # the names of the placements that may be looked at
 //     actor_train: {devices: 0-7, layout: {tp: 4, zero: 1}, micro_batch: {count: 8}}  # of a task, any of what plans say (plan_file.h)

@@ -48,8 +48,7 @@ Status read_optional(const Node& map, std::string_view key, std::int64_t least, 
 Status read_optional(const Node& map, std::string_view key, std::optional<bool>& value) {
   const auto node = map.find(key);
   if (!node) return {};
-  if (!node->is_boolean()) return node->error(fmt::format("{} is {}; accepted: true or false", quote(key), node->describe()));
-  value = node->text() == "true";
+  DOVETAIL_TRY(value, base::read_flag(*node, key));
   return {};
 }
 

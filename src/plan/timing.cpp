@@ -18,7 +18,10 @@ constexpr int longest_warm_up = 24;
 class IterationPlayer {
  public:
   explicit IterationPlayer(const IterationGraph& graph) : into_(graph.steps.size()), out_of_(graph.steps.size()) {
-    for (const Step& step : graph.steps) is_reallocation_.push_back(step.kind == Step::Kind::reallocation ? 1 : 0);
+    for (const Step& step : graph.steps) {
+      is_reallocation_.push_back(step.kind == Step::Kind::reallocation ? 1 : 0);
+      is_host_transfer_.push_back(is_host_transfer(step) ? 1 : 0);
+    }
     int lag = 1;
     for (const StepEdge& edge : graph.edges) {
       into_[edge.to].push_back(edge);
@@ -60,7 +63,8 @@ class IterationPlayer {
     Timing timing;
     timing.period = period(length);
     Ticks first = nodes_[index_of(last, 0)].time.begin;
-    for (std::size_t step = 0; step < steps(); ++step) first = std::min(first, nodes_[index_of(last, step)].time.begin);
+    for (std::size_t step = 0; step < steps(); ++step)
+      if (is_host_transfer_[step] == 0) first = std::min(first, nodes_[index_of(last, step)].time.begin);
     for (std::size_t step = 0; step < steps(); ++step) {
       const StepTime& time = nodes_[index_of(last, step)].time;
       timing.steps.push_back({time.begin - first, time.end - first});
@@ -205,7 +209,8 @@ class IterationPlayer {
 
   const Blocks* blocks_ = nullptr;
   const std::vector<Ticks>* durations_ = nullptr;
-  std::vector<char> is_reallocation_;  // [step]
+  std::vector<char> is_reallocation_;   // [step]
+  std::vector<char> is_host_transfer_;  // [step]
   int under_way_ = 2;
   std::vector<std::vector<StepEdge>> into_;    // [step]
   std::vector<std::vector<StepEdge>> out_of_;  // [step]
@@ -255,6 +260,9 @@ Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& 
     const std::vector<cluster::Mesh> of_step = meshes_of(step, job, plan);
     meshes.emplace_back();
     std::copy(of_step.begin(), of_step.end(), meshes.back().begin());
+    // A device's link to host memory has the device's number behind all devices.
+    if (const cluster::Mesh links = host_links_of(step, plan); links.count > 0)
+      meshes.back()[0] = {cluster::device_count(job.cluster) + links.first, links.count};
   }
   Blocks blocks;
   find_blocks(meshes, blocks);

@@ -20,7 +20,7 @@ struct StepTime {
 /// Iterations one after another: those that overlap share devices in order of readiness.
 struct Timing {
   base::Ticks period;           ///< of an iteration in steady state
-  std::vector<StepTime> steps;  ///< [step] of a steady iteration, from the beginning of its first step
+  std::vector<StepTime> steps;  ///< [step] of a steady iteration, from the beginning of its first step but host transfers
 };
 
 /// Devices that all steps use alike, in place of the devices themselves: a plan has few such blocks, whatever the cluster.
@@ -59,7 +59,8 @@ class IterationTimer {
 /// List scheduling: of all steps whose predecessors have ended, the one goes next that can start first, as all of its devices are free
 /// then. Of several a reallocation between meshes (generation on other devices waits for it), then the one of the earlier iteration, then
 /// of the lower number. As many iterations are under way at a time as the longest edge spans, and one more: what waits for no other task,
-/// such as a pass of DPO's reference, runs no further ahead.
+/// such as a pass of DPO's reference, runs no further ahead. A load or an unload has the links of its task's devices to host memory for
+/// itself, not the devices.
 ///
 /// Iterations are played until n of them repeat the n before, all that is under way included, only t later: the period is t / n, rounded up
 /// to whole ns. Warming up counts for nothing then, nor that nothing comes after the last (reference/physics.md, "Composition"); and no

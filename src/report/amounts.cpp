@@ -9,6 +9,7 @@ namespace dovetail::report {
 double seconds_of(base::Ticks time) { return static_cast<double>(time.count()) * 1e-9; }
 
 std::string seconds_text(double seconds) {
+  if (seconds < 0) return "-" + seconds_text(-seconds);
   if (seconds >= 100) return fmt::format("{:.0f} s", seconds);
   if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
   return fmt::format("{:.1f} ms", seconds * 1e3);

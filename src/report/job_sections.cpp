@@ -22,12 +22,12 @@ namespace {
 constexpr double negligible = 0.0005;
 
 std::string step_name(const place::Ground& ground, const place::StepComparison& step) {
-  const std::string& task = ground.job.workflow.tasks[step.task].name;
-  return step.reallocation ? fmt::format("weights to {}", task) : task;
+  return step_words(ground.job, step.kind, step.task);
 }
 
-/// The first bar of the chart that works for the task, or moves weights to it; -1 where none does.
+/// The first bar of the chart that works for the task, or moves weights to it; -1 where none does, as of host transfers.
 std::int32_t first_bar(const JobPicture& picture, const Chart& chart, const plan::Step& step) {
+  if (plan::is_host_transfer(step)) return -1;
   const bool moves = step.kind == plan::Step::Kind::reallocation;
   std::int32_t first = -1;
   std::int32_t bar = 0;

@@ -154,6 +154,21 @@ std::string job_line(const plan::Job& job) {
                      counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
 }
 
+std::string step_words(const plan::Job& job, plan::Step::Kind kind, std::size_t task) {
+  const std::string& name = job.workflow.tasks[task].name;
+  switch (kind) {
+    case plan::Step::Kind::task:
+      break;
+    case plan::Step::Kind::reallocation:
+      return fmt::format("weights to {}", name);
+    case plan::Step::Kind::load:
+      return fmt::format("{}, from host", name);
+    case plan::Step::Kind::unload:
+      return fmt::format("{}, to host", name);
+  }
+  return name;
+}
+
 std::vector<TaskWords> task_words(const plan::Job& job, const plan::Plan& plan) {
   std::vector<TaskWords> words;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {

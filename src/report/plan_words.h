@@ -1,15 +1,21 @@
 // Plans of tasks, and what changes in them, in words.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "place/advice/changes.h"
+#include "plan/iteration_graph.h"
 
 namespace dovetail::report {
 
 /// "ppo-7b: ppo on 8 devices, 256 samples an iteration".
 std::string job_line(const plan::Job& job);
+
+/// "actor_train"; "weights to actor_generate" of a reallocation; "actor_train, from host" and "actor_train, to host" of what a task has in
+/// host memory, where it moves beside other tasks.
+std::string step_words(const plan::Job& job, plan::Step::Kind kind, std::size_t task);
 
 /// A task's part of a plan.
 struct TaskWords {

@@ -6,16 +6,9 @@
 
 #include "cluster/mesh.h"
 #include "report/amounts.h"
+#include "report/plan_words.h"
 
 namespace dovetail::report {
-namespace {
-
-std::string step_name(const plan::Job& job, const plan::Step& step) {
-  const std::string& task = job.workflow.tasks[step.task].name;
-  return step.kind == plan::Step::Kind::task ? task : fmt::format("weights to {}", task);
-}
-
-}  // namespace
 
 std::vector<StepLine> step_lines(const place::Ground& ground, const plan::Plan& plan, const place::Simulation& simulation) {
   const plan::Job& job = ground.job;
@@ -23,9 +16,9 @@ std::vector<StepLine> step_lines(const place::Ground& ground, const plan::Plan& 
   std::vector<StepLine> lines;
   for (std::size_t index = 0; index < steps.size(); ++index) {
     if (steps[index].within) continue;
-    StepLine line{index, step_name(job, steps[index]), {}, 0, 0, 0};
+    StepLine line{index, step_words(job, steps[index].kind, steps[index].task), {}, 0, 0, 0};
     for (const plan::Step& other : steps)
-      if (other.within == index) line.name += " + " + step_name(job, other);
+      if (other.within == index) line.name += " + " + step_words(job, other.kind, other.task);
     if (const cluster::Mesh mesh = plan.tasks[steps[index].task].mesh; mesh.count > 0) line.devices = cluster::name_of(job.cluster, mesh);
     const plan::StepTime& time = simulation.iteration.steps[index];
     line.begin = seconds_of(time.begin);

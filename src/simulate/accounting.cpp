@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -86,6 +88,20 @@ Ticks idle_time(const std::vector<Use>& uses) { return sum_of(uses, is_idle); }
 
 Ticks time_of(const std::vector<Use>& uses, Activity activity) {
   return sum_of(uses, [activity](Activity other) { return other == activity; });
+}
+
+void add_memory(std::vector<std::pair<Ticks, std::int64_t>>& memory, Ticks begin, Ticks end, std::int64_t bytes) {
+  if (begin >= end || bytes == 0) return;
+  // Of several entries at one time the last one counts.
+  const auto split = [&memory](Ticks time) {
+    const auto behind = std::find_if(memory.begin(), memory.end(), [time](const auto& step) { return step.first > time; });
+    const std::int64_t held = behind == memory.begin() ? 0 : std::prev(behind)->second;
+    if (behind == memory.begin() || std::prev(behind)->first < time) memory.insert(behind, {time, held});
+  };
+  split(begin);
+  split(end);
+  for (auto& [time, held] : memory)
+    if (time >= begin && time < end) held += bytes;
 }
 
 std::pair<Ticks, std::int64_t> peak_of(const Lane& lane) {

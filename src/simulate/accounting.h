@@ -29,6 +29,9 @@ base::Ticks idle_time(const std::vector<Use>& uses);
 /// The time of one activity, of all tasks.
 base::Ticks time_of(const std::vector<Use>& uses, Activity activity);
 
+/// Holds `bytes` more from `begin` on, before `end`. REQUIRES: `memory` as Lane::memory has it, from time 0 on.
+void add_memory(std::vector<std::pair<base::Ticks, std::int64_t>>& memory, base::Ticks begin, base::Ticks end, std::int64_t bytes);
+
 /// The most bytes that a lane holds, and when it first does.
 std::pair<base::Ticks, std::int64_t> peak_of(const Lane& lane);
 

@@ -29,6 +29,8 @@ Activities activities_of(const Workload& workload) {
   for (const Step& step : workload.steps) {
     Activities::Item item;
     item.devices = step.devices;
+    // A device's link to host memory has the device's number behind all devices.
+    if (step.host) item.devices[0] = {workload.devices + step.host->devices.first, step.host->devices.count};
     item.duration = step.trace.end;
     // Generation on other devices waits for new weights.
     item.urgent = step.reallocation && step.devices[1].count > 0;
@@ -36,6 +38,15 @@ Activities activities_of(const Workload& workload) {
     activities.items.push_back(std::move(item));
   }
   return activities;
+}
+
+bool has_ended(const Played& played) { return played.end >= played.begin; }
+bool has_begun(const Played& played) { return has_ended(played) || played.begin > Ticks(0); }
+
+/// Why who waits for the step idles.
+Activity cause_of(const Step& step) {
+  if (step.host) return Activity::transfer;
+  return step.reallocation ? Activity::awaiting : Activity::dependency;
 }
 
 bool is_on(const cluster::Mesh& mesh, int device) { return device >= mesh.first && device < mesh.first + mesh.count; }
@@ -94,6 +105,7 @@ class Cutter {
     trace.end = length() + workload_.overhead * static_cast<std::int64_t>(play_.iterations);
     for (std::vector<int>& devices : classes()) {
       Lane lane = lane_of(devices.front());
+      add_held(lane, devices.front(), trace.end);
       lane.devices = std::move(devices);
       trace.lanes.push_back(std::move(lane));
     }
@@ -194,6 +206,24 @@ class Cutter {
       lane.spans.push_back(span);
   }
 
+  /// What host transfers have on the device beside the steps.
+  void add_held(Lane& lane, int device, Ticks end) const {
+    for (std::size_t node = 0; node < play_.played.size(); ++node) {
+      const std::optional<HostTransfer>& host = step_of(node).host;
+      if (!host || !is_on(host->devices, device)) continue;
+      const Played& moved = play_.played[node];
+      const Played& served = play_.played[node - node % steps() + host->step];
+      if (!has_begun(moved) || (host->back && !has_ended(served))) continue;
+      const Ticks from = host->back ? served.end : moved.begin;
+      const bool is_over = host->back ? has_ended(moved) : has_begun(served);
+      const Ticks until = host->back ? moved.end : served.begin;
+      if (from >= play_.end || (is_over && until <= play_.begin)) continue;
+      // What is loaded for a step that begins with the next stretch is there until then.
+      const bool stays = !is_over || until > play_.end || (until == play_.end && !host->back);
+      add_memory(lane.memory, std::max(from, play_.begin) - play_.begin, stays ? end : until - play_.begin, host->bytes);
+    }
+  }
+
   void hold(Lane& lane, Ticks time, std::int64_t bytes) const {
     const Ticks at = std::max(time, play_.begin) - play_.begin;
     if (!lane.memory.empty() && lane.memory.back().first == at)
@@ -214,8 +244,7 @@ class Cutter {
       const Played& played = play_.played[behind];
       const Step& step = step_of(behind);
       const Ticks since = std::clamp(played.begin, from, until);
-      const Activity cause = step.reallocation ? Activity::awaiting : Activity::dependency;
-      if (since < until) causes.push_back({since, until, cause, step.task, 0, {}});
+      if (since < until) causes.push_back({since, until, cause_of(step), step.task, 0, {}});
       until = since;
       behind = played.behind;
     }
@@ -249,14 +278,18 @@ class Cutter {
   std::map<std::size_t, std::vector<Ticks>> own_arrivals_;  // of nodes with transfers
 };
 
-std::vector<plan::StepTime> steps_of(const Play& play, std::size_t steps) {
+std::vector<plan::StepTime> steps_of(const Play& play, const std::vector<Step>& of) {
+  const std::size_t steps = of.size();
   const auto begin = play.played.begin() + static_cast<std::ptrdiff_t>(play.last * steps);
-  Ticks first = begin->begin;
-  for (std::size_t step = 0; step < steps; ++step) first = std::min(first, (begin + static_cast<std::ptrdiff_t>(step))->begin);
+  std::optional<Ticks> first;
+  for (std::size_t step = 0; step < steps; ++step) {
+    const Ticks time = (begin + static_cast<std::ptrdiff_t>(step))->begin;
+    if (!of[step].host) first = std::min(first.value_or(time), time);
+  }
   std::vector<plan::StepTime> times;
   for (std::size_t step = 0; step < steps; ++step) {
     const Played& played = *(begin + static_cast<std::ptrdiff_t>(step));
-    times.push_back({played.begin - first, played.end - first});
+    times.push_back({played.begin - first.value_or(Ticks(0)), played.end - first.value_or(Ticks(0))});
   }
   return times;
 }
@@ -273,7 +306,7 @@ Iteration play_iterations(const Workload& workload) {
   iteration.played = played.last + 1;
   iteration.steady = played.steady;
   iteration.period = played.period();
-  iteration.steps = steps_of(played, workload.steps.size());
+  iteration.steps = steps_of(played, workload.steps);
   DOVETAIL_ASSERT(!find_fault(iteration.trace));
   return iteration;
 }

@@ -26,13 +26,22 @@ struct DeviceTransfer {
   static constexpr int nobody = -1;  ///< whose link does not count
 };
 
-/// A step of an iteration: a task, several tasks that run as one, or a reallocation.
+/// What a step moves between devices and host memory, on their links alone: what its devices do meanwhile are other steps.
+struct HostTransfer {
+  cluster::Mesh devices;   ///< whose links to host memory the step has for itself
+  std::size_t step = 0;    ///< that it moves something for, of the same iteration
+  bool back = false;       ///< to host memory, behind that step; else from there, before it
+  std::int64_t bytes = 0;  ///< that each device holds for it: from its beginning until that step begins; from that one's end until its end
+};
+
+/// A step of an iteration: a task, several tasks that run as one, a reallocation, or a host transfer.
 struct Step {
   std::int32_t task = -1;                     ///< of the workflow: its first task; of a reallocation the one that gets the weights
   bool reallocation = false;                  ///< else whoever waits for it waits for a task
   std::array<cluster::Mesh, 2> devices = {};  ///< that it has for itself
   Trace trace;                                ///< of what it does before its transfers; lanes for all of its devices, or none
   std::vector<DeviceTransfer> transfers = {};
+  std::optional<HostTransfer> host = std::nullopt;  ///< it has no devices then, and lasts as long as its trace
 };
 
 /// What an iteration is played from.
@@ -49,13 +58,14 @@ struct Workload {
 /// What repeats once iterations are steady.
 struct Iteration {
   /// Of all devices, each in one lane. Waiting has its cause: `dependency` on the task whose end let the next step begin, `awaiting` where
-  /// that was a reallocation, and before it likewise what that had waited for. Devices that no step uses wait for task -1.
+  /// that was a reallocation, `transfer` where it was a host transfer, and before it likewise what that had waited for. Devices that no
+  /// step uses wait for task -1.
   Trace trace;
   std::size_t iterations = 1;         ///< that the trace is of: more than one where iterations alternate
   std::size_t played = 1;             ///< until they repeated
   bool steady = false;                ///< false: they did not, and the trace is of the later half of those that were played
   base::Ticks period;                 ///< of an iteration without its overhead
-  std::vector<plan::StepTime> steps;  ///< [step] of the last iteration, from the beginning of its first step
+  std::vector<plan::StepTime> steps;  ///< [step] of the last iteration, from the beginning of its first step but host transfers
 };
 
 /// Plays the iterations until they are steady, and cuts one period out. Its overhead is at its end. REQUIRES: each step's trace has each of

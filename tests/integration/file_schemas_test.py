@@ -142,8 +142,8 @@ class Jobs(unittest.TestCase):
         accepted = [
             (), ("name", REMOVED), ("algorithm", "reinforce++"), ("algorithm", {"name": "sft"}),
             ("algorithm", {"name": "dpo", "ptx_tokens": 5}), ("algorithm", GRAPH), ("cluster", GROUPS), ("models", "actor", CONFIG),
-            ("workload", "mini_batch", REMOVED), ("software", {}), ("fixed", {}), ("fixed", "actor_train", {}),
-            ("workload", "response_length", {"file": "lengths.csv", "column": "tokens"}),
+            ("workload", "mini_batch", REMOVED), ("software", {}), ("software", "prefetch", True),
+            ("fixed", {}), ("fixed", "actor_train", {}), ("workload", "response_length", {"file": "lengths.csv", "column": "tokens"}),
             ("workload", "response_length", {"p50": 10, "p90": 20.5, "p99": 30, "at_cap": 0.01, "cap": 40})]
         for damage in accepted:
             with self.subTest(damage=damage):
@@ -162,8 +162,9 @@ class Jobs(unittest.TestCase):
             ("cluster", "networks", GROUPS["networks"]), ("cluster", "gpu", REMOVED),
             ("cluster", "gpu", {"name": "X", "memory": 1e9, "bandwidth": 1e9}), ("cluster", "price", "2.5 EUR"),
             ("cluster", "host_memory", "lots"), ("cluster", "network", "bandwidth", "50GB"), ("cluster", "network", "latency", "5 GB"),
-            ("cluster", "network", "latency", 5), ("software", "engine", "vllm"), ("fixed", []), ("fixed", "placement", []),
-            ("fixed", "placement", "co-located"), ("fixed", "placement", ["a", "a"]), ("fixed", "actor_train", 3),
+            ("cluster", "network", "latency", 5), ("software", "engine", "vllm"), ("software", "prefetch", "yes"),
+            ("fixed", []), ("fixed", "placement", []), ("fixed", "placement", "co-located"), ("fixed", "placement", ["a", "a"]),
+            ("fixed", "actor_train", 3),
             ("fixed", "actor_train", "task", "actor_train"), ("fixed", "actor_train", "devices", "0-"),
             ("fixed", "actor_train", "layout", "dp", 0), ("fixed", "actor_train", "engine", {}),
             ("fixed", "actor_train", "micro_batch", {}), ("fixed", "actor_generate", "engine", "max_seqs", 1),

@@ -65,7 +65,7 @@ TEST(JobHash, IsTheSameForAllSpellings) {
         "  networks: [{name: cables, bandwidth: 3000000000, latency: 0.000005}]}"})
     EXPECT_EQ(hash_with(&Lines::cluster, cluster), hash) << cluster;
   EXPECT_EQ(hash_with(&Lines::rest,
-                      "name: another\nsoftware: {}\n"
+                      "name: another\nsoftware: {prefetch: false}\n"
                       "fixed: {placement: [a, b], actor_infer: {}, actor_train: {layout: {tp: 2}, devices: \"0-7\"}}"),
             hash);
 }
@@ -131,11 +131,11 @@ TEST(JobHash, IsAnotherForAnotherJob) {
         "nodes: 2, gpus_per_node: 8, gpu: H100, network: {bandwidth: 3e9}, price: 2",
         "nodes: 2, gpus_per_node: 8, gpu: H100, networks: [{name: a, nodes: 2, bandwidth: 3e9}, {name: b, bandwidth: 3e9}]"})
     expect_new(&Lines::cluster, "cluster: {" + cluster + "}");
-  for (const std::string rest :
-       {"", "fixed: {actor_train: {devices: 0-7, layout: {tp: 2}}}",
-        "fixed: {actor_train: {devices: 8-15, layout: {tp: 2}}, placement: [b, a]}",
-        "fixed: {actor_infer: {devices: 0-7, layout: {tp: 2}}, placement: [b, a]}",
-        "fixed: {actor_train: {offload: []}, placement: [b, a]}", "software: {training: megatron}", "software: {efficiency: megatron}"})
+  for (const std::string rest : {"", "fixed: {actor_train: {devices: 0-7, layout: {tp: 2}}}",
+                                 "fixed: {actor_train: {devices: 8-15, layout: {tp: 2}}, placement: [b, a]}",
+                                 "fixed: {actor_infer: {devices: 0-7, layout: {tp: 2}}, placement: [b, a]}",
+                                 "fixed: {actor_train: {offload: []}, placement: [b, a]}", "software: {training: megatron}",
+                                 "software: {efficiency: megatron}", "software: {prefetch: true}"})
     expect_new(&Lines::rest, rest);
 }
 

@@ -62,6 +62,10 @@ software: {training: megatron, efficiency: a100/megatron-vllm}
   EXPECT_EQ(job.workload.samples(), 128);
   EXPECT_EQ(cluster::device_count(job.cluster), 8);
   EXPECT_EQ(job.software, (Software{.training = "megatron", .efficiency = "a100/megatron-vllm", .profile = {}}));
+  EXPECT_FALSE(job.software.prefetch);
+  EXPECT_TRUE(parse_job(job_with("algorithm: ppo\nmodels: {actor: llama-2-7b, reward: opt-1.3b}\nsoftware: {prefetch: true}"), "job.yaml")
+                  .value()
+                  .software.prefetch);
 }
 
 TEST(ParseJob, FillsInWhatIsNotThere) {
@@ -194,10 +198,11 @@ TEST(ParseJob, NamesAMistakeInTheWhole) {
   EXPECT_EQ(error_of(sound + "name: ''"), "job.yaml:4:7: `name` is the string ``; accepted: a name");
   EXPECT_EQ(error_of(sound + "name: \"a\\nb\""), "job.yaml:4:7: `name` is the string `a\\x0Ab`; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: megatron"),
-            "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, profile");
+            "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, profile, prefetch");
   EXPECT_EQ(error_of(sound + "software: {engine: vllm}"),
-            "job.yaml:4:12: unknown key `engine` in `software`; accepted: training, efficiency, profile");
+            "job.yaml:4:12: unknown key `engine` in `software`; accepted: training, efficiency, profile, prefetch");
   EXPECT_EQ(error_of(sound + "software: {training: [a]}"), "job.yaml:4:22: `training` is a list; accepted: a name");
+  EXPECT_EQ(error_of(sound + "software: {prefetch: always}"), "job.yaml:4:22: `prefetch` is the string `always`; accepted: true or false");
   EXPECT_EQ(error_of(sound + "name: a\nname: b"), "job.yaml:5:1: duplicate key `name`; each key may stand once");
 }
 
@@ -220,7 +225,7 @@ TEST(ParseJob, NamesAMistakeInTheModels) {
   EXPECT_EQ(
       error_of("algorithm: ppo\nmodels: {actor: llama-2-7b}"),
       "job.yaml:3:9: `models` says nothing of `reward`, which the algorithm ppo needs; accepted: reward: a bundled model or the path of a "
-      "config.json");
+      "config.json, or `algorithm: {name: ppo, reward: rule}`");
   EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: llama-2-7c}"),
               StartsWith("job.yaml:3:17: there is no bundled model `llama-2-7c`; did you mean 'llama-2-7b'"));
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: 7}"),

@@ -1,8 +1,13 @@
 #include "report/step_lines.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "place/jobs.h"
+#include "report/amounts.h"
 
 namespace dovetail::report {
 namespace {
@@ -25,6 +30,27 @@ TEST(StepLines, NameEachStepOnceWithItsSeconds) {
     }
   }
   EXPECT_TRUE(moves_weights);
+}
+
+TEST(StepLines, NameWhatComesFromHostMemoryBesideOtherTasks) {
+  plan::Job job = place::test::grpo_job();
+  job.software.prefetch = true;
+  const place::Ground ground = place::ground_of(job, place::software_of(job).value());
+  const plan::Plan plan = place::test::co_located(job, R"(, "offload": ["optimizer"])", R"(, "offload": ["weights"])");
+  const place::Simulation simulation = place::Simulator(ground, {}).simulate(plan).value();
+  std::vector<std::string> names;
+  for (const StepLine& line : step_lines(ground, plan, simulation)) {
+    names.push_back(line.name);
+    if (line.name == "reference_infer, from host") {
+      EXPECT_LT(line.begin, 0) << "the iteration before is still under way";
+      EXPECT_EQ(seconds_text(line.begin).front(), '-');
+      EXPECT_NEAR(line.simulated, line.closed, 1e-8);
+    } else {
+      EXPECT_GE(line.begin, 0) << line.name;
+    }
+  }
+  EXPECT_THAT(names,
+              testing::IsSupersetOf({"actor_train", "actor_train, from host", "actor_train, to host", "reference_infer, from host"}));
 }
 
 TEST(StepLines, SayHowFarValuesAreApart) {

@@ -40,6 +40,16 @@ TEST(PeakOf, IsTheFirstTimeOfTheMost) {
   EXPECT_EQ(peak_of(sound().lanes[1]), std::pair(Ticks(0), std::int64_t{0}));
 }
 
+TEST(AddMemory, HoldsMoreForAWhile) {
+  using Memory = std::vector<std::pair<Ticks, std::int64_t>>;
+  Memory memory = {{Ticks(0), 5}, {Ticks(10), 50}, {Ticks(10), 60}};
+  add_memory(memory, Ticks(4), Ticks(12), 100);
+  EXPECT_EQ(memory, (Memory{{Ticks(0), 5}, {Ticks(4), 105}, {Ticks(10), 150}, {Ticks(10), 160}, {Ticks(12), 60}}));
+  add_memory(memory, Ticks(12), Ticks(12), 100);
+  add_memory(memory, Ticks(10), Ticks(12), -100);
+  EXPECT_EQ(memory, (Memory{{Ticks(0), 5}, {Ticks(4), 105}, {Ticks(10), 50}, {Ticks(10), 60}, {Ticks(12), 60}}));
+}
+
 TEST(FindFault, OfASoundTraceIsNone) { EXPECT_EQ(find_fault(sound()), std::nullopt); }
 
 TEST(FindFault, SaysWhatIsWrong) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "plan/host_transfers.h"
 #include "plan/jobs.h"
 #include "plan/timing.h"
 
@@ -66,7 +67,7 @@ TEST(Engine, IterationsThatNeverRepeatAreCutOff) {
   EXPECT_EQ(played.last, 1U);
 }
 
-/// Any job's graph with any plan, and durations of some digits so that ties are common.
+/// Any job's graph with any plan, some loads as steps of their own, and durations of some digits so that ties are common.
 struct Drawn {
   plan::Job job;
   plan::Plan plan;
@@ -77,7 +78,15 @@ struct Drawn {
 Drawn drawn() {
   Drawn drawn{plan::test::random_job(), {}, {}, {}};
   drawn.plan = plan::test::random_plan(drawn.job);
-  drawn.graph = plan::iteration_graph(drawn.job, drawn.plan);
+  const std::size_t tasks = drawn.plan.tasks.size();
+  plan::Conflicts conflicts(tasks, std::vector<bool>(tasks, false));
+  std::vector<plan::HostTransfer> loads;
+  for (std::size_t task = 0; task < tasks; ++task) {
+    if (drawn.plan.tasks[task].mesh.count == 0 || *rc::gen::inRange(0, 3) > 0) continue;
+    loads.push_back({plan::Step::Kind::load, task});
+    for (std::size_t other = 0; other < tasks; ++other) conflicts[task][other] = other != task && *rc::gen::inRange(0, 4) == 0;
+  }
+  drawn.graph = plan::with_host_transfers(plan::iteration_graph(drawn.job, drawn.plan), drawn.job, drawn.plan, loads, conflicts);
   for (std::size_t step = 0; step < drawn.graph.steps.size(); ++step) drawn.durations.emplace_back(*rc::gen::inRange(1, 30));
   return drawn;
 }
@@ -90,6 +99,8 @@ Activities activities_of(const Drawn& drawn) {
     Activities::Item& of = activities.items.emplace_back();
     const std::vector<Mesh> meshes = plan::meshes_of(step, drawn.job, drawn.plan);
     std::copy(meshes.begin(), meshes.end(), of.devices.begin());
+    if (const Mesh links = plan::host_links_of(step, drawn.plan); links.count > 0)
+      of.devices[0] = {cluster::device_count(drawn.job.cluster) + links.first, links.count};
     of.duration = drawn.durations[index];
     of.urgent = step.kind == plan::Step::Kind::reallocation && meshes.size() > 1;
   }

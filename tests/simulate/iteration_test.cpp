@@ -114,6 +114,49 @@ TEST(PlayIterations, HoldsWhatIsResidentAndWhatTheStepAdds) {
               testing::ElementsAre(std::pair(Ticks(0), 205), std::pair(Ticks(6), 250), std::pair(Ticks(10), 207)));
 }
 
+/// Links of devices to host memory for so long, for a step of the same iteration.
+Step host_transfer(Mesh mesh, std::size_t for_step, std::int64_t duration, bool back) {
+  Step step;
+  step.task = static_cast<std::int32_t>(for_step);
+  step.trace.end = Ticks(duration);
+  step.host = HostTransfer{mesh, for_step, back, 1000};
+  return step;
+}
+
+TEST(PlayIterations, HostTransfersLeaveTheDevicesToOthers) {
+  Workload workload;
+  workload.devices = 2;
+  workload.steps = {step(0, {0, 2}, 10), step(1, {0, 2}, 4), host_transfer({0, 2}, 1, 6, false), host_transfer({0, 2}, 1, 5, true)};
+  // The load of the second step goes on beside the first, its unload beside the next iteration.
+  workload.edges = {{0, 1, 0}, {1, 0, 1}, {2, 1, 0}, {3, 2, 1}, {1, 3, 0}};
+  workload.resident = [](int, std::optional<std::size_t>) { return std::int64_t{7}; };
+  const Iteration hidden = play_iterations(workload);
+  EXPECT_EQ(hidden.period, Ticks(15)) << "a second round begins behind both transfers";
+  EXPECT_EQ(time_on(hidden, 0, Activity::transfer, 1), Ticks(1));
+  EXPECT_EQ(time_on(hidden, 0, Activity::loading, 1), Ticks(0));
+  EXPECT_EQ(busy_time(uses_of(hidden.trace)) + idle_time(uses_of(hidden.trace)), Ticks(2 * 15));
+  // The stretch begins as the unload ends, with the load.
+  EXPECT_THAT(hidden.steps[2].end - hidden.steps[2].begin, Ticks(6));
+  EXPECT_EQ(peak_of(hidden.trace.lanes[0]).second, 1007);
+}
+
+TEST(PlayIterations, HoldsWhatIsLoadedUntilItsStepAndWhatLeavesUntilItIsGone) {
+  Workload workload;
+  workload.devices = 2;
+  workload.steps = {step(0, {0, 2}, 10), step(1, {0, 1}, 4), host_transfer({0, 1}, 1, 3, false), host_transfer({0, 1}, 1, 2, true)};
+  // First the one, then its load, the other and its unload: all in a row.
+  workload.edges = {{0, 2, 0}, {2, 1, 0}, {1, 3, 0}, {3, 0, 1}};
+  workload.resident = [](int, std::optional<std::size_t> in) { return in == std::optional<std::size_t>(1) ? std::int64_t{1500} : 7; };
+  workload.overhead = Ticks(3);
+  const Iteration iteration = play_iterations(workload);
+  EXPECT_EQ(iteration.period, Ticks(19));
+  EXPECT_EQ(time_on(iteration, 0, Activity::transfer, 1), Ticks(5));
+  EXPECT_THAT(lane_with(iteration.trace, 0).memory,
+              testing::ElementsAre(std::pair(Ticks(0), 7), std::pair(Ticks(10), 1007), std::pair(Ticks(13), 1500),
+                                   std::pair(Ticks(17), 1007), std::pair(Ticks(19), 7)));
+  EXPECT_THAT(lane_with(iteration.trace, 1).memory, testing::ElementsAre(std::pair(Ticks(0), 7)));
+}
+
 Mesh random_mesh(int devices) {
   const int first = *rc::gen::inRange(0, devices);
   return {first, *rc::gen::inRange(1, devices - first + 1)};

@@ -113,8 +113,7 @@ std::vector<StepComparison> compare_steps(const Ground& ground, const EstimatedP
     const Step& step = here.estimate.graph.steps[index];
     std::size_t other = 0;
     const StepSeconds* same = counterpart(there.estimate, step, other);
-    StepComparison comparison{
-        step.task, step.kind == Step::Kind::reallocation, {here.estimate.steps[index].seconds, 0}, {critical_here[index], 0}, "", {}};
+    StepComparison comparison{step.task, step.kind, {here.estimate.steps[index].seconds, 0}, {critical_here[index], 0}, "", {}};
     if (same != nullptr) {
       comparison.seconds.there = same->seconds;
       comparison.critical.there = critical_there[other];
@@ -126,8 +125,7 @@ std::vector<StepComparison> compare_steps(const Ground& ground, const EstimatedP
     const Step& step = there.estimate.graph.steps[index];
     std::size_t other = 0;
     if (counterpart(here.estimate, step, other) != nullptr) continue;
-    steps.push_back(
-        {step.task, step.kind == Step::Kind::reallocation, {0, there.estimate.steps[index].seconds}, {0, critical_there[index]}, "", {}});
+    steps.push_back({step.task, step.kind, {0, there.estimate.steps[index].seconds}, {0, critical_there[index]}, "", {}});
   }
   return steps;
 }

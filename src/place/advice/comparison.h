@@ -17,10 +17,11 @@ struct SecondsPair {
   double lost() const { return here - there; }
 };
 
-/// A task, or the weights that are moved to where it uses them (several tasks may share these: the first is named).
+/// A task, the weights that are moved to where it uses them (several tasks may share these: the first is named), or what it has in host
+/// memory.
 struct StepComparison {
   std::size_t task = 0;
-  bool reallocation = false;
+  plan::Step::Kind kind = plan::Step::Kind::task;
   SecondsPair seconds;  ///< 0 where the plan has no such step
   /// What one second less of the step takes off the iteration: 1 of a critical step, 0 of one that others hide.
   SecondsPair critical;

@@ -9,6 +9,13 @@ namespace {
 
 using workflow::TaskKind;
 
+/// What prefetching may take out of a task's own step; what is fused keeps it.
+double hidden_transfers(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const TaskKind kind = ground.job.workflow.tasks[task].kind;
+  if (!ground.job.software.prefetch || (kind != TaskKind::infer && kind != TaskKind::train)) return 0;
+  return overhead_seconds(ground, task, planned).host_transfers;
+}
+
 TaskFloor training_floor(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
   const StageWork work = stage_work(ground, {task, planned});
   const OverheadSeconds overhead = overhead_seconds(ground, task, planned);
@@ -41,9 +48,9 @@ TaskFloor least_of(const TaskFloor& a, const TaskFloor& b) {
 }
 
 TaskFloor task_floor(const Ground& ground, std::size_t task, const Choice& choice, FusionPick fusion) {
-  const double seconds = static_cast<double>(choice.duration.count()) * 1e-9;
-  const TaskFloor own = all_alike(seconds);
   const plan::TaskPlan& planned = choice.planned;
+  const double seconds = static_cast<double>(choice.duration.count()) * 1e-9;
+  const TaskFloor own = all_alike(seconds - hidden_transfers(ground, task, planned));
   switch (ground.job.workflow.tasks[task].kind) {
     case TaskKind::generate:
       return fusion.generation ? least_of(own, generation_floor(ground, task, planned)) : own;

@@ -56,8 +56,17 @@ class RowPredictor {
     return seconds_of(phases_, scene.job, estimate.graph, estimate.iteration_seconds, estimate.steps);
   }
 
-  /// The same as place::estimate has it, without memory, which a fit would ask for some hundred thousand times.
+  /// The same as place::estimate has it, without memory, which a fit would ask for some hundred thousand times and nothing but prefetching
+  /// depends on.
   std::vector<double> predicted(const Candidate& candidate) {
+    std::vector<double> seconds = row_.job.software.prefetch ? estimated(candidate) : timed(candidate);
+    // A fit takes the logarithm of what was measured, also where the plan says that it takes no time.
+    for (double& phase : seconds) phase = std::max(phase, shortest_seconds);
+    return seconds;
+  }
+
+ private:
+  std::vector<double> timed(const Candidate& candidate) {
     const Scene& scene = scene_of(candidate);
     std::vector<StepSeconds> steps;
     std::vector<base::Ticks> durations;
@@ -67,13 +76,9 @@ class RowPredictor {
     }
     const plan::Timing timing = plan::time_iterations(scene.graph, scene.job, row_.plan, durations);
     const double iteration = static_cast<double>(timing.period.count()) * 1e-9 + candidate.efficiency.iteration;
-    std::vector<double> seconds = seconds_of(phases_, scene.job, scene.graph, iteration, steps);
-    // A fit takes the logarithm of what was measured, also where the plan says that it takes no time.
-    for (double& phase : seconds) phase = std::max(phase, shortest_seconds);
-    return seconds;
+    return seconds_of(phases_, scene.job, scene.graph, iteration, steps);
   }
 
- private:
   Scene& scene_of(const Candidate& candidate) {
     const int hundredths = row_.responses ? static_cast<int>(std::lround(candidate.workload.at(sigma) * 100)) : 0;
     std::unique_ptr<Scene>& scene = scenes_[hundredths];

@@ -11,6 +11,7 @@ const std::vector<std::string_view>& phase_kinds() {
 
 bool is_in_phase(std::string_view phase, const plan::Job& job, const plan::Step& step) {
   if (step.kind == plan::Step::Kind::reallocation) return phase == "refit";
+  if (plan::is_host_transfer(step)) return false;
   const workflow::Task& task = job.workflow.tasks[step.task];
   switch (task.kind) {
     case TaskKind::generate:
@@ -29,7 +30,7 @@ double seconds_in_phase(std::string_view phase, const plan::Job& job, const plan
   if (!is_in_phase(phase, job, step)) return 0;
   double offload = 0;
   for (const SecondsPart& part : seconds.parts)
-    if (part.name == "host transfers") offload += part.seconds;
+    if (part.name == host_transfers) offload += part.seconds;
   if (phase == "offload") return offload;
   return phase == "training" ? seconds.seconds - offload : seconds.seconds;
 }

@@ -62,7 +62,8 @@ struct Measurements {
 /// it, which is often timed apart, and "refit", new weights from where they are trained to where they are used.
 const std::vector<std::string_view>& phase_kinds();
 
-/// Whether a step has something of the phase of that name: of a kind, or of a task of the workflow but rules.
+/// Whether a step has something of the phase of that name: of a kind, or of a task of the workflow but rules. Host transfers beside other
+/// tasks are of none: no task waits for them.
 bool is_in_phase(std::string_view phase, const plan::Job& job, const plan::Step& step);
 
 /// How many of a step's seconds belong to the phase: all of a task, of training and offload their parts.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "place/predict/prefetch.h"
+
 namespace dovetail::place {
 namespace {
 
@@ -28,7 +30,7 @@ void fuse_steps(const Ground& ground, const plan::Plan& plan, const std::optiona
     const IntraStage fused = training ? *training : intra_stage(ground, plan);
     put_within(
         fused.pair[0], {fused.pair[1]},
-        {{"fused schedule", fused.schedule}, {"host transfers", fused.overhead.host_transfers}, {"hand-over", fused.overhead.hand_over}});
+        {{"fused schedule", fused.schedule}, {host_transfers, fused.overhead.host_transfers}, {"hand-over", fused.overhead.hand_over}});
     result.intra_stage = fused;
   }
 }
@@ -55,11 +57,12 @@ Estimate estimate(const Ground& ground, const plan::Plan& plan, const std::optio
   result.graph = plan::iteration_graph(ground.job, plan);
   for (const plan::Step& step : result.graph.steps) result.steps.push_back(step_seconds(ground, plan, step));
   fuse_steps(ground, plan, training, result);
+  result.memory = task_memory(ground, plan, result.intra_stage ? result.intra_stage->activations : std::nullopt);
+  if (ground.job.software.prefetch) prefetch(ground, plan, result.memory, result.graph, result.steps);
   std::vector<base::Ticks> durations;
   for (const StepSeconds& step : result.steps) durations.push_back(ticks_of(step.seconds));
   result.timing = plan::time_iterations(result.graph, ground.job, plan, durations);
   place_members(result);
-  result.memory = task_memory(ground, plan, result.intra_stage ? result.intra_stage->activations : std::nullopt);
   result.iteration_seconds = static_cast<double>(result.timing.period.count()) * 1e-9 + ground.software.efficiency.iteration;
   const auto samples = static_cast<double>(ground.job.workload.samples());
   const double devices = cluster::device_count(ground.job.cluster);

@@ -56,19 +56,31 @@ std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
           {"bubbles", pipeline.bubbles}};
 }
 
-OverheadSeconds overhead_of(const TaskGround& task) {
-  const cost::MemoryParts most = cost::largest_static_memory(task.facts.model, task.plan.layout, task.ground.software.conventions);
+/// What comes from host memory to the device with the most; training gives as much back.
+std::int64_t loaded_bytes_of(const TaskGround& task) {
   const bool trains = task.task.kind == TaskKind::train;
-  const std::int64_t weights = trains ? 2 * most.weights : cost::weight_bytes(task.facts, task.plan.layout);
-  std::int64_t bytes = task.plan.offload.weights ? weights : 0;
-  if (trains && task.plan.offload.optimizer && !task.plan.offload.optimizer_on_host) bytes += 2 * most.optimizer;
+  if (!trains) return task.plan.offload.weights ? cost::weight_bytes(task.facts, task.plan.layout) : 0;
+  const cost::MemoryParts most = cost::largest_static_memory(task.facts.model, task.plan.layout, task.ground.software.conventions);
+  const bool optimizer = task.plan.offload.optimizer && !task.plan.offload.optimizer_on_host;
+  return (task.plan.offload.weights ? most.weights : 0) + (optimizer ? most.optimizer : 0);
+}
+
+OverheadSeconds overhead_of(const TaskGround& task) {
+  const std::int64_t bytes = loaded_bytes_of(task) * (task.task.kind == TaskKind::train ? 2 : 1);
   const cost::Efficiency& efficiency = task.ground.software.efficiency;
   return {cost::host_seconds(task.machine, static_cast<double>(bytes), efficiency), efficiency.task};
 }
 
+/// A load or an unload by itself.
+StepSeconds host_transfer_of(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+  const TaskGround task = task_ground(ground, step.task, plan.tasks[step.task]);
+  const auto bytes = static_cast<double>(loaded_bytes_of(task));
+  return sum_of({{host_transfers, cost::host_seconds(task.machine, bytes, ground.software.efficiency)}});
+}
+
 void add_overhead(const TaskGround& task, std::vector<SecondsPart>& parts) {
   const OverheadSeconds overhead = overhead_of(task);
-  parts.push_back({"host transfers", overhead.host_transfers});
+  parts.push_back({host_transfers, overhead.host_transfers});
   parts.push_back({"hand-over", overhead.hand_over});
 }
 
@@ -144,6 +156,12 @@ cost::GenerationSeconds generation_seconds(const Ground& ground, std::size_t tas
   return generation_of(task_ground(ground, task, planned));
 }
 
+std::int64_t loaded_bytes(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const TaskKind kind = ground.job.workflow.tasks[task].kind;
+  if (kind != TaskKind::infer && kind != TaskKind::train) return 0;
+  return loaded_bytes_of(task_ground(ground, task, planned));
+}
+
 OverheadSeconds overhead_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
   return overhead_of(task_ground(ground, task, planned));
 }
@@ -173,6 +191,7 @@ StepSeconds task_seconds(const Ground& ground, std::size_t index, const plan::Ta
 StepSeconds step_seconds(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
   const plan::TaskPlan& planned = plan.tasks[step.task];
   if (step.kind == plan::Step::Kind::task) return task_seconds(ground, step.task, planned);
+  if (plan::is_host_transfer(step)) return host_transfer_of(ground, plan, step);
   if (plan::has_own_weights(ground.job, plan, step.task)) return refit_of(task_ground(ground, step.task, planned), plan.tasks[step.train]);
   return reallocation_of(ground, plan, step);
 }

@@ -26,6 +26,9 @@ struct StepSeconds {
   std::vector<SecondsPart> parts;  ///< they add up to it
 };
 
+/// The name of the part of an infer or train task's seconds in which its devices wait for what comes from host memory and goes back.
+inline constexpr std::string_view host_transfers = "host transfers";
+
 /// Of these parts.
 StepSeconds sum_of(std::vector<SecondsPart> parts);
 
@@ -44,6 +47,10 @@ plan::Engine engine_in_use(const plan::Engine& engine);
 /// Seconds of a generate task with what its batch is like. An engine without room for keys and values decodes one sequence at a time; that
 /// it does not fit is for the memory to say.
 cost::GenerationSeconds generation_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+
+/// Bytes that come from host memory to the device with the most before a task, of what its offload keeps there; a train task gives as many
+/// back. 0 of a task that is neither infer nor train.
+std::int64_t loaded_bytes(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
 
 /// What an infer or train task has before and behind its passes and steps: what comes from host memory and what goes back (weights that do
 /// not change only come), and the hand-over to the next task.
@@ -67,8 +74,8 @@ struct Reallocation {
 /// REQUIRES: the step is a reallocation.
 Reallocation reallocation(const Ground& ground, const plan::Plan& plan, const plan::Step& step);
 
-/// The seconds of step `step` of the plan's graph, whatever is fused: a task's, or a reallocation's: into an engine at the speed and with
-/// the overhead that efficiencies say, else by realloc's plan.
+/// The seconds of step `step` of the plan's graph, whatever is fused: a task's with all its host transfers; a load's or an unload's; or a
+/// reallocation's: into an engine at the speed and with the overhead that efficiencies say, else by realloc's plan.
 StepSeconds step_seconds(const Ground& ground, const plan::Plan& plan, const plan::Step& step);
 
 }  // namespace dovetail::place

@@ -56,10 +56,12 @@ base::Result<std::vector<simulate::Step>> Simulator::fixed_steps(const plan::Pla
     if (step.within || is_generation(ground_.job, step)) continue;
     if (step.kind == plan::Step::Kind::reallocation) {
       made = reallocation_step(ground_, plan, step);
+    } else if (plan::is_host_transfer(step)) {
+      made = host_transfer_step(ground_, plan, step);
     } else if (simulation.training && index == (*plan.fusion.training)[0]) {
       made = fused_training_step(plan, *simulation.training, simulation.closed.intra_stage.value().overhead);
     } else {
-      DOVETAIL_TRY(made, task_step(ground_, plan, step.task));
+      DOVETAIL_TRY(made, task_step(ground_, plan, simulation.closed.graph, step.task));
     }
   }
   return steps;

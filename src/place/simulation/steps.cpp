@@ -102,19 +102,42 @@ void add_moves(const Ground& ground, const plan::Plan& plan, const plan::Step& f
   step.trace = preparation(std::max(Ticks(0), all - busiest), step);
 }
 
-/// `work` with its overhead; training gives back half of what comes from host memory.
-simulate::Trace with_overhead(const OverheadSeconds& overhead, std::size_t task, bool trains, simulate::Trace work) {
-  const Ticks transfers = ticks_of(overhead.host_transfers);
+/// What a task's own step has of its overhead.
+struct Overhead {
+  Ticks hand_over;
+  Ticks load;
+  Ticks unload;
+};
+
+/// Training gives back half of what is transferred.
+Overhead overhead_of(const OverheadSeconds& seconds, bool trains) {
+  const Ticks transfers = ticks_of(seconds.host_transfers);
   const Ticks back(trains ? transfers.count() / 2 : 0);
-  prepend(work, transfers - back, Activity::loading, task);
-  prepend(work, ticks_of(overhead.hand_over), Activity::hand_over, task);
-  append(work, back, Activity::loading, task);
+  return {ticks_of(seconds.hand_over), transfers - back, back};
+}
+
+/// Without what is a step of its own in `graph`.
+Overhead overhead_of(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task) {
+  const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
+  Overhead overhead = overhead_of(overhead_seconds(ground, task, plan.tasks[task]), trains);
+  for (const plan::Step& step : graph.steps) {
+    if (step.task != task) continue;
+    if (step.kind == plan::Step::Kind::load) overhead.load = Ticks(0);
+    if (step.kind == plan::Step::Kind::unload) overhead.unload = Ticks(0);
+  }
+  return overhead;
+}
+
+simulate::Trace with_overhead(const Overhead& overhead, std::size_t task, simulate::Trace work) {
+  prepend(work, overhead.load, Activity::loading, task);
+  prepend(work, overhead.hand_over, Activity::hand_over, task);
+  append(work, overhead.unload, Activity::loading, task);
   return work;
 }
 
 }  // namespace
 
-base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& plan, std::size_t task) {
+base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task) {
   const plan::TaskPlan& planned = plan.tasks[task];
   simulate::Step step;
   step.task = number_of(task);
@@ -125,11 +148,11 @@ base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& p
     case TaskKind::generate:
       DOVETAIL_ASSERT(false);
     case TaskKind::infer:
-      step.trace = with_overhead(overhead_seconds(ground, task, planned), task, false, scoring_trace(ground, task, planned));
+      step.trace = with_overhead(overhead_of(ground, plan, graph, task), task, scoring_trace(ground, task, planned));
       break;
     case TaskKind::train: {
       DOVETAIL_TRY(simulate::Trace trace, training_trace(ground, {task, planned}));
-      step.trace = with_overhead(overhead_seconds(ground, task, planned), task, true, std::move(trace));
+      step.trace = with_overhead(overhead_of(ground, plan, graph, task), task, std::move(trace));
       break;
     }
   }
@@ -152,8 +175,19 @@ simulate::Step fused_training_step(const plan::Plan& plan, const FusedTraining& 
   simulate::Step step;
   step.task = number_of(first);
   step.devices[0] = plan.tasks[first].mesh;
-  step.trace = with_overhead(overhead, first, true, training.trace);
+  step.trace = with_overhead(overhead_of(overhead, true), first, training.trace);
   return step;
+}
+
+simulate::Step host_transfer_step(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+  simulate::Step made;
+  made.task = number_of(step.task);
+  made.trace.end = ticks_of(step_seconds(ground, plan, step).seconds);
+  made.host = simulate::HostTransfer{.devices = plan::host_links_of(step, plan),
+                                     .step = step.task,
+                                     .back = step.kind == plan::Step::Kind::unload,
+                                     .bytes = loaded_bytes(ground, step.task, plan.tasks[step.task])};
+  return made;
 }
 
 simulate::Step reallocation_step(const Ground& ground, const plan::Plan& plan, const plan::Step& from) {
