@@ -27,6 +27,7 @@ namespace {
 struct Arguments {
   PlanArguments plan;
   std::optional<std::string> output;
+  int pick = 1;  // number of a plan
   std::vector<std::string> placements;
   int shown = static_cast<int>(place::RankOptions{}.shown);
   int simulated = 5;
@@ -54,6 +55,7 @@ struct Request {
 base::Status check_combination(const Arguments& arguments) {
   if (arguments.plan.plan && arguments.output)
     return base::bad_input("-o is for the best plan that is found; with --plan none is searched");
+  if (arguments.pick > 1 && !arguments.output) return base::bad_input("--pick says which plan -o writes; name a file with -o");
   if (arguments.plan.plan && arguments.mpi.asked) return base::bad_input("--mpi shares out a search; with --plan none is searched");
   if (arguments.mpi.asked && arguments.plan.job == "-")
     return base::bad_input("with --mpi every process reads the job, and only one has standard input; name a file");
@@ -103,6 +105,13 @@ base::Result<place::Ranking> rank(const Arguments& arguments, const Request& req
   return error;
 }
 
+base::Result<const place::RankedPlan*> picked_plan(const place::Ranking& ranking, int number) {
+  const std::size_t count = ranking.plans.size();
+  if (static_cast<std::size_t>(number) > count)
+    return base::bad_input(fmt::format("--pick: there is no plan {} in the answer; accepted: 1 to {}", number, count));
+  return &ranking.plans[static_cast<std::size_t>(number) - 1];
+}
+
 base::Result<int> rank_and_report(const Arguments& arguments, const Request& request, std::optional<ProgressLine>& line) {
   const place::Ground ground = place::ground_of(request.job, request.software);
   DOVETAIL_TRY(place::Ranking ranking, rank(arguments, request, ground));
@@ -112,7 +121,8 @@ base::Result<int> rank_and_report(const Arguments& arguments, const Request& req
   const bool interrupted = search && search->stopped_by == pipeline::StoppedBy::interrupt;
   if (!interrupted) ranked.flips = place::find_flips(ground, ranked.ranking, request.options.search.threads);
   if (arguments.output && !ranked.ranking.plans.empty()) {
-    const std::string text = plan::plan_to_json(ranked.ranking.plans.front().plan, request.job);
+    DOVETAIL_TRY(const place::RankedPlan* const picked, picked_plan(ranked.ranking, arguments.pick));
+    const std::string text = plan::plan_to_json(picked->plan, request.job);
     DOVETAIL_CHECK(write_output(*arguments.output, text));
   }
   if (arguments.plan.json)
@@ -149,7 +159,8 @@ void add_plan(CLI::App& program, Action& action) {
                                   "  dovetail plan examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
   add_plan_arguments(*command, arguments->plan, "predict this plan, a dovetail/plan@1 file, in place of searching");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "write the best plan there, as dovetail/plan@1 ('-': standard output)");
+                  "write the first plan there, as dovetail/plan@1 ('-': standard output)");
+  add_count_option(*command, "--pick", arguments->pick, 1, 1000, "with -o: write plan N of the table in place of the first");
   add_name_list(
       *command, "--placement", arguments->placements, "PLACEMENT",
       "only this family of plans (may be given several times): co-located, interleaving, disaggregated, megatron, rlhfuse, searched");

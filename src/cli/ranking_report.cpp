@@ -96,7 +96,7 @@ std::string bound_text(const place::Ranking& ranking) {
   std::string text = fmt::format("\nNo plan of the meshes, layouts and settings looked at that fuses nothing takes less than {}",
                                  seconds_text(ranking.bound));
   if (ranking.fused_bound) text += fmt::format(", none that fuses stages less than {}", seconds_text(*ranking.fused_bound));
-  return text + " (proven).\n";
+  return text + " (proven of the closed form).\n";
 }
 
 /// How the search went, with the iterations that repeat it.

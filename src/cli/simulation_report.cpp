@@ -131,8 +131,9 @@ std::string iteration_text(const SimulatedPlan& simulated) {
   std::string text = fmt::format("iteration       {} simulated; {} by the closed form ({})\n", seconds_text(simulation.iteration_seconds),
                                  seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
   if (simulated.bound)
-    text += fmt::format("bound           no plan of the meshes, layouts and settings looked at takes less than {} (proven)\n",
-                        seconds_text(*simulated.bound));
+    text += fmt::format(
+        "bound           no plan of the meshes, layouts and settings looked at takes less than {} (proven of the closed form)\n",
+        seconds_text(*simulated.bound));
   const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
   text +=
       fmt::format("lengths         {} (seed {}): {} to {}\n", report::counted(static_cast<std::int64_t>(simulation.draws.size()), "draw"),

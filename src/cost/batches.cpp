@@ -17,7 +17,7 @@ workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& p
   std::vector<workflow::LengthPoint> sums;
   for (int point = 0; point < points; ++point) {
     const double quantile = (point + 0.5) / points;
-    sums.push_back({prompts.quantile(quantile) + responses.quantile(quantile), 1});
+    sums.push_back({std::min(prompts.quantile(quantile) + responses.quantile(quantile), workflow::largest_length), 1});
   }
   return workflow::LengthDistribution::of(std::move(sums)).value();
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "report/amounts.h"
 #include "report/chart_sections.h"
 #include "report/overlay_chart.h"
 #include "report/text.h"
@@ -69,9 +70,12 @@ void to_nanoseconds(Chart& chart) {
   chart.time_unit = TimeUnit::us;
 }
 
+/// Seconds in three digits or so where ticks are ns: a bar says exactly what it takes.
+std::string brief_time(Ticks time, TimeUnit unit) { return unit == TimeUnit::ns ? seconds_text(seconds_of(time)) : time_text(time, unit); }
+
 std::string signed_time(Ticks change, TimeUnit unit) {
-  if (change < Ticks()) return "-" + time_text(Ticks() - change, unit);
-  return change == Ticks() ? time_text(change, unit) : "+" + time_text(change, unit);
+  if (change < Ticks()) return "-" + brief_time(Ticks() - change, unit);
+  return change == Ticks() ? brief_time(change, unit) : "+" + brief_time(change, unit);
 }
 
 std::string change_text(Ticks from, Ticks to, TimeUnit unit) {
@@ -94,8 +98,8 @@ Table lane_table(const NamedChart& a, const NamedChart& b, const std::vector<Lan
     const LaneUse use_b = use_of(b.chart, lane.b, first_b);
     const auto is_here = [&](const BarPair& pair) { return pair.a >= first_a[lane.a] && pair.a < first_a[lane.a + 1]; };
     const auto both = static_cast<std::size_t>(std::count_if(bars.begin(), bars.end(), is_here));
-    table.rows.push_back({a.chart.lanes[lane.a].name, time_text(use_a.busy, unit), time_text(use_b.busy, unit),
-                          change_text(use_a.busy, use_b.busy, unit), time_text(use_a.end, unit), time_text(use_b.end, unit),
+    table.rows.push_back({a.chart.lanes[lane.a].name, brief_time(use_a.busy, unit), brief_time(use_b.busy, unit),
+                          change_text(use_a.busy, use_b.busy, unit), brief_time(use_a.end, unit), brief_time(use_b.end, unit),
                           change_text(use_a.end, use_b.end, unit), std::to_string(both), std::to_string(use_a.bars - both),
                           std::to_string(use_b.bars - both)});
   }
@@ -128,8 +132,8 @@ Table bar_table(const NamedChart& a, const NamedChart& b, std::vector<BarPair> p
     const ChartBar& one = a.chart.bars[pair.a];
     const ChartBar& other = b.chart.bars[pair.b];
     const auto lane = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), pair.a) - first.begin()) - 1;
-    table.rows.push_back({bar_title(a.chart, pair.a), a.chart.lanes[lane].name, time_text(one.begin, unit), time_text(other.begin, unit),
-                          signed_time(other.begin - one.begin, unit), time_text(length_of(one), unit), time_text(length_of(other), unit),
+    table.rows.push_back({bar_title(a.chart, pair.a), a.chart.lanes[lane].name, brief_time(one.begin, unit), brief_time(other.begin, unit),
+                          signed_time(other.begin - one.begin, unit), brief_time(length_of(one), unit), brief_time(length_of(other), unit),
                           signed_time(length_of(other) - length_of(one), unit)});
     table.bars.push_back(number_of_a[pair.a]);
   }
@@ -140,10 +144,10 @@ std::vector<Figure> figures_of(const NamedChart& a, const NamedChart& b, const s
   const TimeUnit unit = a.chart.time_unit;
   Ticks moved;
   for (const BarPair& pair : pairs) moved = std::max(moved, distance(a.chart, b.chart, pair));
-  return {{"A lasts", time_text(a.chart.end, unit), a.name},
-          {"B lasts", time_text(b.chart.end, unit), b.name},
+  return {{"A lasts", brief_time(a.chart.end, unit), a.name},
+          {"B lasts", brief_time(b.chart.end, unit), b.name},
           {"B against A", change_text(a.chart.end, b.chart.end, unit), ""},
-          {"bars in both", std::to_string(pairs.size()), fmt::format("the largest difference is {}", time_text(moved, unit))}};
+          {"bars in both", std::to_string(pairs.size()), fmt::format("the largest difference is {}", brief_time(moved, unit))}};
 }
 
 }  // namespace

@@ -49,6 +49,10 @@ Result<Workload> read_workload(const Node& node, const std::string& directory) {
   DOVETAIL_TRY(const Node response_length, base::require(node, what, "response_length", "a number of tokens, or figures of them"));
   DOVETAIL_TRY(LengthDistribution prompt_lengths, read_lengths(prompt_length, "`prompt_length`", directory));
   DOVETAIL_TRY(LengthDistribution response_lengths, read_lengths(response_length, "`response_length`", directory));
+  if (prompt_lengths.longest() + response_lengths.longest() > largest_length)
+    return response_length.error(
+        fmt::format("prompts of up to {} tokens and responses of up to {} are longer than {} together; accepted: {} at most",
+                    prompt_lengths.longest(), response_lengths.longest(), largest_length, largest_length));
   Workload workload{.prompt_length = std::move(prompt_lengths), .response_length = std::move(response_lengths)};
   DOVETAIL_TRY(workload.prompts, base::read_whole(prompts, "`prompts`", 1, largest_sample_count));
   DOVETAIL_CHECK(read_optional(node, "samples_per_prompt", 1, largest_sample_count / workload.prompts, workload.samples_per_prompt));

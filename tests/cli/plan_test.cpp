@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/job_files.h"
 #include "cli/run_program.h"
@@ -76,7 +77,7 @@ TEST(Plan, RanksPlansAndWritesTheBest) {
   EXPECT_THAT(result.out, HasSubstr("small: grpo on 8 devices, 256 samples an iteration\n"));
   EXPECT_THAT(result.out, ContainsRegex("\n +1 +[a-z-]+ +[0-9.]+ s "));
   EXPECT_THAT(result.out, ContainsRegex("co-located +[0-9.]+ s "));
-  EXPECT_THAT(result.out, HasSubstr(" (proven).\n"));
+  EXPECT_THAT(result.out, HasSubstr(" (proven of the closed form).\n"));
   EXPECT_THAT(result.out, HasSubstr("\nThe first plan:\ntask"));
   const ProgramResult predicted = run_program({"plan", job, "--plan", best, "--json"});
   ASSERT_EQ(predicted.exit_code, 0) << predicted.err;
@@ -103,6 +104,27 @@ TEST(Plan, WrongOptionsAreRefused) {
   EXPECT_THAT(placement.err, HasSubstr("there is no placement 'co-locatd'; did you mean 'co-located'?"));
   EXPECT_EQ(run_program({"plan", job, "--chains", "0"}).exit_code, 2);
   EXPECT_EQ(run_program({"plan", job, "--means", "some"}).exit_code, 2);
+  EXPECT_THAT(run_program({"plan", job, "--pick", "2"}).err, HasSubstr("--pick says which plan -o writes; name a file with -o"));
+}
+
+TEST(Plan, WritesThePlanThatIsPicked) {
+  const TemporaryFolder folder;
+  const std::string job = folder.write("job.yaml", small_job);
+  const std::string second = folder.file("second.json");
+  const std::vector<std::string> search{"plan", job, "--iterations", "500", "--chains", "2", "-o", second, "--pick"};
+  const auto picked = [&](const std::string& number) {
+    std::vector<std::string> arguments = search;
+    arguments.push_back(number);
+    return run_program(arguments);
+  };
+  const ProgramResult beyond = picked("100");
+  EXPECT_EQ(beyond.exit_code, 2);
+  EXPECT_THAT(beyond.err, ContainsRegex("--pick: there is no plan 100 in the answer; accepted: 1 to [0-9]+"));
+  EXPECT_FALSE(std::filesystem::exists(second));
+  ASSERT_EQ(picked("2").exit_code, 0);
+  const json ranking = json::parse(run_program({"plan", job, "--iterations", "500", "--chains", "2", "--json"}).out);
+  const json predicted = json::parse(run_program({"plan", job, "--plan", second, "--json"}).out);
+  EXPECT_EQ(ranking["plans"][1]["iteration_seconds"], predicted["iteration_seconds"]);
 }
 
 TEST(Plan, WhatFitsNowhereSaysWhatIsMissing) {

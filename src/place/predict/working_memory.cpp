@@ -106,9 +106,16 @@ std::vector<MemoryPart> engine(const Ground& ground, std::size_t task, const pla
   }
   const auto share = static_cast<std::int64_t>(planned.engine.memory_utilization * static_cast<double>(gpu.memory));
   const auto room = static_cast<std::int64_t>(key_value_room(ground.models[role], planned, gpu));
-  return {{ground.job.workflow.roles[role].name + "'s weights in the engine", weights},
-          {"keys and values", std::max(room, of_longest)},
-          {"the engine's activations, graphs and buffers", std::max<std::int64_t>(0, share - weights - room)}};
+  std::vector<MemoryPart> parts{{ground.job.workflow.roles[role].name + "'s weights in the engine", weights},
+                                {"keys and values", std::max(room, of_longest)},
+                                {"the engine's activations, graphs and buffers", std::max<std::int64_t>(0, share - weights - room)}};
+  // An engine whose share has no room for weights and one sequence does not start, whatever else the device has: it would need a device of
+  // which this is the share. What it keeps for graphs and buffers is assumed, so that it is left out here.
+  if (share < weights + of_longest) {
+    const auto needed = static_cast<double>(weights + of_longest);
+    parts.push_back({"what memory_utilization keeps from the engine", std::llround(needed / planned.engine.memory_utilization - needed)});
+  }
+  return parts;
 }
 
 /// Shards of weights are resident; a micro-batch passes layer by layer, nothing kept behind it, and its logits are made at the end.

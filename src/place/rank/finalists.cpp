@@ -98,6 +98,19 @@ void keep_different(std::vector<RankedPlan>& plans, std::size_t shown) {
   plans = std::move(different);
 }
 
+void drop_repeated(std::vector<RankedPlan>& plans) {
+  std::vector<RankedPlan> different;
+  for (std::size_t index = 0; index < plans.size(); ++index) {
+    const RankedPlan& ranked = plans[index];
+    const auto is_same = [&](const RankedPlan& other) {
+      return &other != &ranked && other.plan.tasks == ranked.plan.tasks && other.plan.fusion == ranked.plan.fusion &&
+             (other.placement != Placement::searched || &other < &ranked);
+    };
+    if (ranked.placement != Placement::searched || std::none_of(plans.begin(), plans.end(), is_same)) different.push_back(ranked);
+  }
+  plans = std::move(different);
+}
+
 void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed, int threads) {
   SimulationOptions options;
   options.seed = seed;

@@ -40,6 +40,9 @@ void sort(std::vector<RankedPlan>& plans);
 /// REQUIRES: sorted.
 void keep_different(std::vector<RankedPlan>& plans, std::size_t shown);
 
+/// Leaves out searched plans that another one, or a named placement, is the same as.
+void drop_repeated(std::vector<RankedPlan>& plans);
+
 /// Plays up to `most` of the first plans, those within `error` (a share) of the first, with lengths drawn from `seed`, and puts these in
 /// the order of their simulated seconds. A plan that cannot be played keeps its place behind them. `threads` never change the answer.
 /// REQUIRES: sorted.

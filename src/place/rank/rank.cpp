@@ -136,11 +136,23 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
   return within;
 }
 
+/// A mesh of each shape that the job lets a task have.
+std::vector<cluster::Mesh> possible_shapes(const SearchSpace& space, std::size_t task) {
+  const std::vector<plan::TaskPin>& fixed = space.ground->job.fixed;
+  std::vector<cluster::Mesh> shapes;
+  for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh) {
+    const cluster::Mesh& example = space.examples[space.shapes[mesh]];
+    const bool is_known = std::find(shapes.begin(), shapes.end(), example) != shapes.end();
+    if (!is_known && (fixed.empty() || plan::admits(fixed[task], space.meshes[mesh]))) shapes.push_back(example);
+  }
+  return shapes;
+}
+
 base::Error nothing_to_choose(const Ground& ground, const SearchSpace& space, std::size_t task, ChoiceRules rules) {
   std::optional<LeastNeed> least;
   for (const bool on_host : {false, true}) {
     rules.optimizer_on_host = on_host;
-    for (const cluster::Mesh& mesh : space.examples)
+    for (const cluster::Mesh& mesh : possible_shapes(space, task))
       if (const auto need = least_need(ground, task, mesh, rules); need && (!least || need->bytes < least->bytes)) least = need;
   }
   const std::string& name = ground.job.workflow.tasks[task].name;
@@ -189,6 +201,7 @@ std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions
   keep_different(plans, options.shown);
   if (options.means == Means::all) add_rlhfuse(space, options, starts, chooser, plans);
   for (RankedPlan& ranked : plans) tidy(ground, chooser, ranked);
+  drop_repeated(plans);
   sort(plans);
   simulate_first(ground, plans, options.simulated, ground.software.efficiency.error, options.search.seed, options.search.threads);
   return plans;

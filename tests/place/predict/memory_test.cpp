@@ -84,6 +84,19 @@ TEST(Memory, AnEngineNeedsRoomForOneSequenceWhateverItsShare) {
   EXPECT_GE(generation.needed(), 2 * parameters + bytes_of(generation, "keys and values"));
 }
 
+TEST(Memory, AnEngineWithoutRoomForOneSequenceInItsShareDoesNotFit) {
+  const plan::Job job = test::grpo_job();
+  plan::Plan plan = test::separated(job);
+  const auto memory = static_cast<double>(job.cluster.groups[0].gpu.memory);
+  const auto least = static_cast<double>(bytes_of(memory_of(job, plan)[0], "actor's weights in the engine") + 28 * 2 * 8 * 128 * 2 * 640);
+  plan.tasks[0].engine.memory_utilization = 1.001 * least / memory;
+  EXPECT_TRUE(memory_of(job, plan)[0].fits());
+  plan.tasks[0].engine.memory_utilization = 0.5 * least / memory;
+  const TaskMemory generation = memory_of(job, plan)[0];
+  EXPECT_FALSE(generation.fits());
+  EXPECT_NEAR(static_cast<double>(bytes_of(generation, "what memory_utilization keeps from the engine")), 2 * memory - least, 10);
+}
+
 TEST(Memory, AnEngineCutsItsExpertsOverItsTensorParallelRanks) {
   const cost::ModelFacts facts = cost::facts_of(llm::find_bundled_model("mixtral-8x7b").value());
   llm::Layout layout;

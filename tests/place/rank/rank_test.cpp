@@ -12,6 +12,7 @@ namespace dovetail::place {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(RankPlans, ListsPlansThatFitTheFastestFirstWithEachPlacement) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
@@ -140,6 +141,27 @@ TEST(RankPlans, SaysWhatIsMissingWhereATaskFitsNowhere) {
   ASSERT_FALSE(ranking.ok());
   EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
   EXPECT_THAT(ranking.error().message, HasSubstr("actor_train alone does not fit on this cluster: at the least, with dp1 tp1 pp1"));
+}
+
+TEST(RankPlans, WhatFitsNowhereWithItsPinsIsSaidOfWhatIsPinned) {
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: A100-40, host_memory: 1TB",
+                                      "fixed: {actor_train: {devices: 0-3, layout: {dp: 4, zero: 0}, offload: []}}\n");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const auto ranking = rank_plans(ground, test::quick_options());
+  ASSERT_FALSE(ranking.ok());
+  EXPECT_THAT(ranking.error().message, HasSubstr("with dp4 tp1 pp1 recompute on 4 devices, it needs "));
+  EXPECT_THAT(ranking.error().message, Not(HasSubstr("-")));
+}
+
+TEST(RankPlans, NoPlanStandsThereTwice) {
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
+  for (const RankedPlan& one : ranking.plans)
+    for (const RankedPlan& other : ranking.plans) {
+      if (&one == &other || one.placement != Placement::searched) continue;
+      EXPECT_FALSE(one.plan.tasks == other.plan.tasks && one.plan.fusion == other.plan.fusion);
+    }
 }
 
 TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
