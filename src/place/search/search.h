@@ -28,7 +28,7 @@ struct SearchProgress {
 };
 
 struct SearchOptions {
-  static constexpr std::int64_t default_iterations = 250'000;
+  static constexpr std::int64_t default_iterations = 150'000;
 
   int chains = 8;
   std::optional<std::int64_t> iterations = std::nullopt;  ///< of a chain; absent: default_iterations, or what the time allows
