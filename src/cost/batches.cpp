@@ -8,6 +8,7 @@
 #include "cost/packing.h"
 
 namespace dovetail::cost {
+
 Batch batch_of(double sequences, const workflow::LengthDistribution& lengths) {
   return {sequences, {sequences * lengths.mean(), sequences * lengths.second_moment()}, &lengths};
 }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/fields.h"
 #include "workflow/lengths_file.h"
 #include "workflow/workflow_file.h"
 
@@ -59,10 +60,9 @@ Result<Workload> read_workload(const Node& node, const std::string& directory) {
   DOVETAIL_CHECK(read_mini_batches(node, workload));
   DOVETAIL_CHECK(read_optional(node, "epochs", 1, largest_epoch_count, workload.epochs));
   DOVETAIL_CHECK(read_optional(node, "steps_off_policy", 0, largest_steps_off_policy, workload.steps_off_policy));
-  const std::optional<Node> packing = node.find("packing");
-  if (!packing) return workload;
-  if (!packing->is_boolean()) return packing->error(fmt::format("`packing` is {}; accepted: true, false", packing->describe()));
-  workload.packing = packing->text() == "true";
+  if (const auto packing = node.find("packing")) {
+    DOVETAIL_TRY(workload.packing, base::read_flag(*packing, "packing"));
+  }
   return workload;
 }
 

@@ -208,7 +208,7 @@ TEST(ReadWorkload, NamesAMistake) {
   EXPECT_EQ(workload_error(sound + ", epochs: 0"), "job.yaml:1:76: `epochs` must be a whole number from 1 to 1000, not 0");
   EXPECT_EQ(workload_error(sound + ", steps_off_policy: -1"),
             "job.yaml:1:86: `steps_off_policy` must be a whole number from 0 to 1000, not -1");
-  EXPECT_EQ(workload_error(sound + ", packing: yes"), "job.yaml:1:77: `packing` is the string `yes`; accepted: true, false");
+  EXPECT_EQ(workload_error(sound + ", packing: yes"), "job.yaml:1:77: `packing` is the string `yes`; accepted: true or false");
 }
 
 TEST(WorkflowFile, TheExamplesOfTheHeaderAreAccepted) {
