@@ -36,6 +36,11 @@ Spread spread_of(const LengthDistribution& lengths) {
   return spread;
 }
 
+/// The first terms of Cornish and Fisher (1938) for a sum of `each` lengths, from a normal variable and its square.
+double skewed(const Spread& spread, double each, double normal, double square) {
+  return normal + spread.skewness * (square - 1) / (6 * std::sqrt(each));
+}
+
 std::int64_t whole(double count) { return std::max<std::int64_t>(1, std::llround(std::min(count, 1e9))); }
 
 /// Tokens of the largest of equal shares.
@@ -51,9 +56,16 @@ double most_of_balanced(const LengthDistribution& lengths, double each, int rank
 double most_of_unbalanced(const LengthDistribution& lengths, const Spread& spread, double each, int ranks) {
   if (each <= 1) return lengths.expected_maximum(ranks);
   const NormalMaximum of = normal_maximum(ranks);
-  const double normal = of.mean + spread.skewness * (of.square - 1) / (6 * std::sqrt(each));
-  const double most = each * lengths.mean() + std::sqrt(each * spread.variance) * std::max(0.0, normal);
+  const double most = each * lengths.mean() + std::sqrt(each * spread.variance) * std::max(0.0, skewed(spread, each, of.mean, of.square));
   return std::min(most, each * static_cast<double>(lengths.longest()));
+}
+
+/// Tokens at a quantile of shares as they come.
+double unbalanced_at(const LengthDistribution& lengths, const Spread& spread, double each, double quantile) {
+  if (each <= 1) return static_cast<double>(lengths.quantile(quantile));
+  const double z = workflow::normal_quantile(quantile);
+  const double tokens = each * lengths.mean() + std::sqrt(each * spread.variance) * skewed(spread, each, z, z * z);
+  return std::max(tokens, each * static_cast<double>(lengths.shortest()));
 }
 
 /// As many sequences of the mean length as have the share's tokens.
@@ -90,6 +102,25 @@ Share slowest_share(const Batch& batch, double steps, int ranks) {
   share.tokens.count += beyond;
   share.tokens.squares += beyond * spread.squares;
   return share;
+}
+
+std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks) {
+  std::vector<double> parts(static_cast<std::size_t>(ranks), 1);
+  const double most = slowest_share(batch, steps, ranks).tokens.count;
+  const double equal = batch.tokens.count / steps / ranks;
+  if (most <= equal) return parts;
+  const LengthDistribution& lengths = *batch.lengths;
+  const double each = std::max(1.0, batch.sequences / steps / ranks);
+  const Spread spread = spread_of(lengths);
+  double others = 0;
+  for (std::size_t rank = 1; rank < parts.size(); ++rank) {
+    const double quantile = 1 - (static_cast<double>(rank) + 0.625) / (ranks + 0.25);
+    if (!batch.balanced) parts[rank] = unbalanced_at(lengths, spread, each, quantile);
+    others += parts[rank];
+  }
+  const double left = (equal * ranks - most) / most / others;
+  for (std::size_t rank = 1; rank < parts.size(); ++rank) parts[rank] = std::min(parts[rank - 1], parts[rank] * left);
+  return parts;
 }
 
 double count_micro_batches(const Batch& batch, const Share& share, const MicroBatching& micro_batching) {

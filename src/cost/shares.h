@@ -2,6 +2,8 @@
 // does (reference/physics.md: "max of tokens, not mean").
 #pragma once
 
+#include <vector>
+
 #include "cost/batches.h"
 #include "llm/counts.h"
 
@@ -31,6 +33,12 @@ NormalMaximum normal_maximum(int count);
 /// the next: by Cov(l, l^2) / v for each token above n m.
 /// REQUIRES: steps and ranks >= 1.
 Share slowest_share(const Batch& batch, double steps, int ranks);
+
+/// The expected tokens of each of these ranks as parts of the slowest one's: the first is 1, and none has more than the one before. Where
+/// software balances, all but one that has a sequence too long for that share the rest. Where it does not, the k-th of R is at the quantile
+/// 1 - (k - 0.375) / (R + 0.25) (Blom 1958) of the distribution that slowest_share speaks of, but for a factor such that all ranks together
+/// have all tokens. REQUIRES: as slowest_share.
+std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks);
 
 /// Micro-batches of a share, as count_micro_batches and whole_micro_batches of as many tokens.
 double count_micro_batches(const Batch& batch, const Share& share, const MicroBatching& micro_batching);

@@ -30,6 +30,7 @@ class GraphBuilder {
     }
     const std::size_t step = reallocation(train, use, edge.iterations);
     graph_.edges.push_back({step, use, 0});
+    graph_.edges.push_back({use, step, 1});
   }
 
   bool has_own_weights(std::size_t task) const { return plan::has_own_weights(job_, plan_, task); }

@@ -228,7 +228,7 @@ class Engine {
     play_.iterations = length;
     play_.last = iteration;
     play_.steady = steady;
-    stop_ = iteration + under_way_;
+    stop_ = iteration + length + under_way_;
   }
 
   const Activities& activities_;

@@ -278,18 +278,30 @@ class Cutter {
   std::map<std::size_t, std::vector<Ticks>> own_arrivals_;  // of nodes with transfers
 };
 
-std::vector<plan::StepTime> steps_of(const Play& play, const std::vector<Step>& of) {
-  const std::size_t steps = of.size();
-  const auto begin = play.played.begin() + static_cast<std::ptrdiff_t>(play.last * steps);
+/// When the first step of the iteration begins, of those on devices.
+Ticks beginning_of(const Play& play, const std::vector<Step>& steps, std::size_t iteration) {
   std::optional<Ticks> first;
-  for (std::size_t step = 0; step < steps; ++step) {
-    const Ticks time = (begin + static_cast<std::ptrdiff_t>(step))->begin;
-    if (!of[step].host) first = std::min(first.value_or(time), time);
-  }
+  for (std::size_t step = 0; step < steps.size(); ++step)
+    if (const Ticks begin = play.played[iteration * steps.size() + step].begin; !steps[step].host)
+      first = std::min(first.value_or(begin), begin);
+  return first.value_or(Ticks(0));
+}
+
+/// Moves the stretch to where the first iteration in it begins; which one that is.
+std::size_t begin_with_an_iteration(Play& play, const std::vector<Step>& steps) {
+  std::size_t iteration = play.last + 1 - play.iterations;
+  while (beginning_of(play, steps, iteration) < play.begin) ++iteration;
+  const Ticks later = beginning_of(play, steps, iteration) - play.begin;
+  play.begin += later;
+  play.end += later;
+  return iteration;
+}
+
+std::vector<plan::StepTime> steps_of(const Play& play, std::size_t steps, std::size_t iteration) {
   std::vector<plan::StepTime> times;
   for (std::size_t step = 0; step < steps; ++step) {
-    const Played& played = *(begin + static_cast<std::ptrdiff_t>(step));
-    times.push_back({played.begin - first.value_or(Ticks(0)), played.end - first.value_or(Ticks(0))});
+    const Played& played = play.played[iteration * steps + step];
+    times.push_back({played.begin - play.begin, played.end - play.begin});
   }
   return times;
 }
@@ -299,14 +311,15 @@ std::vector<plan::StepTime> steps_of(const Play& play, const std::vector<Step>& 
 Iteration play_iterations(const Workload& workload) {
   for (const Step& step : workload.steps) DOVETAIL_ASSERT(!find_fault(step.trace));
   const Activities every = activities_of(workload);
-  const Play played = play(every, workload.most_iterations);
+  Play played = play(every, workload.most_iterations);
+  const std::size_t first = begin_with_an_iteration(played, workload.steps);
   Iteration iteration;
   iteration.trace = Cutter(workload, played).cut();
   iteration.iterations = played.iterations;
   iteration.played = played.last + 1;
   iteration.steady = played.steady;
   iteration.period = played.period();
-  iteration.steps = steps_of(played, workload.steps);
+  iteration.steps = steps_of(played, workload.steps.size(), first);
   DOVETAIL_ASSERT(!find_fault(iteration.trace));
   return iteration;
 }

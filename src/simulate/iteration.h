@@ -65,10 +65,11 @@ struct Iteration {
   std::size_t played = 1;             ///< until they repeated
   bool steady = false;                ///< false: they did not, and the trace is of the later half of those that were played
   base::Ticks period;                 ///< of an iteration without its overhead
-  std::vector<plan::StepTime> steps;  ///< [step] of the last iteration, from the beginning of its first step but host transfers
+  std::vector<plan::StepTime> steps;  ///< [step] of the iteration that the trace begins with, from there
 };
 
-/// Plays the iterations until they are steady, and cuts one period out. Its overhead is at its end. REQUIRES: each step's trace has each of
+/// Plays the iterations until they are steady, and cuts one period out, from the beginning of an iteration's first step but host transfers
+/// on. Its overhead is at its end. REQUIRES: each step's trace has each of
 /// its devices in one lane, or has no lanes, and no fault (accounting.h); each transfer's devices are the step's.
 Iteration play_iterations(const Workload& workload);
 

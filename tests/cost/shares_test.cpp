@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -144,6 +145,49 @@ TEST(Shares, BalancedSharesAreThoseOfManyDraws) {
         const double above = share.tokens.count / (each * lengths.mean());
         EXPECT_NEAR(above * expected.mean / expected.most.count, 1, each == 2 ? 0.1 : 0.05) << sigma << " " << each << " " << ranks;
       }
+}
+
+/// [rank from the largest on] of the largest share, in the mean of draws as they come.
+std::vector<double> drawn_parts(const LengthDistribution& lengths, int each, int ranks, int draws) {
+  base::Random random(7, 1);
+  std::vector<double> sums(static_cast<std::size_t>(ranks));
+  for (int draw = 0; draw < draws; ++draw) {
+    std::vector<double> tokens;
+    for (const std::vector<std::int64_t>& share : as_they_come(lengths.sample(static_cast<std::size_t>(each * ranks), random), ranks))
+      tokens.push_back(std::accumulate(share.begin(), share.end(), 0.0));
+    std::sort(tokens.begin(), tokens.end(), std::greater<>());
+    for (std::size_t rank = 0; rank < tokens.size(); ++rank) sums[rank] += tokens[rank];
+  }
+  for (std::size_t rank = sums.size(); rank > 0; --rank) sums[rank - 1] /= sums[0];
+  return sums;
+}
+
+TEST(Shares, EachRankHasThePartOfManyDraws) {
+  for (const double sigma : {0.4, 0.8})
+    for (const int each : {1, 4, 16, 64})
+      for (const int ranks : {2, 8, 32}) {
+        const auto lengths = workflow::log_normal_lengths({.mean = 500, .sigma = sigma, .cap = 4000});
+        const std::vector<double> expected = drawn_parts(lengths, each, ranks, 400);
+        const std::vector<double> parts = shares_of_ranks(batch_for(lengths, each, ranks, false), 1, ranks);
+        ASSERT_EQ(parts.size(), expected.size());
+        EXPECT_EQ(parts.front(), 1);
+        for (std::size_t rank = 1; rank < parts.size(); ++rank) {
+          EXPECT_NEAR(parts[rank], expected[rank], 0.04) << sigma << " " << each << " " << ranks << " " << rank;
+          EXPECT_LE(parts[rank], parts[rank - 1]);
+        }
+      }
+}
+
+TEST(Shares, BalancedRanksDifferOnlyWhereASequenceIsTooLong) {
+  const auto equal = LengthDistribution::fixed(100);
+  EXPECT_EQ(shares_of_ranks(batch_for(equal, 4, 3, false), 1, 3), std::vector<double>({1, 1, 1}));
+  const auto spread = LengthDistribution::of({{10, 9}, {100, 1}}).value();
+  EXPECT_EQ(shares_of_ranks(batch_for(spread, 64, 4, true), 1, 4), std::vector<double>({1, 1, 1, 1}));
+  const Batch few = batch_for(spread, 2, 4, true);
+  const std::vector<double> parts = shares_of_ranks(few, 1, 4);
+  EXPECT_LT(parts[1], 0.5) << "nobody shares a sequence of 100 tokens";
+  const double most = slowest_share(few, 1, 4).tokens.count;
+  EXPECT_NEAR(most * std::accumulate(parts.begin(), parts.end(), 0.0), few.tokens.count, 1e-9) << "all tokens are somebody's";
 }
 
 RC_GTEST_PROP(Shares, NoShareIsBelowTheMeanOrBeyondTheLongest, ()) {

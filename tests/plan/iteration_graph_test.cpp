@@ -51,7 +51,8 @@ TEST(IterationGraph, OnOneMeshOnlyTheEngineGetsWeights) {
                                    "critic_infer -> actor_train", "actor_generate -> critic_train", "reward_infer -> critic_train",
                                    "reference_infer -> critic_train", "critic_infer -> critic_train", "actor_train -> actor_train +1",
                                    "critic_train -> critic_train +1", "critic_train -> critic_infer +1",
-                                   "actor_train -> actor_train => actor_generate +1", "actor_train => actor_generate -> actor_generate"));
+                                   "actor_train -> actor_train => actor_generate +1", "actor_train => actor_generate -> actor_generate",
+                                   "actor_generate -> actor_train => actor_generate +1"));
 }
 
 TEST(IterationGraph, TheFirstStepsAreTheTasks) {
@@ -88,6 +89,15 @@ TEST(IterationGraph, UsesThatLieAlikeShareAReallocation) {
   test::task_of(plan, job, "reference_infer").layout = test::layout_of(4, 1, 2);
   EXPECT_THAT(reallocations(job, plan),
               ElementsAre("actor_train => actor_generate", "actor_train => actor_infer", "actor_train => reference_infer"));
+}
+
+TEST(IterationGraph, NewWeightsOverwriteNoneThatAreStillUsed) {
+  const Job job = test::job_of("{name: grpo, reference: averaged}", 2, 1);
+  Plan plan = test::together(job, {8, 8});
+  test::task_of(plan, job, "actor_train").mesh.first = 0;
+  const auto found = edges(job, plan);
+  for (const std::string of : {"actor_infer", "reference_infer"}) EXPECT_THAT(found, Contains(of + " -> actor_train => actor_infer +1"));
+  EXPECT_THAT(found, Contains("actor_generate -> actor_train => actor_generate +1"));
 }
 
 TEST(IterationGraph, BothGenerationsOfReMaxShareAReallocation) {

@@ -242,6 +242,27 @@ RC_GTEST_PROP(PlayIterations, WorkAndWaitingAreAllTheTime, ()) {
   RC_ASSERT(work == own);
 }
 
+bool begins_work_of(const Trace& trace, std::int32_t task, Ticks time) {
+  for (const Lane& lane : trace.lanes)
+    for (const Span& span : lane.spans)
+      if (!is_idle(span.activity) && span.task == task && span.begin == time) return true;
+  return false;
+}
+
+RC_GTEST_PROP(PlayIterations, BeginsWithTheFirstStepOfAnIteration, ()) {
+  const Workload workload = random_workload();
+  const Iteration iteration = play_iterations(workload);
+  const Ticks behind = iteration.trace.end - workload.overhead * static_cast<std::int64_t>(iteration.iterations);
+  Ticks first = behind;
+  for (std::size_t index = 0; index < workload.steps.size(); ++index) {
+    const plan::StepTime& time = iteration.steps[index];
+    first = std::min(first, time.begin);
+    if (time.begin < behind && workload.steps[index].trace.end > Ticks(0))
+      RC_ASSERT(begins_work_of(iteration.trace, workload.steps[index].task, time.begin));
+  }
+  RC_ASSERT(first == Ticks(0));
+}
+
 RC_GTEST_PROP(PlayIterations, IsTheSameAgain, ()) {
   const Workload workload = random_workload();
   const Iteration once = play_iterations(workload);

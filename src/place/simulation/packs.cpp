@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cost/packing.h"
@@ -46,6 +47,19 @@ void complete_rounds(const llm::Layout& layout, DealtPacks& dealt) {
   if (layout.virtual_stages > 1) dealt.count = (dealt.count + layout.pipeline - 1) / layout.pipeline * layout.pipeline;
 }
 
+double tokens_of(const DealtPacks& dealt) { return dealt.count * dealt.micro_batch.count; }
+
+/// Of the rank that takes longest, beside all.
+DealtPacks slowest_of(const std::vector<DealtPacks>& ranks, int stages) {
+  const auto length = [&](const DealtPacks& dealt) { return (dealt.count + stages - 1) * dealt.micro_batch.count; };
+  const auto is_shorter = [&](const DealtPacks& a, const DealtPacks& b) { return length(a) < length(b); };
+  DealtPacks slowest = *std::max_element(ranks.begin(), ranks.end(), is_shorter);
+  for (const DealtPacks& dealt : ranks) slowest.ranks.push_back(std::min(1.0, tokens_of(dealt) / tokens_of(slowest)));
+  std::sort(slowest.ranks.begin(), slowest.ranks.end(), std::greater<>());
+  slowest.ranks.front() = 1;
+  return slowest;
+}
+
 }  // namespace
 
 std::optional<DealtPacks> dealt_packs(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
@@ -59,14 +73,12 @@ std::optional<DealtPacks> dealt_packs(const Ground& ground, std::size_t task, co
   const std::int64_t multiple = static_cast<std::int64_t>(layout.tensor) * (layout.context > 1 ? 2 * layout.context : 1);
   const std::int64_t whole = std::max<std::int64_t>(1, std::llround(sequences));
   const std::vector<Pack> packs = cost::first_fit_decreasing(padded_lengths(*batch.lengths, whole, multiple), cut.tokens);
-  const auto length = [&](const DealtPacks& dealt) { return (dealt.count + layout.pipeline - 1) * dealt.micro_batch.count; };
-  DealtPacks slowest;
+  std::vector<DealtPacks> ranks;
   for (int rank = 0; rank < layout.data; ++rank) {
-    DealtPacks dealt = packs_of_rank(packs, static_cast<std::size_t>(rank), static_cast<std::size_t>(layout.data), layout.pipeline > 1);
-    complete_rounds(layout, dealt);
-    if (length(dealt) > length(slowest)) slowest = dealt;
+    ranks.push_back(packs_of_rank(packs, static_cast<std::size_t>(rank), static_cast<std::size_t>(layout.data), layout.pipeline > 1));
+    complete_rounds(layout, ranks.back());
   }
-  return slowest;
+  return slowest_of(ranks, layout.pipeline);
 }
 
 }  // namespace dovetail::place

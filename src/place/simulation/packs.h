@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "llm/counts.h"
 #include "place/predict/ground.h"
@@ -12,8 +13,9 @@ namespace dovetail::place {
 
 /// What a data-parallel rank does for a batch that is scored, or for each mini-batch that is trained on.
 struct DealtPacks {
-  int count = 0;            ///< micro-batches
-  llm::Tokens micro_batch;  ///< the average one; all are alike where they are padded
+  int count = 0;                   ///< micro-batches
+  llm::Tokens micro_batch;         ///< the average one; all are alike where they are padded
+  std::vector<double> ranks = {};  ///< tokens of each rank as parts of this one's, as cost::shares_of_ranks has them
 };
 
 /// The rank that takes longest where the software deals out packs (Conventions::deals_packs), nothing where it does not or where the plan

@@ -8,6 +8,7 @@
 #include "cost/machine.h"
 #include "cost/training.h"
 #include "place/simulation/packs.h"
+#include "place/simulation/ranks.h"
 #include "simulate/step_clock.h"
 
 namespace dovetail::place {
@@ -26,8 +27,8 @@ struct MicroBatches {
   Ticks hop;
 };
 
-MicroBatches micro_batches_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const std::optional<DealtPacks> dealt = dealt_packs(ground, task, planned);
+MicroBatches micro_batches_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned,
+                              const std::optional<DealtPacks>& dealt) {
   const cost::ScoringBatches batches = dealt ? cost::ScoringBatches{static_cast<double>(dealt->count), dealt->micro_batch}
                                              : cost::scoring_batches(planned.layout, batch_of(ground, task), planned.micro_batching);
   const cost::Machine machine = cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency);
@@ -64,7 +65,8 @@ std::vector<Span> stage_spans(const MicroBatches& of, std::size_t stage, std::in
 }  // namespace
 
 simulate::Trace scoring_trace(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const MicroBatches micro_batches = micro_batches_of(ground, task, planned);
+  const std::optional<DealtPacks> dealt = dealt_packs(ground, task, planned);
+  const MicroBatches micro_batches = micro_batches_of(ground, task, planned, dealt);
   const int each = planned.mesh.count / planned.layout.pipeline;
   simulate::Trace trace;
   std::vector<Ticks> times(static_cast<std::size_t>(micro_batches.count));
@@ -80,7 +82,9 @@ simulate::Trace scoring_trace(const Ground& ground, std::size_t task, const plan
   for (simulate::Lane& lane : trace.lanes)
     if (const Ticks end = lane.spans.back().end; end < trace.end)
       lane.spans.push_back({end, trace.end, Activity::bubble, static_cast<std::int32_t>(task), 0, {}});
-  return trace;
+  Ranks ranks = ranks_of(ground, task, planned);
+  if (dealt) ranks.parts = dealt->ranks;
+  return with_ranks(std::move(trace), {ranks});
 }
 
 }  // namespace dovetail::place

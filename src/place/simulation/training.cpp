@@ -13,6 +13,7 @@
 #include "fuse/solve.h"
 #include "pipeline/evaluate.h"
 #include "place/simulation/packs.h"
+#include "place/simulation/ranks.h"
 #include "simulate/step_clock.h"
 #include "timeline/schedule_timeline.h"
 
@@ -164,13 +165,16 @@ base::Result<Problem> with_passes(Problem problem, const cost::TrainingPasses& b
 base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTask& train) {
   DOVETAIL_TRY(Problem problem, training_problem(ground, train));
   cost::TrainingPasses passes = training_passes(ground, train);
+  Ranks ranks = ranks_of(ground, train.task, train.planned);
   if (const std::optional<DealtPacks> dealt = dealt_packs(ground, train.task, train.planned)) {
+    ranks.parts = dealt->ranks;
     const cost::TrainingPasses before = std::exchange(passes, passes_of(ground, train, *dealt));
     DOVETAIL_TRY(problem, with_passes(std::move(problem), before, passes));
   }
   const bool interleaved = train.planned.layout.virtual_stages > 1;
   DOVETAIL_TRY(const fuse::Solved answer, solved(problem, interleaved ? "interleaved-1f1b" : "1f1b", {}));
-  return trace_of(answer.schedule, train.planned.mesh, {{static_cast<std::int32_t>(train.task), launches_of(passes, 1)}});
+  simulate::Trace trace = trace_of(answer.schedule, train.planned.mesh, {{ranks.task, launches_of(passes, 1)}});
+  return with_ranks(std::move(trace), {ranks});
 }
 
 base::Result<FusedTraining> fused_training_trace(const Ground& ground, const TrainTask& first, const TrainTask& second,
@@ -182,6 +186,9 @@ base::Result<FusedTraining> fused_training_trace(const Ground& ground, const Tra
   training.trace = trace_of(answer.schedule, first.planned.mesh,
                             {{static_cast<std::int32_t>(first.task), launches_of(training_passes(ground, first), merged(0))},
                              {static_cast<std::int32_t>(second.task), launches_of(training_passes(ground, second), merged(1))}});
+  if (first.planned.layout.data == second.planned.layout.data)
+    training.trace =
+        with_ranks(std::move(training.trace), {ranks_of(ground, first.task, first.planned), ranks_of(ground, second.task, second.planned)});
   training.bound = answer.bounds.makespan;
   training.peak = answer.solution.evaluation.peak_activation.count();
   DOVETAIL_TRY(training.apart, makespan_of(fused.problem, "1f1b", {}));

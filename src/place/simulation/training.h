@@ -12,10 +12,10 @@
 
 namespace dovetail::place {
 
-/// A train task under the schedule that its layout names, 1F1B or interleaved 1F1B: a lane a stage, with the devices of all data-parallel
-/// ranks, which are taken to be as slow as the slowest. Its micro-batches are those of training_problem or, where the software deals out
-/// packs, of dealt_packs. Idle devices wait for messages (`transfer`), else in bubbles. Lanes hold activations. Without what the task has
-/// beside its passes and steps. Errors as training_problem.
+/// A train task under the schedule that its layout names, 1F1B or interleaved 1F1B: a lane for each stage and kind of rank (ranks.h). Its
+/// micro-batches are those of training_problem or, where the software deals out packs, of dealt_packs. Idle devices wait for messages
+/// (`transfer`), else in bubbles. Lanes hold activations. Without what the task has beside its passes and steps. Errors as
+/// training_problem.
 base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTask& train);
 
 /// How a fused schedule is searched.
@@ -28,7 +28,8 @@ struct FusedSearch {
 
 /// Two train tasks in one schedule.
 struct FusedTraining {
-  simulate::Trace trace;     ///< the d-th part of the mesh is device d of the fused problem
+  /// The d-th part of the mesh is device d of the fused problem; in lanes by kind of rank, too, where both tasks have as many ranks.
+  simulate::Trace trace;
   base::Ticks bound;         ///< ns: no schedule of both is shorter
   base::Ticks apart;         ///< one after the other under 1F1B, in the fused problem's stages
   base::Ticks mini_by_mini;  ///< each pair of mini-batches fused by itself, one pair after the other: without drifting across their borders
