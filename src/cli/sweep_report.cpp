@@ -35,7 +35,7 @@ bool is_simulated(const Sweep& sweep) {
                      [](const SweepPoint& point) { return point.figures && point.figures->simulated; });
 }
 
-/// Bars of seconds, of at most so many characters; they begin below the least, so that small differences are seen.
+/// Bars of seconds, of at most so many characters; they begin below the least, so that small differences are seen, but none that are noise.
 class Bars {
  public:
   explicit Bars(const Sweep& sweep) {
@@ -45,8 +45,9 @@ class Bars {
       least_ = most_ > 0 ? std::min(least_, seconds) : seconds;
       most_ = std::max(most_, seconds);
     }
-    constexpr double shown = 1.25;  // of the difference
-    begin_ = std::max(0.0, most_ - (most_ - least_) * shown);
+    constexpr double shown = 1.25;     // of the difference
+    constexpr double at_least = 0.05;  // of the longest
+    begin_ = std::max(0.0, most_ - std::max((most_ - least_) * shown, most_ * at_least));
   }
 
   std::string header() const { return begin_ > 0 ? "iteration, from " + seconds_text(begin_) : "iteration"; }

@@ -109,10 +109,31 @@ class Cutter {
       lane.devices = std::move(devices);
       trace.lanes.push_back(std::move(lane));
     }
+    trace.host_links = host_links();
     return trace;
   }
 
  private:
+  /// A lane for each mesh that something is moved for.
+  std::vector<Lane> host_links() const {
+    std::map<std::pair<int, int>, Lane> lanes;
+    for (std::size_t node = 0; node < play_.played.size(); ++node) {
+      const Step& step = step_of(node);
+      if (!step.host || !has_ended(play_.played[node])) continue;
+      const cluster::Mesh& mesh = step.host->devices;
+      Lane& lane = lanes[{mesh.first, mesh.count}];
+      add(lane, play_.played[node].begin, play_.played[node].end, {{}, {}, Activity::loading, step.task, 0, {}});
+    }
+    std::vector<Lane> made;
+    for (auto& [mesh, lane] : lanes) {
+      if (lane.spans.empty()) continue;
+      std::sort(lane.spans.begin(), lane.spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
+      for (int device = mesh.first; device < mesh.first + mesh.second; ++device) lane.devices.push_back(device);
+      made.push_back(std::move(lane));
+    }
+    return made;
+  }
+
   /// [device] when the last of what it sends or receives has arrived.
   std::vector<Ticks> arrivals_of(std::size_t node) const {
     const Played& played = play_.played[node];

@@ -57,6 +57,8 @@ struct Lane {
 struct Trace {
   base::Ticks end;
   std::vector<Lane> lanes;  ///< no device in two of them
+  /// What goes over the links of these devices to host memory beside what they do: `loading`, with gaps, and no memory.
+  std::vector<Lane> host_links = {};
 };
 
 }  // namespace dovetail::simulate

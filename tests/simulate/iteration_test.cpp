@@ -138,6 +138,16 @@ TEST(PlayIterations, HostTransfersLeaveTheDevicesToOthers) {
   // The stretch begins as the unload ends, with the load.
   EXPECT_THAT(hidden.steps[2].end - hidden.steps[2].begin, Ticks(6));
   EXPECT_EQ(peak_of(hidden.trace.lanes[0]).second, 1007);
+  ASSERT_EQ(hidden.trace.host_links.size(), 1U);
+  const Lane& link = hidden.trace.host_links.front();
+  EXPECT_THAT(link.devices, testing::ElementsAre(0, 1));
+  Ticks moved;
+  for (std::size_t index = 0; index < link.spans.size(); ++index) {
+    moved += link.spans[index].end - link.spans[index].begin;
+    EXPECT_EQ(link.spans[index].activity, Activity::loading);
+    EXPECT_GE(link.spans[index].begin, index == 0 ? Ticks(0) : link.spans[index - 1].end) << "one after the other";
+  }
+  EXPECT_EQ(moved, Ticks(6 + 5)) << "what crosses the stretch's beginning ends at its end";
 }
 
 TEST(PlayIterations, HoldsWhatIsLoadedUntilItsStepAndWhatLeavesUntilItIsGone) {
