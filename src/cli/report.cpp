@@ -24,7 +24,6 @@
 #include "report/overlay.h"
 #include "report/schedule_page.h"
 #include "report/several.h"
-#include "report/split_lanes.h"
 #include "report/trace_page.h"
 #include "timeline/chrome_trace_file.h"
 #include "timeline/schedule_timeline.h"
@@ -173,18 +172,14 @@ report::Page page_of(const Input& input) {
   return report::schedule_page(std::get<pipeline::Schedule>(input.content), input.name);
 }
 
-/// The iteration, in rows that `beside` has as well where that is one too.
-report::Chart chart_of(const PlayedJob& of, const PlayedJob* beside, const std::string& name) {
-  const simulate::Trace& trace = of.played.simulation.iteration.trace;
-  const simulate::Trace rows = report::split_lanes(trace, beside ? beside->played.simulation.iteration.trace : trace);
-  const report::JobPicture picture = picture_of(of);
-  const report::IterationPicture whole = report::iteration_of(picture);
-  return report::iteration_chart({rows, whole.tasks, whole.roles, whole.title}, name);
-}
-
-report::NamedChart chart_of(const Input& input, const Input& beside) {
-  if (const auto* trace = std::get_if<timeline::ChromeTrace>(&input.content)) return {input.name, report::trace_chart(*trace, input.name)};
-  if (const PlayedJob* job = job_of(input)) return {input.name, chart_of(*job, job_of(beside), input.name)};
+report::NamedChart chart_of(const Input& input) {
+  if (const auto* trace = std::get_if<timeline::ChromeTrace>(&input.content)) return report::named_trace(*trace, input.name);
+  if (const PlayedJob* job = job_of(input)) {
+    const report::JobPicture picture = picture_of(*job);
+    const report::IterationPicture iteration = report::iteration_of(picture);
+    return {input.name, report::iteration_chart(iteration, input.name),
+            iteration.repeats ? report::Beginning::repeats : report::Beginning::unknown};
+  }
   const auto& schedule = std::get<pipeline::Schedule>(input.content);
   return {input.name,
           report::schedule_chart(timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), input.name), input.name)};
@@ -192,8 +187,7 @@ report::NamedChart chart_of(const Input& input, const Input& beside) {
 
 report::Page build(const std::vector<Input>& inputs, bool overlay) {
   if (overlay)
-    return report::overlay_page(chart_of(inputs[0], inputs[1]), chart_of(inputs[1], inputs[0]),
-                                fmt::format("{} and {}", inputs[0].name, inputs[1].name));
+    return report::overlay_page(chart_of(inputs[0]), chart_of(inputs[1]), fmt::format("{} and {}", inputs[0].name, inputs[1].name));
   std::vector<report::Page> pages;
   for (const Input& input : inputs) pages.push_back(page_of(input));
   return pages.size() == 1 ? std::move(pages.front()) : report::join_pages(std::move(pages));
@@ -228,7 +222,8 @@ void add_report(CLI::App& program, Action& action) {
                                   "  dovetail report examples/jobs/ppo-7b.yaml -o iteration.html\n"
                                   "  dovetail report examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json -o iteration.html\n"
                                   "  dovetail report schedule.json -o schedule.html\n"
-                                  "  dovetail report planned.json measured.trace.json --overlay -o both.html");
+                                  "  dovetail report planned.json measured.trace.json --overlay -o both.html\n"
+                                  "  dovetail report job.yaml --plan plan.json measured.trace.json --overlay -o both.html");
   command
       ->add_option("FILE", arguments->files, "jobs, schedules (JSON, FlexFusion trace, PyTorch CSV) or Chrome traces; '-': standard input")
       ->required()
@@ -238,7 +233,8 @@ void add_report(CLI::App& program, Action& action) {
   command->add_option("-o,--output", arguments->output, "file to write, '-' for standard output (default: report.html)")
       ->option_text("FILE");
   add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: the names of the files)");
-  command->add_flag("--overlay", arguments->overlay, "lay two timelines over each other, and list how they differ");
+  command->add_flag("--overlay", arguments->overlay,
+                    "lay two timelines over each other, begun with the same step, and list how they differ");
   add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that the schedules are of (default: as the files say)");
   add_text_option(*command, "--format", arguments->format, read_formats, "format of the schedules (default: told from their content)");
   add_play_arguments(*command, arguments->play);

@@ -55,13 +55,28 @@ std::string device_ranges(const std::vector<int>& devices) {
   return fmt::format("{}", fmt::join(texts, ","));
 }
 
-std::string describe(const IterationPicture& picture, const Span& span) {
-  const std::string_view name = simulate::name_of(span.activity);
-  if (span.task < 0) return std::string(name);
-  const std::string& task = picture.tasks[static_cast<std::size_t>(span.task)];
-  if (span.activity == Activity::dependency) return fmt::format("{} on {}", name, task);
-  if (span.activity == Activity::awaiting || span.activity == Activity::reallocation) return fmt::format("{} for {}", name, task);
+std::string device_row_name(const std::vector<int>& devices) {
+  return fmt::format("{} {}", devices.size() == 1 ? "device" : "devices", device_ranges(devices));
+}
+
+std::vector<PictureRow> rows_of(const IterationPicture& picture) {
+  std::vector<PictureRow> rows;
+  for (const simulate::Lane& lane : picture.trace.lanes) rows.push_back({device_row_name(lane.devices), lane});
+  for (const simulate::Lane& lane : picture.trace.host_links)
+    rows.push_back({fmt::format("{} {}", lane.devices.size() == 1 ? "host link" : "host links", device_ranges(lane.devices)), lane});
+  return rows;
+}
+
+std::string describe(Activity activity, std::string_view task) {
+  const std::string_view name = simulate::name_of(activity);
+  if (task.empty()) return std::string(name);
+  if (activity == Activity::dependency) return fmt::format("{} on {}", name, task);
+  if (activity == Activity::awaiting || activity == Activity::reallocation) return fmt::format("{} for {}", name, task);
   return fmt::format("{} of {}", name, task);
+}
+
+std::string describe(const IterationPicture& picture, const Span& span) {
+  return describe(span.activity, span.task < 0 ? std::string_view() : picture.tasks[static_cast<std::size_t>(span.task)]);
 }
 
 Ink ink_of(const IterationPicture& picture, Activity activity, std::int32_t task) {

@@ -54,11 +54,10 @@ std::string category_name(const IterationPicture& picture, Activity activity, st
 
 Category category_of(const IterationPicture& picture, const Span& span) {
   const bool idle = simulate::is_idle(span.activity);
-  const std::string name(simulate::name_of(span.activity));
   const std::string task = idle ? "" : task_name(picture, span.task);
   Category category;
   category.name = category_name(picture, span.activity, span.task);
-  category.bar_title = idle ? name : task.empty() ? name : name + " of {task}";
+  category.bar_title = describe(span.activity, task.empty() ? "" : "{task}");
   category.bar_label = counts_batches(span.activity) ? "{batch}" : idle ? "" : category.name;
   category.ink = ink_of(picture, span.activity, span.task);
   category.idle = idle;
@@ -67,8 +66,8 @@ Category category_of(const IterationPicture& picture, const Span& span) {
 
 std::map<CategoryKey, std::int32_t> add_categories(const IterationPicture& picture, Chart& chart) {
   std::map<CategoryKey, Span> examples;
-  for (const simulate::Lane& lane : picture.trace.lanes) {
-    for (const Span& span : lane.spans) examples.try_emplace(key_of(span.activity, span.task), span);
+  for (const PictureRow& row : rows_of(picture)) {
+    for (const Span& span : row.lane.spans) examples.try_emplace(key_of(span.activity, span.task), span);
   }
   std::map<CategoryKey, std::int32_t> numbers;
   for (const auto& [key, span] : examples) {
@@ -84,10 +83,6 @@ void add_bar(Chart& chart, const Span& span, std::int32_t category) {
   chart.fields[sequences_field].values.push_back(counts_sequences(span.activity) ? span.amount : -1);
   chart.fields[batch_field].values.push_back(counts_batches(span.activity) ? span.amount : -1);
   chart.fields[launch_field].values.push_back(span.launch > base::Ticks() ? span.launch.count() : -1);
-}
-
-std::string lane_name(const simulate::Lane& lane) {
-  return fmt::format("{} {}", lane.devices.size() == 1 ? "device" : "devices", device_ranges(lane.devices));
 }
 
 std::int64_t device_count(const simulate::Trace& trace) {
@@ -122,7 +117,7 @@ void add_uses(Breakdown& breakdown, const IterationPicture& picture, Counted cou
     breakdown.rows.push_back(std::move(row));
   };
   add_row(fmt::format("all {}", report::counted(device_count(picture.trace), "device")), all);
-  for (const simulate::Lane& lane : picture.trace.lanes) add_row(lane_name(lane), simulate::uses_of(lane));
+  for (const simulate::Lane& lane : picture.trace.lanes) add_row(device_row_name(lane.devices), simulate::uses_of(lane));
 }
 
 Curve curve_of(const simulate::Lane& lane, std::size_t index) {
@@ -138,6 +133,7 @@ Chart iteration_chart(const IterationPicture& picture, std::string title) {
   Chart chart;
   chart.title = std::move(title);
   chart.note = "Each row stands for devices that do the same. Work is as high as the row, idle time lower and coloured by its cause.";
+  if (!picture.trace.host_links.empty()) chart.note += " The last rows are what goes over links to host memory meanwhile.";
   chart.lane_noun = "row";
   chart.time_unit = base::TimeUnit::ns;
   chart.end = picture.trace.end;
@@ -145,11 +141,10 @@ Chart iteration_chart(const IterationPicture& picture, std::string title) {
   chart.curve_name = "memory in use";
   chart.curve_unit = "bytes";
   const std::map<CategoryKey, std::int32_t> numbers = add_categories(picture, chart);
-  for (std::size_t index = 0; index < picture.trace.lanes.size(); ++index) {
-    const simulate::Lane& lane = picture.trace.lanes[index];
-    chart.lanes.push_back({lane_name(lane), lane.spans.size()});
-    for (const Span& span : lane.spans) add_bar(chart, span, numbers.at(key_of(span.activity, span.task)));
-    if (!lane.memory.empty()) chart.curves.push_back(curve_of(lane, index));
+  for (const PictureRow& row : rows_of(picture)) {
+    if (!row.lane.memory.empty()) chart.curves.push_back(curve_of(row.lane, chart.lanes.size()));
+    chart.lanes.push_back({row.name, row.lane.spans.size()});
+    for (const Span& span : row.lane.spans) add_bar(chart, span, numbers.at(key_of(span.activity, span.task)));
   }
   return chart;
 }

@@ -47,7 +47,10 @@ std::vector<const Span*> shown_spans(const Lane& lane, Ticks end) {
 class IterationSvg {
  public:
   explicit IterationSvg(const IterationPicture& picture)
-      : picture_(picture), pitch_(lane_pitch(picture.trace.lanes.size())), bars_end_(top + pitch_ * static_cast<double>(lanes().size())) {
+      : picture_(picture),
+        rows_(rows_of(picture)),
+        pitch_(lane_pitch(rows_.size())),
+        bars_end_(top + pitch_ * static_cast<double>(rows_.size())) {
     frame_ = {left, right, top, bars_end_, picture.trace.end};
   }
 
@@ -69,12 +72,12 @@ class IterationSvg {
 
   std::string rows() {
     std::string text;
-    for (std::size_t index = 0; index < lanes().size(); ++index) {
+    for (std::size_t index = 0; index < rows_.size(); ++index) {
       const double y = top + pitch_ * static_cast<double>(index);
       if (pitch_ >= static_cast<double>(names_from))
-        text += text_element(left - 8, y + pitch_ * 0.7, shorten(device_ranges(lanes()[index].devices), 20, "…"),
+        text += text_element(left - 8, y + pitch_ * 0.7, shorten(rows_[index].name, 20, "…"),
                              {.size = std::min(12.0, pitch_ * 0.8), .anchor = "end"});
-      text += row(lanes()[index], y);
+      text += row(rows_[index].lane, y);
     }
     return text;
   }
@@ -154,6 +157,7 @@ class IterationSvg {
   }
 
   const IterationPicture& picture_;
+  std::vector<PictureRow> rows_;
   double pitch_;
   double bars_end_;
   Frame frame_;

@@ -22,10 +22,11 @@ class IterationTraceWriter {
 
   std::string write() {
     append("{{\"traceEvents\":[");
-    for (std::size_t lane = 0; lane < picture_.trace.lanes.size(); ++lane) add_lane(lane, picture_.trace.lanes[lane]);
-    append(
-        "\n],\"displayTimeUnit\":\"ms\",\"otherData\":{{\"generator\":\"dovetail\",\"title\":{},\"time_unit\":\"ns\",\"end\":\"{}\"}}}}\n",
-        base::json_string(picture_.title), picture_.trace.end.count());
+    const std::vector<PictureRow> rows = rows_of(picture_);
+    for (std::size_t row = 0; row < rows.size(); ++row) add_row(row, rows[row]);
+    append("\n],\"displayTimeUnit\":\"ms\",\"otherData\":{{\"generator\":\"dovetail\",\"title\":{},\"time_unit\":\"ns\",\"end\":\"{}\",",
+           base::json_string(picture_.title), picture_.trace.end.count());
+    append("\"repeats\":\"{}\"}}}}\n", picture_.repeats);
     return fmt::to_string(text_);
   }
 
@@ -52,9 +53,9 @@ class IterationTraceWriter {
     append(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})", what, process(lane), thread, base::json_string(value));
   }
 
-  void add_lane(std::size_t index, const Lane& lane) {
-    name("process_name", index, work_thread(index),
-         fmt::format("{} {}", lane.devices.size() == 1 ? "device" : "devices", device_ranges(lane.devices)));
+  void add_row(std::size_t index, const PictureRow& row) {
+    const Lane& lane = row.lane;
+    name("process_name", index, work_thread(index), row.name);
     begin_event();
     append(R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})", process(index), work_thread(index),
            index);

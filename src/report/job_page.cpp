@@ -87,7 +87,7 @@ Chart chart_of(const JobPicture& picture) {
 
 IterationPicture iteration_of(const JobPicture& picture) {
   const plan::Job& job = picture.ground.job;
-  IterationPicture iteration{picture.simulation.iteration.trace, {}, {}, {}};
+  IterationPicture iteration{picture.simulation.iteration.trace, {}, {}, {}, picture.simulation.iteration.steady};
   iteration.title =
       fmt::format("{}, {}: {} an iteration", job.name, picture.plan.placement, seconds_text(picture.simulation.iteration_seconds));
   for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {

@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <map>
-#include <optional>
 #include <utility>
 
-#include "report/amounts.h"
-#include "report/chart_sections.h"
-#include "report/overlay_chart.h"
-#include "report/text.h"
+#include "report/overlay/alignment.h"
+#include "report/overlay/chart.h"
+#include "report/overlay/kinds.h"
+#include "report/overlay/rows.h"
+#include "report/overlay/tables.h"
+#include "report/overlay/turn.h"
+#include "report/overlay/words.h"
+#include "report/trace_page.h"
 
 namespace dovetail::report {
 namespace {
@@ -20,37 +23,7 @@ namespace {
 using base::Ticks;
 using base::TimeUnit;
 
-constexpr std::size_t most_listed = 50;
 constexpr std::int64_t ticks_of_a_tick = 1000;
-
-/// [lane] the number of its first bar; the last entry is the number of bars.
-std::vector<std::size_t> first_bars(const Chart& chart) {
-  std::vector<std::size_t> first{0};
-  for (const ChartLane& lane : chart.lanes) first.push_back(first.back() + lane.bars);
-  return first;
-}
-
-bool is_idle(const Chart& chart, std::size_t bar) { return chart.categories[static_cast<std::size_t>(chart.bars[bar].category)].idle; }
-
-Ticks length_of(const ChartBar& bar) { return bar.end - bar.begin; }
-
-/// Its work bars and their sum.
-struct LaneUse {
-  std::size_t bars = 0;
-  Ticks busy;
-  Ticks end;
-};
-
-LaneUse use_of(const Chart& chart, std::size_t lane, const std::vector<std::size_t>& first) {
-  LaneUse use;
-  for (std::size_t bar = first[lane]; bar < first[lane + 1]; ++bar) {
-    if (is_idle(chart, bar)) continue;
-    ++use.bars;
-    use.busy += length_of(chart.bars[bar]);
-    use.end = std::max(use.end, chart.bars[bar].end);
-  }
-  return use;
-}
 
 /// All times of a chart in ticks as ns, a tick for a microsecond.
 void to_nanoseconds(Chart& chart) {
@@ -70,140 +43,93 @@ void to_nanoseconds(Chart& chart) {
   chart.time_unit = TimeUnit::us;
 }
 
-/// Seconds in three digits or so where ticks are ns: a bar says exactly what it takes.
-std::string brief_time(Ticks time, TimeUnit unit) { return unit == TimeUnit::ns ? seconds_text(seconds_of(time)) : time_text(time, unit); }
-
-std::string signed_time(Ticks change, TimeUnit unit) {
-  if (change < Ticks()) return "-" + brief_time(Ticks() - change, unit);
-  return change == Ticks() ? brief_time(change, unit) : "+" + brief_time(change, unit);
+/// Gives both one unit; whether one was in ticks and the other was not.
+bool unify_units(Chart& a, Chart& b) {
+  const bool a_in_ticks = a.time_unit == TimeUnit::tick;
+  const bool mixed = a_in_ticks != (b.time_unit == TimeUnit::tick);
+  if (mixed) to_nanoseconds(a_in_ticks ? a : b);
+  if (a.time_unit == TimeUnit::ns || b.time_unit == TimeUnit::ns) a.time_unit = b.time_unit = TimeUnit::ns;
+  return mixed;
 }
 
-std::string change_text(Ticks from, Ticks to, TimeUnit unit) {
-  std::string change = signed_time(to - from, unit);
-  if (from == Ticks() || to == from) return change;
-  return fmt::format("{} ({:+.1f}%)", change, 100 * (static_cast<double>(to.count()) / static_cast<double>(from.count()) - 1));
+/// What is known better on one side, on both.
+void unify_kinds(NamedChart& a, NamedChart& b) {
+  if (b.guessed)
+    b.chart = with_kinds_of(b.chart, a.chart);
+  else if (a.guessed)
+    a.chart = with_kinds_of(a.chart, b.chart);
 }
 
-Table lane_table(const NamedChart& a, const NamedChart& b, const std::vector<LanePair>& lanes, const std::vector<BarPair>& bars) {
-  const TimeUnit unit = a.chart.time_unit;
-  Table table;
-  table.title = "Differences by lane";
-  table.note = fmt::format("A is {}, B is {}. Busy is the time of work, without idle time.", a.name, b.name);
-  table.columns = {{"lane"},         {"busy A", true},  {"busy B", true},    {"change", true},   {"last end A", true}, {"last end B", true},
-                   {"change", true}, {"in both", true}, {"only in A", true}, {"only in B", true}};
-  const std::vector<std::size_t> first_a = first_bars(a.chart);
-  const std::vector<std::size_t> first_b = first_bars(b.chart);
-  for (const LanePair& lane : lanes) {
-    const LaneUse use_a = use_of(a.chart, lane.a, first_a);
-    const LaneUse use_b = use_of(b.chart, lane.b, first_b);
-    const auto is_here = [&](const BarPair& pair) { return pair.a >= first_a[lane.a] && pair.a < first_a[lane.a + 1]; };
-    const auto both = static_cast<std::size_t>(std::count_if(bars.begin(), bars.end(), is_here));
-    table.rows.push_back({a.chart.lanes[lane.a].name, brief_time(use_a.busy, unit), brief_time(use_b.busy, unit),
-                          change_text(use_a.busy, use_b.busy, unit), brief_time(use_a.end, unit), brief_time(use_b.end, unit),
-                          change_text(use_a.end, use_b.end, unit), std::to_string(both), std::to_string(use_a.bars - both),
-                          std::to_string(use_b.bars - both)});
-  }
-  return table;
+void divide_both(Chart& a, Chart& b) {
+  Chart divided = divide_rows(a, b);
+  b = divide_rows(b, a);
+  a = std::move(divided);
 }
 
-/// How far apart the two are: the larger of the changes of start and of length.
-Ticks distance(const Chart& a, const Chart& b, const BarPair& pair) {
-  const auto absolute = [](Ticks time) { return Ticks(std::abs(time.count())); };
-  const ChartBar& one = a.bars[pair.a];
-  const ChartBar& other = b.bars[pair.b];
-  return std::max(absolute(other.begin - one.begin), absolute(length_of(other) - length_of(one)));
+std::array<ChartSteps, 2> steps_of(const NamedChart& a, const NamedChart& b) {
+  return {steps_of(a.chart, a.beginning == Beginning::repeats), steps_of(b.chart, b.beginning == Beginning::repeats)};
 }
 
-Table bar_table(const NamedChart& a, const NamedChart& b, std::vector<BarPair> pairs, const std::vector<std::int32_t>& number_of_a) {
-  const TimeUnit unit = a.chart.time_unit;
-  std::erase_if(pairs, [&](const BarPair& pair) { return distance(a.chart, b.chart, pair) == Ticks(); });
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [&](const BarPair& x, const BarPair& y) { return distance(a.chart, b.chart, x) > distance(a.chart, b.chart, y); });
-  Table table;
-  table.title = "Differences by bar";
-  table.note = pairs.size() > most_listed ? fmt::format("The {} largest of {}; a row leads to its bar.", most_listed, pairs.size())
-               : pairs.empty()            ? "No bar that is in both differs."
-                                          : "The largest first; a row leads to its bar.";
-  table.columns = {{"bar"},          {"lane"},          {"start A", true}, {"start B", true},
-                   {"change", true}, {"lasts A", true}, {"lasts B", true}, {"change", true}};
-  pairs.resize(std::min(pairs.size(), most_listed));
-  const std::vector<std::size_t> first = first_bars(a.chart);
-  for (const BarPair& pair : pairs) {
-    const ChartBar& one = a.chart.bars[pair.a];
-    const ChartBar& other = b.chart.bars[pair.b];
-    const auto lane = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), pair.a) - first.begin()) - 1;
-    table.rows.push_back({bar_title(a.chart, pair.a), a.chart.lanes[lane].name, brief_time(one.begin, unit), brief_time(other.begin, unit),
-                          signed_time(other.begin - one.begin, unit), brief_time(length_of(one), unit), brief_time(length_of(other), unit),
-                          signed_time(length_of(other) - length_of(one), unit)});
-    table.bars.push_back(number_of_a[pair.a]);
-  }
-  return table;
-}
-
-std::vector<Figure> figures_of(const NamedChart& a, const NamedChart& b, const std::vector<BarPair>& pairs) {
-  const TimeUnit unit = a.chart.time_unit;
+std::vector<Figure> figures_of(const Overlay& overlay) {
+  const Chart& a = overlay.a.chart;
+  const Chart& b = overlay.b.chart;
+  const Ticks ends[2] = {a.end - overlay.delayed[0], b.end - overlay.delayed[1]};
   Ticks moved;
-  for (const BarPair& pair : pairs) moved = std::max(moved, distance(a.chart, b.chart, pair));
-  return {{"A lasts", brief_time(a.chart.end, unit), a.name},
-          {"B lasts", brief_time(b.chart.end, unit), b.name},
-          {"B against A", change_text(a.chart.end, b.chart.end, unit), ""},
-          {"bars in both", std::to_string(pairs.size()), fmt::format("the largest difference is {}", brief_time(moved, unit))}};
+  for (const BarPair& pair : overlay.bars) moved = std::max(moved, distance(overlay, pair));
+  return {{"A lasts", brief_time(ends[0], a.time_unit), overlay.a.name},
+          {"B lasts", brief_time(ends[1], a.time_unit), overlay.b.name},
+          {"B against A", change_text(ends[0], ends[1], a.time_unit), ""},
+          {"bars in both", std::to_string(overlay.bars.size()),
+           overlay.bars.empty() ? "" : fmt::format("the largest difference is {}", brief_time(moved, a.time_unit))}};
+}
+
+std::string note_of(const Overlay& overlay, bool mixed, const std::string& alignment) {
+  std::string note = fmt::format("Of two rows that stand close together the upper one is A, {}, the lower one B, {}.{}", overlay.a.name,
+                                 overlay.b.name, alignment);
+  if (mixed) note += " A tick is shown as a microsecond.";
+  const auto is_other = [&](const LanePair& pair) { return overlay.a.chart.lanes[pair.a].name != overlay.b.chart.lanes[pair.b].name; };
+  if (std::any_of(overlay.lanes.begin(), overlay.lanes.end(), is_other))
+    note += " No row of A has the name of one of B: they are put together in their order.";
+  return note;
 }
 
 }  // namespace
 
-std::vector<LanePair> pair_lanes(const Chart& a, const Chart& b) {
-  std::map<std::string_view, std::vector<std::size_t>> of_name;
-  for (std::size_t lane = b.lanes.size(); lane > 0; --lane) of_name[b.lanes[lane - 1].name].push_back(lane - 1);
-  std::vector<LanePair> pairs;
-  for (std::size_t lane = 0; lane < a.lanes.size(); ++lane) {
-    const auto same = of_name.find(a.lanes[lane].name);
-    if (same == of_name.end() || same->second.empty()) continue;
-    pairs.push_back({lane, same->second.back()});
-    same->second.pop_back();
-  }
-  if (!pairs.empty() || a.lanes.size() != b.lanes.size()) return pairs;
-  for (std::size_t lane = 0; lane < a.lanes.size(); ++lane) pairs.push_back({lane, lane});
-  return pairs;
-}
-
-std::vector<BarPair> pair_bars(const Chart& a, const Chart& b, const std::vector<LanePair>& lanes) {
-  const std::vector<std::size_t> first_a = first_bars(a);
-  const std::vector<std::size_t> first_b = first_bars(b);
-  std::vector<BarPair> pairs;
-  for (const LanePair& lane : lanes) {
-    std::map<std::string, std::vector<std::size_t>> of_title;  // the latest first
-    for (std::size_t bar = first_b[lane.b + 1]; bar > first_b[lane.b]; --bar) {
-      if (!is_idle(b, bar - 1)) of_title[bar_title(b, bar - 1)].push_back(bar - 1);
-    }
-    for (std::size_t bar = first_a[lane.a]; bar < first_a[lane.a + 1]; ++bar) {
-      if (is_idle(a, bar)) continue;
-      const auto same = of_title.find(bar_title(a, bar));
-      if (same == of_title.end() || same->second.empty()) continue;
-      pairs.push_back({bar, same->second.back()});
-      same->second.pop_back();
-    }
-  }
-  return pairs;
+NamedChart named_trace(const timeline::ChromeTrace& trace, std::string name) {
+  const auto about = [&](std::string_view key) {
+    const auto found = trace.about.find(key);
+    return found == trace.about.end() ? std::string() : found->second;
+  };
+  const bool own = about("generator") == "dovetail";
+  const bool is_schedule = own && trace.about.contains("makespan");
+  const bool repeats = own && about("repeats") == "true";
+  Chart chart = trace_chart(trace, name);
+  if (own && about("time_unit") == base::name_of(TimeUnit::ns)) chart.time_unit = TimeUnit::ns;
+  return {std::move(name), std::move(chart), is_schedule ? Beginning::fixed : repeats ? Beginning::repeats : Beginning::unknown, true};
 }
 
 Page overlay_page(NamedChart a, NamedChart b, std::string title) {
-  const bool a_in_ticks = a.chart.time_unit == TimeUnit::tick;
-  const bool mixed = a_in_ticks != (b.chart.time_unit == TimeUnit::tick);
-  if (mixed) to_nanoseconds(a_in_ticks ? a.chart : b.chart);
-  const std::vector<LanePair> lanes = pair_lanes(a.chart, b.chart);
-  const std::vector<BarPair> bars = pair_bars(a.chart, b.chart, lanes);
-  OverlayChart joined = overlay_chart(a.chart, b.chart, lanes, bars);
-  joined.chart.note = fmt::format("Of two rows that stand close together the upper one is A, {}, the lower one B, {}.{}", a.name, b.name,
-                                  mixed ? " A tick is shown as a microsecond." : "");
+  const bool mixed = unify_units(a.chart, b.chart);
+  divide_both(a.chart, b.chart);
+  unify_kinds(a, b);
+  const Alignment alignment = align(a, b, steps_of(a, b));
+  if (alignment.turned[0] > Ticks()) a.chart = turned(a.chart, alignment.turned[0]);
+  if (alignment.turned[1] > Ticks()) b.chart = turned(b.chart, alignment.turned[1]);
+  Overlay overlay{a, b, steps_of(a, b), alignment.delayed, pair_lanes(a.chart, b.chart), {}};
+  overlay.bars = pair_bars(a.chart, b.chart, overlay.steps, overlay.lanes);
+  a.chart = delayed(std::move(a.chart), alignment.delayed[0]);
+  b.chart = delayed(std::move(b.chart), alignment.delayed[1]);
+  OverlayChart joined = overlay_chart(a.chart, b.chart, overlay.lanes, overlay.bars);
+  joined.chart.note = note_of(overlay, mixed, alignment_note(alignment, a, b));
   Page page;
   page.title = std::move(title);
   page.subtitle = fmt::format("Two timelines over each other: A, {}, and B, {}.", a.name, b.name);
-  page.figures = figures_of(a, b, bars);
-  Table differences = bar_table(a, b, bars, joined.number_of_a);
-  page.sections.push_back(std::move(joined.chart));
-  page.sections.push_back(lane_table(a, b, lanes, bars));
-  page.sections.insert(page.sections.begin() + 1, std::move(differences));
+  page.figures = figures_of(overlay);
+  Table bars = bar_differences(overlay, joined.number_of_a);
+  page.sections.emplace_back(std::move(joined.chart));
+  page.sections.emplace_back(std::move(bars));
+  if (Table steps = step_differences(overlay); !steps.rows.empty()) page.sections.emplace_back(std::move(steps));
+  page.sections.emplace_back(lane_differences(overlay));
   return page;
 }
 

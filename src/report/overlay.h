@@ -1,41 +1,38 @@
 // Two timelines over each other: planned and measured, predicted and played, before and after.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "report/page.h"
+#include "timeline/chrome_trace_file.h"
 
 namespace dovetail::report {
+
+/// What the time 0 of a timeline is.
+enum class Beginning : std::uint8_t {
+  fixed,    ///< when all begins: a schedule
+  repeats,  ///< anywhere in what repeats: an iteration of a plan, whose end joins its beginning
+  unknown,  ///< when somebody began to measure, or to play
+};
 
 /// A timeline and what to call it.
 struct NamedChart {
   std::string name;
   Chart chart;
+  Beginning beginning = Beginning::fixed;
+  bool guessed = false;  ///< its categories are made from names of slices
 };
 
-/// A bar of the first chart and the same one of the second: numbers of bars.
-struct BarPair {
-  std::size_t a = 0;
-  std::size_t b = 0;
-};
+/// A trace for an overlay. A schedule's that Dovetail wrote has a fixed beginning, a plan's repeats if its iterations did; the
+/// times of both are shown in the unit in which they were written.
+NamedChart named_trace(const timeline::ChromeTrace& trace, std::string name);
 
-/// A lane of the first chart and the lane of the second that goes with it.
-struct LanePair {
-  std::size_t a = 0;
-  std::size_t b = 0;
-};
-
-/// Which lanes go together: those of one name; where no name is in both and there are as many of each, those at the same place.
-std::vector<LanePair> pair_lanes(const Chart& a, const Chart& b);
-
-/// Which bars of paired lanes are the same: the k-th of a title with the k-th of that title, idle time left out. In order of the first
-/// chart's bars.
-std::vector<BarPair> pair_bars(const Chart& a, const Chart& b, const std::vector<LanePair>& lanes);
-
-/// One page with both: a chart in which each lane of `a` has its lane of `b` below it, on one time axis; the differences of each lane and
-/// the largest of each bar. Where one is in ticks and the other is not, a tick is shown as a microsecond.
+/// One page with both: a chart in which each lane of `a` has its lane of `b` below it, on one time axis; the differences of each step, of
+/// each lane, and the largest of each bar.
+/// Rows of devices are divided so that each has devices that do the same in both. Unless both have a fixed beginning, both begin with the
+/// first step that both have: what repeats is turned round, of others the one whose step is earlier is moved to the right; the chart's note
+/// says by how much. Where one is in ticks and the other is not, a tick is shown as a microsecond.
 Page overlay_page(NamedChart a, NamedChart b, std::string title);
 
 }  // namespace dovetail::report

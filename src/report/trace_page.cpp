@@ -72,17 +72,25 @@ class Grouping {
       const std::string& own = trace_.names[static_cast<std::size_t>(group.first_name)];
       categories.push_back({group.one_name ? own : group.name, "{name}", group.idle ? "" : "{name}", ink, group.idle});
     }
-    if (order.size() > most_named) categories.push_back({"other", "{name}", "{name}", other_ink, false});
+    share_rest(categories, {"other", "{name}", "{name}", other_ink, false});
+    share_rest(categories, {"other idle time", "{name}", "", idle_ink(idle), true});
     return categories;
   }
 
   /// REQUIRES: categories() was called.
-  std::int32_t category_of(const TraceSlice& slice) const {
-    const std::int32_t category = groups_[group_of_.at({slice.name, is_idle(slice)})].category;
-    return category < 0 ? static_cast<std::int32_t>(most_named) : category;
-  }
+  std::int32_t category_of(const TraceSlice& slice) const { return groups_[group_of_.at({slice.name, is_idle(slice)})].category; }
 
  private:
+  /// Groups without a category, idle as `rest` is, get that one.
+  void share_rest(std::vector<Category>& categories, Category rest) {
+    const auto number = static_cast<std::int32_t>(categories.size());
+    const auto is_left = [&](const Group& group) { return group.category < 0 && group.idle == rest.idle; };
+    if (std::none_of(groups_.begin(), groups_.end(), is_left)) return;
+    for (Group& group : groups_)
+      if (is_left(group)) group.category = number;
+    categories.push_back(std::move(rest));
+  }
+
   bool is_idle(const TraceSlice& slice) const {
     return trace_.categories[static_cast<std::size_t>(slice.category)] == timeline::idle_category;
   }

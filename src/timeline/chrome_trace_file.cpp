@@ -176,6 +176,15 @@ Result<Node> events_of(const Node& root) {
   return events;
 }
 
+std::map<std::string, std::string, std::less<>> about_of(const Node& root) {
+  std::map<std::string, std::string, std::less<>> about;
+  const auto other = root.is_map() ? root.find("otherData") : std::nullopt;
+  if (!other || !other->is_map()) return about;
+  for (std::size_t i = 0; i < other->size(); ++i)
+    if (other->value(i).is_string()) about[std::string(other->key(i))] = other->value(i).text();
+  return about;
+}
+
 }  // namespace
 
 bool is_chrome_trace(std::string_view content) {
@@ -194,6 +203,7 @@ Result<ChromeTrace> parse_chrome_trace(std::string_view content, const std::stri
   TraceReader reader;
   DOVETAIL_CHECK(reader.read(events));
   ChromeTrace trace = std::move(reader).finish();
+  trace.about = about_of(document.root());
   const bool has_slices = std::any_of(trace.lanes.begin(), trace.lanes.end(), [](const TraceLane& lane) { return !lane.slices.empty(); });
   if (!has_slices) return events.error("the trace has no slices; accepted: events with \"ph\": \"X\", or \"B\" and \"E\"");
   return trace;

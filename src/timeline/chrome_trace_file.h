@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +44,8 @@ struct ChromeTrace {
   std::vector<std::string> categories;  ///< "" where a slice has none
   std::vector<TraceLane> lanes;         ///< processes and threads by their sort indices, then as they come; then by level
   std::vector<TraceCounter> counters;
-  std::vector<std::string> notes;  ///< what was left out or made up, a sentence each
+  std::map<std::string, std::string, std::less<>> about;  ///< the texts of "otherData": who wrote it, what it is of
+  std::vector<std::string> notes;                         ///< what was left out or made up, a sentence each
 };
 
 /// The category of slices that stand for idle time. A process with two threads, one of which has nothing else, is one lane.

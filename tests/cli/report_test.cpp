@@ -123,6 +123,43 @@ TEST_F(JobReport, OverlaysItsTraceWithWhatItWasMadeFrom) {
   EXPECT_THAT(result.out, HasSubstr("No bar that is in both differs"));
 }
 
+TEST_F(JobReport, OverlaysTimelinesThatBeginWithOtherSteps) {
+  const std::string pairs = folder.write("pairs.yaml", R"(format: dovetail/job@1
+algorithm: dpo
+models: {actor: qwen3-0.6b}
+workload: {prompts: 64, prompt_length: 128, response_length: 256}
+cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}
+)");
+  const ProgramResult result = report({pairs, "--overlay"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("In both reference_infer begins at the same time. A is turned by"));
+}
+
+TEST_F(JobReport, OverlaysPlansWhoseIterationsOverlap) {
+  std::string async = small_job;
+  async.replace(async.find("response_length: 512"), 20, "response_length: 512, steps_off_policy: 1");
+  job = folder.write("async.yaml", async);
+  const std::string apart = folder.write("apart.json", R"({"format": "dovetail/plan@1", "placement": "disaggregated", "tasks": [
+  {"task": "actor_generate", "devices": "0-3", "layout": {"dp": 4}, "engine": {"memory_utilization": 0.5}},
+  {"task": "actor_infer", "devices": "4-7", "layout": {"dp": 4}, "micro_batch": {"sequences": 4}},
+  {"task": "reference_infer", "devices": "4-7", "layout": {"dp": 4}, "micro_batch": {"sequences": 4}},
+  {"task": "actor_train", "devices": "4-7", "layout": {"dp": 4, "zero": 1}, "micro_batch": {"sequences": 4}}
+]}
+)");
+  const ProgramResult plans = report({"--plan", plan, "--plan", apart, "--overlay"});
+  EXPECT_EQ(plans.exit_code, 0) << plans.err;
+  // Both begin with new weights.
+  EXPECT_THAT(plans.out, HasSubstr(R"(["reallocation for actor_generate","0.0 ms","0.0 ms","0.0 ms",)"));
+  const std::string trace = folder.file("apart.trace.json");
+  ASSERT_EQ(run_program({"simulate", job, "--plan", apart, "-o", trace}).exit_code, 0);
+  const ProgramResult own = report({"--plan", apart, trace, "--overlay"});
+  EXPECT_EQ(own.exit_code, 0) << own.err;
+  EXPECT_THAT(own.out, HasSubstr("No bar that is in both differs"));
+  const ProgramResult other = report({"--plan", plan, trace, "--overlay"});
+  EXPECT_THAT(other.out, HasSubstr("\"device 5 · A\""));
+  EXPECT_THAT(other.out, HasSubstr("\"device 5 · B\"")) << "which is one of devices 4-7 in the trace";
+}
+
 TEST_F(JobReport, SaysWhatItNeeds) {
   const ProgramResult alone = run_program({"report", plan, "-o", "-"});
   EXPECT_EQ(alone.exit_code, 2);

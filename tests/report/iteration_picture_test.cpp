@@ -50,6 +50,19 @@ TEST(IterationSvg, IsWellFormedAndSaysItsNames) {
   EXPECT_THAT(svg, HasSubstr("memory in use of 0-1,5"));
 }
 
+TEST(IterationPicture, HasRowsOfLinksToHostMemoryBehindTheDevices) {
+  simulate::Trace trace = small_trace();
+  trace.host_links.push_back({{0, 1}, {{Ticks(1000), Ticks(2000), Activity::loading, 1, 0, {}}}, {}});
+  const IterationPicture picture = picture_of(trace);
+  const std::vector<PictureRow> rows = rows_of(picture);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].name, "devices 0-1,5");
+  EXPECT_EQ(rows[1].name, "device 2");
+  EXPECT_EQ(rows[2].name, "host links 0-1");
+  EXPECT_THAT(render_iteration_svg(picture), HasSubstr("host links 0-1"));
+  EXPECT_THAT(render_iteration_trace(picture), HasSubstr(R"("ph":"X","pid":3,"tid":5,"ts":1,"dur":1,"cat":"loading")"));
+}
+
 TEST(IterationSvg, WithoutMemoryThereIsNoCurve) {
   simulate::Trace trace = small_trace();
   trace.lanes[0].memory.clear();
@@ -59,7 +72,9 @@ TEST(IterationSvg, WithoutMemoryThereIsNoCurve) {
 TEST(IterationTrace, IsJsonWithASliceASpan) {
   const simulate::Trace trace = small_trace();
   const std::string text = render_iteration_trace(picture_of(trace));
-  EXPECT_EQ(nlohmann::json::parse(text).at("otherData").at("title"), "a <title>");
+  const nlohmann::json about = nlohmann::json::parse(text).at("otherData");
+  EXPECT_EQ(about.at("title"), "a <title>");
+  EXPECT_EQ(about.at("repeats"), "true");
   EXPECT_THAT(text, HasSubstr(R"("ph":"X","pid":1,"tid":1,"ts":0,"dur":4,"cat":"decode","name":"decode of generate")"));
   EXPECT_THAT(text, HasSubstr(R"("ph":"X","pid":2,"tid":4,"ts":0,"dur":2.5,"cat":"idle","name":"dependency on generate")"));
   EXPECT_THAT(text, HasSubstr(R"("ts":1.5,"name":"memory in use","args":{"bytes":300})"));

@@ -43,6 +43,18 @@ TEST(IterationChart, HasABarForEachSpan) {
   EXPECT_EQ(chart.curves[0].steps[0].second, 100);
 }
 
+TEST(IterationChart, HasRowsOfLinksToHostMemory) {
+  simulate::Trace trace = small_trace();
+  trace.host_links.push_back({{2}, {{Ticks(1), Ticks(3), Activity::loading, 1, 0, {}}}, {}});
+  const IterationPicture picture{trace, {"actor_generate", "critic_train"}, {0, 1}, "t"};
+  const Chart chart = iteration_chart(picture, "Timeline");
+  ASSERT_EQ(chart.lanes.size(), 3U);
+  EXPECT_EQ(chart.lanes[2].name, "host link 2");
+  EXPECT_EQ(bar_title(chart, 4), "loading of critic_train");
+  EXPECT_EQ(chart.curves.size(), 1U);
+  EXPECT_EQ(use_breakdown(picture).rows.size(), 3U) << "links take no time of devices";
+}
+
 Ticks sum_of(const Breakdown::Row& row) { return std::accumulate(row.amounts.begin(), row.amounts.end(), Ticks()); }
 
 TEST(IterationBreakdown, AttributesAllOfTheTimeOfEachDevice) {

@@ -44,6 +44,14 @@ TEST(ChromeTraceFile, ReadsCompleteEvents) {
   EXPECT_EQ(trace.categories[static_cast<std::size_t>(trace.lanes[0].slices[0].category)], "k");
 }
 
+TEST(ChromeTraceFile, SaysWhatTheFileSaysAboutItself) {
+  const auto trace = parse_chrome_trace(
+      R"({"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}],"otherData":{"generator":"g","count":3}})", "t.json");
+  ASSERT_TRUE(trace.ok());
+  EXPECT_THAT(trace->about, ElementsAre(Pair("generator", "g"))) << "texts only";
+  EXPECT_TRUE(parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"})").about.empty());
+}
+
 TEST(ChromeTraceFile, PairsBeginningsWithEndsLikeBrackets) {
   const ChromeTrace trace = parse(R"({"ph":"B","pid":1,"tid":1,"ts":0,"name":"outer"}, {"ph":"B","pid":1,"tid":1,"ts":1,"name":"inner"},
       {"ph":"E","pid":1,"tid":1,"ts":3}, {"ph":"E","pid":1,"tid":1,"ts":5})");

@@ -208,7 +208,7 @@ test("a job's page has the iteration, its memory, and why other plans lose", asy
   assert.match(await page.locator(".figures").innerText(), /iteration\s+[0-9.]+ s[^]*idle[^]*GiB left/);
   await page.locator("canvas.bars").focus();
   await page.keyboard.press("Tab");
-  assert.match(await panelOf(page).innerText(), /of actor_generate[^]*lasts[^]*memory in use then/);
+  assert.match(await panelOf(page).innerText(), /reallocation for actor_generate[^]*lasts[^]*memory in use then/);
   const plans = sectionOf(page, "Ranked plans, and why each loses");
   assert.match(await plans.locator("tr.marked").innerText(), /shown here/);
   assert.match(await plans.locator("tbody").innerText(), /[+-][0-9.]+ m?s/);

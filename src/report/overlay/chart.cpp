@@ -1,4 +1,4 @@
-#include "report/overlay_chart.h"
+#include "report/overlay/chart.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,9 @@ class Joiner {
     joined_.time_unit = a.time_unit;
     joined_.end = std::max(a.end, b.end);
     joined_.curve_name = a.curves.empty() ? b.curve_name : a.curve_name;
-    joined_.curve_unit = a.curves.empty() ? b.curve_unit : a.curve_unit;
+    // Counters of traces have no unit.
+    const bool from_b = a.curves.empty() || (a.curve_unit.empty() && a.curve_name == b.curve_name);
+    joined_.curve_unit = from_b ? b.curve_unit : a.curve_unit;
     for (std::size_t side = 0; side < 2; ++side) {
       number_[side].assign(charts_[side]->bars.size(), -1);
       for (const Category& category : charts_[side]->categories) category_[side].push_back(category_number(category));
@@ -37,8 +39,8 @@ class Joiner {
     joined_.lanes.push_back({fmt::format("{} · {}", from.name, side == 0 ? "A" : "B"), from.bars, joined});
     for (std::size_t bar = first_[side][lane]; bar < first_[side][lane] + from.bars; ++bar) add_bar(side, bar);
     for (const Curve& curve : charts_[side]->curves) {
-      if (curve.lane == lane && charts_[side]->curve_unit == joined_.curve_unit)
-        joined_.curves.push_back({added, curve.steps, curve.capacity});
+      const bool comparable = charts_[side]->curve_unit == joined_.curve_unit || charts_[side]->curve_name == joined_.curve_name;
+      if (curve.lane == lane && comparable) joined_.curves.push_back({added, curve.steps, curve.capacity});
     }
   }
 

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "report/overlay.h"
+#include "report/overlay/pairs.h"
+#include "report/page.h"
 
 namespace dovetail::report {
 

@@ -1,0 +1,27 @@
+// Where two timelines begin so that they can be compared. Private to report.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "report/overlay.h"
+#include "report/overlay/steps.h"
+
+namespace dovetail::report {
+
+/// What is done to A and B.
+struct Alignment {
+  std::array<base::Ticks, 2> turned;   ///< each begins there: as `turned` has it
+  std::array<base::Ticks, 2> delayed;  ///< and then later by this
+  std::string step;                    ///< with which both begin; empty where they keep their times
+};
+
+/// Both begin with the first step that both have: the one with which they do begin; else of timelines that repeat the first of the
+/// workflow, of others the first that runs. What repeats is turned; unless both have a fixed beginning, the one whose step is earlier then
+/// is delayed. `steps` are the two charts'.
+Alignment align(const NamedChart& a, const NamedChart& b, const std::array<ChartSteps, 2>& steps);
+
+/// What was done, as sentences for the chart's note, each with a space before it; empty where nothing was.
+std::string alignment_note(const Alignment& alignment, const NamedChart& a, const NamedChart& b);
+
+}  // namespace dovetail::report

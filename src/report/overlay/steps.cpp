@@ -1,0 +1,88 @@
+#include "report/overlay/steps.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include "report/chart_sections.h"
+#include "report/overlay/pieces.h"
+#include "report/overlay/turn.h"
+
+namespace dovetail::report {
+namespace {
+
+using base::Ticks;
+
+/// When bars run that are given in order of their beginnings.
+void time_step(ChartStep& step, const Chart& chart, const std::vector<std::size_t>& bars, std::optional<Ticks> stretch) {
+  const Ticks first = chart.bars[bars.front()].begin;
+  Ticks until = first;
+  Ticks pause;
+  Ticks resumed = first;
+  for (const std::size_t bar : bars) {
+    if (chart.bars[bar].begin - until > pause) {
+      pause = chart.bars[bar].begin - until;
+      resumed = chart.bars[bar].begin;
+    }
+    until = std::max(until, chart.bars[bar].end);
+  }
+  step.begin = first;
+  step.length = until - first;
+  if (!stretch) return;
+  const Ticks around = *stretch - until + first;
+  if (around >= pause) resumed = first;
+  step.length = *stretch - std::max(pause, around);
+  step.begin = step.length == *stretch ? std::nullopt : std::optional(resumed);
+}
+
+}  // namespace
+
+std::string_view step_name(std::string_view title) {
+  constexpr std::string_view word = " of ";
+  const std::size_t at = title.rfind(word);
+  return at == std::string_view::npos ? title : title.substr(at + word.size());
+}
+
+ChartSteps steps_of(const Chart& chart, bool repeats) {
+  ChartSteps steps;
+  if (repeats) steps.stretch = stretch_end(chart);
+  std::vector<std::size_t> order(chart.bars.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::erase_if(order, [&](std::size_t bar) {
+    return is_idle_bar(chart, bar) || (steps.stretch && chart.bars[bar].begin >= *steps.stretch && *steps.stretch < chart.end);
+  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return chart.bars[a].category < chart.bars[b].category; });
+  steps.of.assign(chart.bars.size(), -1);
+  std::vector<std::vector<std::size_t>> bars;  // [step]
+  for (const std::size_t bar : order) {
+    const std::string title = bar_title(chart, bar);
+    const auto [place, added] = steps.number.try_emplace(std::string(step_name(title)), steps.steps.size());
+    if (added) {
+      steps.steps.push_back({place->first, std::nullopt, {}});
+      bars.emplace_back();
+    }
+    steps.of[bar] = static_cast<std::int32_t>(place->second);
+    bars[place->second].push_back(bar);
+  }
+  for (std::size_t step = 0; step < bars.size(); ++step) {
+    const auto is_earlier = [&](std::size_t a, std::size_t b) { return chart.bars[a].begin < chart.bars[b].begin; };
+    std::stable_sort(bars[step].begin(), bars[step].end(), is_earlier);
+    time_step(steps.steps[step], chart, bars[step], steps.stretch);
+  }
+  return steps;
+}
+
+Ticks begin_of(const ChartSteps& steps, std::size_t bar, Ticks begin) {
+  if (!steps.stretch || steps.of[bar] < 0) return begin;
+  const std::optional<Ticks> first = steps.steps[static_cast<std::size_t>(steps.of[bar])].begin;
+  return first && begin < *first ? begin + *steps.stretch : begin;
+}
+
+const ChartStep* find_step(const ChartSteps& steps, std::string_view name) {
+  const auto found = steps.number.find(name);
+  return found == steps.number.end() ? nullptr : &steps.steps[found->second];
+}
+
+}  // namespace dovetail::report

@@ -1,0 +1,46 @@
+// The steps of which the bars of a chart are work, and when they run. Private to report.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/page.h"
+
+namespace dovetail::report {
+
+/// What begins and ends as one on all rows.
+struct ChartStep {
+  std::string name;  ///< as step_name has it
+  /// From the first of its bars to the end of the last. Of a chart that repeats its longest pause parts its end from its beginning, and it
+  /// may go on behind the end of the stretch; nothing where it never pauses.
+  std::optional<base::Ticks> begin;
+  base::Ticks length;
+};
+
+struct ChartSteps {
+  std::vector<ChartStep> steps;                            ///< in the order of their categories
+  std::vector<std::int32_t> of;                            ///< [bar] its step; -1: idle time, and what is behind the stretch that repeats
+  std::optional<base::Ticks> stretch;                      ///< of a chart that repeats: stretch_end
+  std::map<std::string, std::size_t, std::less<>> number;  ///< [name] of the step
+};
+
+/// Whose work bars of this title are: "actor_train" of "forward of actor_train"; the title itself where it says nothing of the kind, as
+/// "reallocation for actor_generate".
+std::string_view step_name(std::string_view title);
+
+ChartSteps steps_of(const Chart& chart, bool repeats);
+
+/// When a bar of work begins that stands at `begin`: of a step that goes on behind the end of the stretch, what stands before its beginning
+/// counts as behind that end.
+base::Ticks begin_of(const ChartSteps& steps, std::size_t bar, base::Ticks begin);
+
+/// The step of that name; null where there is none.
+const ChartStep* find_step(const ChartSteps& steps, std::string_view name);
+
+}  // namespace dovetail::report

@@ -1,0 +1,163 @@
+#include "report/overlay/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "report/chart_sections.h"
+#include "report/overlay/pieces.h"
+#include "report/overlay/words.h"
+
+namespace dovetail::report {
+namespace {
+
+using base::Ticks;
+using base::TimeUnit;
+
+constexpr std::size_t most_listed = 50;
+
+Ticks length_of(const ChartBar& bar) { return bar.end - bar.begin; }
+
+/// Its work bars and their sum.
+struct LaneUse {
+  std::size_t bars = 0;
+  Ticks busy;
+  Ticks end;
+};
+
+LaneUse use_of(const Chart& chart, std::size_t lane, const std::vector<std::size_t>& first) {
+  LaneUse use;
+  for (std::size_t bar = first[lane]; bar < first[lane + 1]; ++bar) {
+    if (is_idle_bar(chart, bar)) continue;
+    ++use.bars;
+    use.busy += length_of(chart.bars[bar]);
+    use.end = std::max(use.end, chart.bars[bar].end);
+  }
+  return use;
+}
+
+bool has_named_steps(const Chart& chart, const ChartSteps& steps) {
+  for (std::size_t bar = 0; bar < chart.bars.size(); ++bar)
+    if (steps.of[bar] >= 0 && steps.steps[static_cast<std::size_t>(steps.of[bar])].name != bar_title(chart, bar)) return true;
+  return false;
+}
+
+std::vector<std::string> step_row(const Overlay& overlay, const std::string& name) {
+  const TimeUnit unit = overlay.a.chart.time_unit;
+  const ChartStep* steps[2] = {find_step(overlay.steps[0], name), find_step(overlay.steps[1], name)};
+  std::vector<std::string> begins;
+  std::vector<std::string> takes;
+  for (std::size_t side = 0; side < 2; ++side) {
+    const ChartStep* step = steps[side];
+    begins.push_back(!step ? "" : step->begin ? brief_time(*step->begin + overlay.delayed[side], unit) : "never pauses");
+    takes.push_back(step ? brief_time(step->length, unit) : "");
+  }
+  const bool both = steps[0] && steps[1];
+  const bool both_begin = both && steps[0]->begin && steps[1]->begin;
+  begins.push_back(both_begin ? signed_time(*steps[1]->begin + overlay.delayed[1] - *steps[0]->begin - overlay.delayed[0], unit)
+                              : std::string());
+  takes.push_back(both ? change_text(steps[0]->length, steps[1]->length, unit) : "");
+  std::vector<std::string> row{name};
+  row.insert(row.end(), begins.begin(), begins.end());
+  row.insert(row.end(), takes.begin(), takes.end());
+  return row;
+}
+
+std::string bars_note(std::size_t pairs, std::size_t differ) {
+  if (pairs == 0) return "No bar is in both: none has the same name on the same row.";
+  if (differ == 0) return "No bar that is in both differs.";
+  return (differ > most_listed ? fmt::format("The {} largest of {}", most_listed, differ) : std::string("The largest first")) +
+         "; a row leads to its bar.";
+}
+
+}  // namespace
+
+Ticks begin_change(const Overlay& overlay, const BarPair& pair) {
+  const Ticks begin_a = overlay.a.chart.bars[pair.a].begin - overlay.delayed[0];
+  const Ticks begin_b = overlay.b.chart.bars[pair.b].begin - overlay.delayed[1];
+  return begin_of(overlay.steps[1], pair.b, begin_b) + overlay.delayed[1] - begin_of(overlay.steps[0], pair.a, begin_a) -
+         overlay.delayed[0];
+}
+
+Ticks distance(const Overlay& overlay, const BarPair& pair) {
+  const auto absolute = [](Ticks time) { return Ticks(std::abs(time.count())); };
+  const Ticks longer = length_of(overlay.b.chart.bars[pair.b]) - length_of(overlay.a.chart.bars[pair.a]);
+  return std::max(absolute(begin_change(overlay, pair)), absolute(longer));
+}
+
+Table step_differences(const Overlay& overlay) {
+  Table table;
+  table.title = "Differences by step";
+  table.note = fmt::format("A is {}, B is {}. A step takes from the first of its bars on any row to the end of the last.", overlay.a.name,
+                           overlay.b.name);
+  table.columns = {{"step"},          {"begins A", true}, {"begins B", true}, {"change", true},
+                   {"takes A", true}, {"takes B", true},  {"change", true}};
+  const std::vector<ChartStep>& of_a = overlay.steps[0].steps;
+  const auto is_common = [&](const ChartStep& step) { return find_step(overlay.steps[1], step.name) != nullptr; };
+  if (std::none_of(of_a.begin(), of_a.end(), is_common)) return table;
+  if (!has_named_steps(overlay.a.chart, overlay.steps[0]) && !has_named_steps(overlay.b.chart, overlay.steps[1])) return table;
+  for (const ChartStep& step : of_a) table.rows.push_back(step_row(overlay, step.name));
+  for (const ChartStep& step : overlay.steps[1].steps)
+    if (!find_step(overlay.steps[0], step.name)) table.rows.push_back(step_row(overlay, step.name));
+  table.rows.resize(std::min(table.rows.size(), most_listed));
+  return table;
+}
+
+Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& number_of_a) {
+  const Chart& a = overlay.a.chart;
+  const Chart& b = overlay.b.chart;
+  std::vector<BarPair> pairs = overlay.bars;
+  std::erase_if(pairs, [&](const BarPair& pair) { return distance(overlay, pair) == Ticks(); });
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [&](const BarPair& x, const BarPair& y) { return distance(overlay, x) > distance(overlay, y); });
+  Table table;
+  table.title = "Differences by bar";
+  table.note = bars_note(overlay.bars.size(), pairs.size());
+  table.columns = {{"bar"},          {"lane"},          {"start A", true}, {"start B", true},
+                   {"change", true}, {"lasts A", true}, {"lasts B", true}, {"change", true}};
+  pairs.resize(std::min(pairs.size(), most_listed));
+  const std::vector<std::size_t> first = first_bars(a);
+  for (const BarPair& pair : pairs) {
+    const ChartBar& one = a.bars[pair.a];
+    const ChartBar& other = b.bars[pair.b];
+    const auto lane = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), pair.a) - first.begin()) - 1;
+    table.rows.push_back({bar_title(a, pair.a), a.lanes[lane].name, brief_time(one.begin, a.time_unit),
+                          brief_time(other.begin, a.time_unit), signed_time(begin_change(overlay, pair), a.time_unit),
+                          brief_time(length_of(one), a.time_unit), brief_time(length_of(other), a.time_unit),
+                          signed_time(length_of(other) - length_of(one), a.time_unit)});
+    table.bars.push_back(number_of_a[pair.a]);
+  }
+  return table;
+}
+
+Table lane_differences(const Overlay& overlay) {
+  const Chart& a = overlay.a.chart;
+  const Chart& b = overlay.b.chart;
+  const TimeUnit unit = a.time_unit;
+  Table table;
+  table.title = "Differences by lane";
+  table.note = overlay.lanes.empty()
+                   ? "No row is in both: none of A has the name of one of B."
+                   : fmt::format("A is {}, B is {}. Busy is the time of work, without idle time.", overlay.a.name, overlay.b.name);
+  table.columns = {{"lane"},         {"busy A", true},  {"busy B", true},    {"change", true},   {"last end A", true}, {"last end B", true},
+                   {"change", true}, {"in both", true}, {"only in A", true}, {"only in B", true}};
+  const std::vector<std::size_t> first_a = first_bars(a);
+  const std::vector<std::size_t> first_b = first_bars(b);
+  for (const LanePair& lane : overlay.lanes) {
+    const LaneUse use_a = use_of(a, lane.a, first_a);
+    const LaneUse use_b = use_of(b, lane.b, first_b);
+    const auto is_here = [&](const BarPair& pair) { return pair.a >= first_a[lane.a] && pair.a < first_a[lane.a + 1]; };
+    const auto both = static_cast<std::size_t>(std::count_if(overlay.bars.begin(), overlay.bars.end(), is_here));
+    table.rows.push_back({a.lanes[lane.a].name, brief_time(use_a.busy, unit), brief_time(use_b.busy, unit),
+                          change_text(use_a.busy, use_b.busy, unit), brief_time(use_a.end, unit), brief_time(use_b.end, unit),
+                          change_text(use_a.end, use_b.end, unit), std::to_string(both), std::to_string(use_a.bars - both),
+                          std::to_string(use_b.bars - both)});
+  }
+  return table;
+}
+
+}  // namespace dovetail::report
