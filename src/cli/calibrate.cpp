@@ -69,6 +69,7 @@ Json to_json(const place::Calibration& calibration) {
   for (const place::PredictedRow& row : calibration.rows) object["rows"].push_back(to_json(row));
   object["fitted"] = to_json(calibration.fitted);
   if (calibration.left_out) object["left_out"] = to_json(*calibration.left_out);
+  object["error"] = json_ratio(calibration.fit.candidate.efficiency.error);
   return object;
 }
 

@@ -38,6 +38,9 @@ std::string step_name(const ExplainedPlan& explained, const place::StepCompariso
 
 std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : seconds_text(seconds); }
 
+/// The same with a sign where fusion takes something off.
+std::string use_seconds_text(double seconds) { return seconds <= -negligible ? signed_seconds(seconds) : plain_seconds(seconds); }
+
 std::string state_text(const ExplainedPlan& explained) {
   const place::Explanation& explanation = explained.explanation;
   const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
@@ -65,7 +68,12 @@ std::string best_text(const ExplainedPlan& explained) {
   std::string text =
       fmt::format("the best plan   {} an iteration ({})", seconds_text(best->estimate.iteration_seconds), place::name_of(best->placement));
   if (!explanation.fits()) return text + "\n";
-  if (gain < negligible) return text + ": no plan that was found is faster than this one\n";
+  if (gain < negligible) {
+    const bool other = best->plan.tasks != explained.plan.tasks || best->plan.fusion != explained.plan.fusion;
+    text += ": no plan that was found is faster than this one";
+    if (other && best->simulated) text += " by the closed form; it is the first of those that were played event by event";
+    return text + "\n";
+  }
   text += fmt::format(": {}, {} less", seconds_text(gain), percent(gain / explanation.estimate.iteration_seconds));
   if (best->estimate.iteration_seconds * (1 + explained.ground.software.efficiency.error) >= explanation.estimate.iteration_seconds)
     text += fmt::format("; within the predictions' mean error of {}", percent(explained.ground.software.efficiency.error));
@@ -121,17 +129,24 @@ std::string changes_text(const ExplainedPlan& explained) {
   return text;
 }
 
+/// Of a step that is fused with others, whose seconds stand at the first of them, there are none.
+std::string step_seconds_text(double seconds, bool fused) { return fused && seconds < negligible ? "fused" : plain_seconds(seconds); }
+
+/// What makes the most of the difference; parts of what one plan alone fuses are of other kinds.
+std::string most_text(const place::StepComparison& step) {
+  if (step.fused_here != step.fused_there) return step.fused_here ? "fused here" : "fused in the best";
+  if (step.part.empty() || std::abs(step.of_part.lost()) < negligible) return "";
+  return fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
+}
+
 std::string steps_text(const ExplainedPlan& explained, const place::Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   for (const place::StepComparison& step : comparison.steps) {
     if (step.seconds.here < negligible && step.seconds.there < negligible) continue;
     const auto critical = [](double share, double seconds) { return seconds < negligible ? "-" : percent(std::clamp(share, 0.0, 1.0)); };
-    const std::string part = step.part.empty() || std::abs(step.of_part.lost()) < negligible
-                                 ? ""
-                                 : fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
-    rows.push_back({step_name(explained, step), plain_seconds(step.seconds.here), plain_seconds(step.seconds.there),
-                    signed_seconds(step.seconds.lost()), critical(step.critical.here, step.seconds.here),
-                    critical(step.critical.there, step.seconds.there), part});
+    rows.push_back({step_name(explained, step), step_seconds_text(step.seconds.here, step.fused_here),
+                    step_seconds_text(step.seconds.there, step.fused_there), signed_seconds(step.seconds.lost()),
+                    critical(step.critical.here, step.seconds.here), critical(step.critical.there, step.seconds.there), most_text(step)});
   }
   return "\nStep by step; of a critical step each second counts, of another none:\n" +
          report::render_table(
@@ -139,11 +154,21 @@ std::string steps_text(const ExplainedPlan& explained, const place::Comparison& 
              rows);
 }
 
-std::string uses_text(const place::Comparison& comparison) {
+/// Rules run on no device: what no task hides of them is idle time.
+std::string rules_text(const ExplainedPlan& explained, const place::Comparison& comparison) {
+  std::string text;
+  for (const place::StepComparison& step : comparison.steps)
+    if (explained.ground.job.workflow.tasks[step.task].kind == workflow::TaskKind::rule && step.seconds.here >= negligible)
+      text += fmt::format("{} takes {} on no device; what no task hides of it is idle time.\n", step_name(explained, step),
+                          seconds_text(step.seconds.here));
+  return text;
+}
+
+std::string uses_text(const ExplainedPlan& explained, const place::Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   for (const place::TimeUse& use : comparison.uses) {
-    if (use.seconds.here < negligible && use.seconds.there < negligible) continue;
-    rows.push_back({use.name, plain_seconds(use.seconds.here), plain_seconds(use.seconds.there), signed_seconds(use.seconds.lost())});
+    if (std::abs(use.seconds.here) < negligible && std::abs(use.seconds.there) < negligible) continue;
+    rows.push_back({use.name, use_seconds_text(use.seconds.here), use_seconds_text(use.seconds.there), signed_seconds(use.seconds.lost())});
   }
   std::string text = "\nWhat the average device does in an iteration:\n" +
                      report::render_table({{"what", report::Align::left}, {"here"}, {"best"}, {"lost"}}, rows);
@@ -156,7 +181,7 @@ std::string uses_text(const place::Comparison& comparison) {
                             : fmt::format("Devices {}-{} are", idle.devices.first, idle.devices.first + idle.devices.count - 1),
                         seconds_text(idle.seconds));
   }
-  return text;
+  return text + rules_text(explained, comparison);
 }
 
 std::string pins_text(const ExplainedPlan& explained) {
@@ -215,6 +240,7 @@ Json comparison_json(const ExplainedPlan& explained, const place::Comparison& co
                {"seconds", pair_json(step.seconds)},
                {"critical", Json{{"here", json_ratio(step.critical.here)}, {"best", json_ratio(step.critical.there)}}}};
     if (!step.part.empty()) entry["part"] = Json{{"name", step.part}, {"seconds", pair_json(step.of_part)}};
+    if (step.fused_here || step.fused_there) entry["fused"] = Json{{"here", step.fused_here}, {"best", step.fused_there}};
     object["steps"].push_back(std::move(entry));
   }
   for (const place::TimeUse& use : comparison.uses) object["uses"].push_back(Json{{"name", use.name}, {"seconds", pair_json(use.seconds)}});
@@ -234,7 +260,7 @@ std::string to_text(const ExplainedPlan& explained) {
   text += state_text(explained) + best_text(explained) + pins_text(explained) + profile_text(explained.ground, explained.plan);
   if (!explanation.fits()) text += limit_text(explained);
   text += changes_text(explained);
-  if (explanation.comparison) text += uses_text(*explanation.comparison) + steps_text(explained, *explanation.comparison);
+  if (explanation.comparison) text += uses_text(explained, *explanation.comparison) + steps_text(explained, *explanation.comparison);
   if (explanation.comparison)
     text += "\nThe best plan:\n" + tasks_table(job, explanation.best->plan) + fusion_text(job, explanation.best->estimate);
   if (!explanation.best && explanation.ranking.nearest)

@@ -30,7 +30,6 @@ struct Arguments {
   int pick = 1;  // number of a plan
   std::vector<std::string> placements;
   int shown = static_cast<int>(place::RankOptions{}.shown);
-  int simulated = 5;
   PlanSearchArguments search;
   MpiArguments mpi;
 };
@@ -70,7 +69,6 @@ base::Result<Request> prepare(const Arguments& arguments, ProgressLine& line) {
   DOVETAIL_TRY(place::RankOptions options,
                rank_options(arguments.search, arguments.placements.empty() ? job.placements : arguments.placements, line));
   options.shown = static_cast<std::size_t>(arguments.shown);
-  options.simulated = static_cast<std::size_t>(arguments.simulated);
   return Request{std::move(job), std::move(software), std::move(options)};
 }
 
@@ -116,7 +114,8 @@ base::Result<int> rank_and_report(const Arguments& arguments, const Request& req
   const place::Ground ground = place::ground_of(request.job, request.software);
   DOVETAIL_TRY(place::Ranking ranking, rank(arguments, request, ground));
   line.reset();
-  RankedJob ranked{ground, std::move(ranking), {}};
+  const std::size_t asked = request.options.simulated;
+  RankedJob ranked{ground, std::move(ranking), {}, asked > 0 && place::playable(request.job, asked) == 0};
   const std::optional<place::SearchRun>& search = ranked.ranking.search;
   const bool interrupted = search && search->stopped_by == pipeline::StoppedBy::interrupt;
   if (!interrupted) ranked.flips = place::find_flips(ground, ranked.ranking, request.options.search.threads);
@@ -165,8 +164,9 @@ void add_plan(CLI::App& program, Action& action) {
       *command, "--placement", arguments->placements, "PLACEMENT",
       "only this family of plans (may be given several times): co-located, interleaving, disaggregated, megatron, rlhfuse, searched");
   add_count_option(*command, "--top", arguments->shown, 1, 1000, "how many plans to show at most");
-  add_count_option(*command, "--simulate", arguments->simulated, 0, 1000,
-                   "of the first plans that are ties, how many to play event by event at most, and to order by that (default 5)");
+  add_count_option(
+      *command, "--simulate", arguments->search.simulated, 0, 1000,
+      "of the first plans that are ties, how many to play event by event at most, and to order by that (default 5, as other commands do)");
   add_plan_search_arguments(*command, arguments->search);
   add_mpi_options(*command, arguments->mpi);
   command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });

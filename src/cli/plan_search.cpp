@@ -57,6 +57,7 @@ base::Result<place::RankOptions> rank_options(const PlanSearchArguments& argumen
   place::RankOptions options;
   DOVETAIL_TRY(options.placements, placements_of(placements));
   options.means = arguments.means == "real" ? place::Means::real : place::Means::all;
+  options.simulated = static_cast<std::size_t>(arguments.simulated);
   const SearchBudget& budget = arguments.budget;
   options.search.chains = budget.chains;
   options.search.iterations = budget.iterations;

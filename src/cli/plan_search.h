@@ -14,6 +14,7 @@ namespace dovetail::cli {
 
 struct PlanSearchArguments {
   std::string means = "all";
+  int simulated = 5;  ///< RankOptions::simulated: the same of all commands, so that they mean the same first plan
   SearchBudget budget{.chains = place::SearchOptions{}.chains, .seed = place::SearchOptions{}.seed};
 };
 

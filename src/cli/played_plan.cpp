@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/chosen_plan.h"
 #include "cli/interrupt.h"
@@ -87,9 +88,20 @@ void add_play_arguments(CLI::App& command, PlayArguments& arguments) {
   add_plan_search_arguments(command, arguments.search);
 }
 
+base::Status check_playable(const plan::Job& job, const std::string& path) {
+  constexpr std::int64_t most = std::int64_t{1} << 22;
+  if (job.workload.samples() <= most) return {};
+  return base::Error{
+      base::Failure::bad_input, base::display_path(path), 0, 0,
+      fmt::format("an iteration has {} samples, too many to be played event by event; accepted: at most {} (dovetail plan has "
+                  "the closed form)",
+                  job.workload.samples(), most)};
+}
+
 base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::string& job_path,
                                      const std::optional<std::string>& plan_path, const place::Ground& ground, bool ranked,
                                      ProgressLine& line) {
+  DOVETAIL_CHECK(check_playable(ground.job, job_path));
   DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, ground.job.placements, line));
   ChosenPlan chosen;
   if (plan_path) {

@@ -36,10 +36,15 @@ struct ChosenPlan {
 };
 
 /// The plan in the file `plan_path`, else the best that a search finds, with the fusion that was asked for. With `ranked` plans are
-/// searched whether there is a file or not. `job_path` is for errors. An Error where no plan fits and none is given.
+/// searched whether there is a file or not. `job_path` is for errors. An Error where no plan fits and none is given, and of a job that is
+/// too large to be played.
 base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::string& job_path,
                                      const std::optional<std::string>& plan_path, const place::Ground& ground, bool ranked,
                                      ProgressLine& line);
+
+/// Whether an iteration of the job is small enough to be played event by event, which takes memory and time for each sample; `path` is for
+/// the error.
+base::Status check_playable(const plan::Job& job, const std::string& path);
 
 /// How plans are played, interruptible.
 place::SimulationOptions simulation_options(const PlayArguments& arguments);

@@ -39,6 +39,11 @@ std::int64_t most_host(const Estimate& estimate) {
   return most;
 }
 
+bool has_timed_rule(const RankedJob& ranked) {
+  const std::vector<workflow::Task>& tasks = ranked.ground.job.workflow.tasks;
+  return std::any_of(tasks.begin(), tasks.end(), [](const workflow::Task& task) { return task.time_per_sequence > base::Ticks(0); });
+}
+
 bool is_any_simulated(const place::Ranking& ranking) {
   return std::any_of(ranking.plans.begin(), ranking.plans.end(), [](const RankedPlan& plan) { return plan.simulated.has_value(); });
 }
@@ -48,7 +53,10 @@ std::string table_of(const RankedJob& ranked) {
   const bool played = is_any_simulated(ranked.ranking);
   std::vector<report::Column> columns{{"plan"}, {"placement", report::Align::left}, {"iteration"}};
   if (played) columns.push_back({"simulated"});
-  for (const char* name : {"generate", "infer", "train", "samples/s", "tokens/s/GPU", "GPU-h"}) columns.push_back({name});
+  std::vector<TaskKind> kinds{TaskKind::generate, TaskKind::infer, TaskKind::train};
+  if (has_timed_rule(ranked)) kinds.push_back(TaskKind::rule);
+  for (const TaskKind kind : kinds) columns.push_back({std::string(workflow::name_of(kind))});
+  for (const char* name : {"samples/s", "tokens/s/GPU", "GPU-h"}) columns.push_back({name});
   if (priced) columns.push_back({"cost"});
   for (const char* name : {"over bound", "fullest device", "of its"}) columns.push_back({name});
   columns.push_back({"while", report::Align::left});
@@ -67,7 +75,7 @@ std::string table_of(const RankedJob& ranked) {
     std::vector<std::string> row{fmt::format("{}{}", index + 1, index > 0 && index <= ranked.ranking.ties ? "=" : ""),
                                  std::string(place::name_of(plan.placement)), seconds_text(estimate.iteration_seconds)};
     if (played) row.push_back(plan.simulated ? seconds_text(*plan.simulated) : "-");
-    for (const TaskKind kind : {TaskKind::generate, TaskKind::infer, TaskKind::train}) row.push_back(phase(kind));
+    for (const TaskKind kind : kinds) row.push_back(phase(kind));
     row.push_back(fmt::format("{:.2f}", estimate.samples_per_second));
     row.push_back(fmt::format("{:.0f}", estimate.tokens_per_second));
     row.push_back(fmt::format("{:.3f}", estimate.gpu_hours));
@@ -112,6 +120,13 @@ Json search_json(const place::SearchRun& search) {
               {"stopped_by", pipeline::name_of(search.stopped_by)}};
 }
 
+/// A line for each placement that was asked for and is not in the table.
+std::string absent_text(const place::Ranking& ranking) {
+  std::string text;
+  for (const place::AbsentPlacement& absent : ranking.absent) text += fmt::format("{}: {}\n", place::name_of(absent.placement), absent.why);
+  return text;
+}
+
 std::string nearest_text(const RankedJob& ranked) {
   const place::NearestPlan& nearest = *ranked.ranking.nearest;
   return fmt::format("no plan fits; the nearest that was found misses {} in {}:\n\n{}", gibibytes(nearest.missing),
@@ -135,6 +150,7 @@ Json plan_json(const RankedJob& ranked, std::size_t index) {
   object["phases"] = Json{{"generate", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::generate))},
                           {"infer", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::infer))},
                           {"train", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::train))}};
+  if (has_timed_rule(ranked)) object["phases"]["rule"] = json_seconds(seconds_of(ranked.ground, estimate, TaskKind::rule));
   object["device_memory"] = Json{{"bytes", estimate.memory[task].needed()},
                                  {"usable", estimate.memory[task].usable},
                                  {"task", ranked.ground.job.workflow.tasks[task].name},
@@ -152,10 +168,12 @@ std::string to_text(const RankedJob& ranked) {
   text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n\n", efficiency.name, percent(efficiency.error),
                       ranked.ground.software.conventions.name);
   if (ranked.ranking.plans.empty())
-    return text + (ranked.ranking.nearest ? nearest_text(ranked) : "no plan fits, and none was looked at\n");
+    return text + (ranked.ranking.nearest ? nearest_text(ranked) : "no plan was found:\n") + "\n" + absent_text(ranked.ranking);
   text += table_of(ranked);
+  if (!ranked.ranking.absent.empty()) text += "\n" + absent_text(ranked.ranking);
   text += bound_text(ranked.ranking);
   if (is_any_simulated(ranked.ranking)) text += "simulated: played event by event; the plans that were are in this order\n";
+  if (ranked.too_many_samples) text += "no plan was played event by event: an iteration has too many samples\n";
   if (ranked.ranking.search) text += search_text(*ranked.ranking.search);
   if (ranked.ranking.ties > 0) text += "=: a tie with the first, within the mean error of the predictions\n";
   text += "\nThe first plan:\n" + tasks_table(job, ranked.ranking.plans.front().plan);
@@ -173,11 +191,14 @@ Json to_json(const RankedJob& ranked) {
               {"conventions", ranked.ground.software.conventions.name},
               {"bound_seconds", json_seconds(ranked.ranking.bound)},
               {"plans", Json::array()},
+              {"absent", Json::array()},
               {"flips", Json::array()}};
   for (std::size_t index = 0; index < ranked.ranking.plans.size(); ++index) object["plans"].push_back(plan_json(ranked, index));
   if (ranked.ranking.fused_bound) object["fused_bound_seconds"] = json_seconds(*ranked.ranking.fused_bound);
   if (!ranked.ranking.plans.empty()) add_profile(ranked.ground, ranked.ranking.plans.front().plan, object);
   if (!ranked.ranking.not_fused.empty()) object["not_fused"] = ranked.ranking.not_fused;
+  for (const place::AbsentPlacement& absent : ranked.ranking.absent)
+    object["absent"].push_back(Json{{"placement", place::name_of(absent.placement)}, {"why", absent.why}});
   for (const place::Flip& flip : ranked.flips)
     object["flips"].push_back(Json{{"input", flip.input}, {"factor", flip.factor}, {"plan", flip.plan}, {"gain", json_ratio(flip.gain)}});
   if (const auto& search = ranked.ranking.search) {

@@ -13,6 +13,7 @@ struct RankedJob {
   const place::Ground& ground;
   place::Ranking ranking;
   std::vector<place::Flip> flips;
+  bool too_many_samples = false;  ///< to play any of the plans, as was asked for
 };
 
 /// The table of plans, the best one's tasks, and what decides.

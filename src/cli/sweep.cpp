@@ -16,6 +16,7 @@
 #include "cli/job.h"
 #include "cli/length_cap.h"
 #include "cli/plan_search.h"
+#include "cli/played_plan.h"
 #include "cli/progress_line.h"
 #include "cli/schedule_format.h"
 #include "cli/sweep_report.h"
@@ -103,6 +104,7 @@ base::Result<int> run(const Arguments& arguments) {
   const place::Ground ground = place::ground_of(job, software);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(place::SweepOptions options, options_of(arguments, over, job));
+  if (options.simulate) DOVETAIL_CHECK(check_playable(job, arguments.plan.job));
   DOVETAIL_TRY(options.rank, rank_options(arguments.search, job.placements, *line));
   std::optional<plan::Plan> plan;
   if (arguments.plan.plan) {

@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/plan_search.h"
+#include "cli/played_plan.h"
 #include "cli/progress_line.h"
 #include "cli/what_if_report.h"
 #include "place/study/worth.h"
@@ -35,6 +36,7 @@ base::Result<plan::Plan> choose(const Arguments& arguments, const place::Ground&
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan.job));
+  DOVETAIL_CHECK(check_playable(job, arguments.plan.job));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   const place::Ground ground = place::ground_of(job, software);
   std::optional<ProgressLine> line(job.name);

@@ -91,6 +91,12 @@ class ModelReader {
   std::vector<bool> asked_;                            // [role] whether its model is just being looked for
 };
 
+FilePlace place_of(const Node& job, std::string_view name) {
+  const auto software = job.find("software");
+  const auto node = software ? software->find(name) : std::nullopt;
+  return node ? FilePlace{node->line(), node->column()} : FilePlace{};
+}
+
 Result<Software> read_software(const Node& job, const std::filesystem::path& folder) {
   Software software;
   const auto node = job.find("software");
@@ -131,6 +137,8 @@ Result<Job> read_job(const Node& root, const std::string& path) {
   if (name.empty()) name = std::filesystem::path(path).stem().string();
   Job job{std::move(name),        std::move(read_workflow), std::move(read_workload),
           std::move(read_models), std::move(read_cluster),  std::move(software)};
+  job.training_place = place_of(root, "training");
+  job.efficiency_place = place_of(root, "efficiency");
   if (const auto fixed = root.find("fixed")) DOVETAIL_CHECK(read_fixed(*fixed, job));
   return job;
 }

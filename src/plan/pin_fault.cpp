@@ -142,7 +142,16 @@ std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer
   }
   TaskPlan plan;
   apply(pin, plan);
-  return find_fault(plan.engine);
+  return find_fault(with_room(pin.engine, plan.engine));
+}
+
+Engine with_room(const EnginePin& pin, Engine engine) {
+  if (!engine.own_weights || engine.max_num_batched_tokens >= engine.max_num_seqs) return engine;
+  if (!pin.max_num_batched_tokens)
+    engine.max_num_batched_tokens = engine.max_num_seqs;
+  else if (!pin.max_num_seqs)
+    engine.max_num_seqs = engine.max_num_batched_tokens;
+  return engine;
 }
 
 }  // namespace dovetail::plan

@@ -15,4 +15,8 @@ namespace dovetail::plan {
 /// Takes time in the number of devices and, with unequal nodes, in the square of the number of nodes.
 std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer& model, const cluster::Cluster& cluster);
 
+/// An engine that admits a token of each of its sequences in a step: where the pin leaves one of max_num_seqs and max_num_batched_tokens
+/// free, that one gives way to the other.
+Engine with_room(const EnginePin& pin, Engine engine);
+
 }  // namespace dovetail::plan

@@ -114,6 +114,15 @@ Result<MicroBatching> read_micro_batching(const Node& node) {
   return MicroBatching{static_cast<double>(sequences.value_or(0)), static_cast<double>(tokens.value_or(0)), count.value_or(0)};
 }
 
+/// Whether a step has room for a token of each sequence, where both are given: find_fault asks it of whole engines.
+Status check_limits(const Node& node, const EnginePin& engine) {
+  if (!engine.max_num_batched_tokens || !engine.max_num_seqs || !engine.own_weights.value_or(true)) return {};
+  if (*engine.max_num_batched_tokens >= *engine.max_num_seqs) return {};
+  return node.find("max_num_batched_tokens")
+      ->error(fmt::format("`max_num_batched_tokens` is {}; accepted: at least `max_num_seqs`, {} (a token of each in a step)",
+                          *engine.max_num_batched_tokens, *engine.max_num_seqs));
+}
+
 Result<EnginePin> read_engine(const Node& node) {
   DOVETAIL_CHECK(base::check_keys(
       node, "`engine`", {"memory_utilization", "max_num_seqs", "max_num_batched_tokens", "chunked_prefill", "cuda_graphs", "own_weights"}));
@@ -126,6 +135,7 @@ Result<EnginePin> read_engine(const Node& node) {
   DOVETAIL_CHECK(read_optional(node, "chunked_prefill", engine.chunked_prefill));
   DOVETAIL_CHECK(read_optional(node, "cuda_graphs", engine.cuda_graphs));
   DOVETAIL_CHECK(read_optional(node, "own_weights", engine.own_weights));
+  DOVETAIL_CHECK(check_limits(node, engine));
   return engine;
 }
 

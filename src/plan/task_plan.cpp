@@ -16,6 +16,10 @@ std::optional<std::string> find_fault(const Engine& engine) {
   if (engine.max_num_seqs < 1) return fmt::format("its engine's max_num_seqs is {}; accepted: at least 1", engine.max_num_seqs);
   if (engine.max_num_batched_tokens < 1)
     return fmt::format("its engine's max_num_batched_tokens is {}; accepted: at least 1", engine.max_num_batched_tokens);
+  // As vLLM has it, with chunked prefill or without; the trainer as engine has no limit of tokens.
+  if (engine.own_weights && engine.max_num_batched_tokens < engine.max_num_seqs)
+    return fmt::format("its engine's max_num_batched_tokens is {}; accepted: at least its max_num_seqs, {} (a token of each in a step)",
+                       engine.max_num_batched_tokens, engine.max_num_seqs);
   return std::nullopt;
 }
 

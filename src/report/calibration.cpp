@@ -83,6 +83,10 @@ std::string summary_text(const Calibration& calibration) {
     text += line("worst phase of a tenth or more",
                  [](const place::ErrorSummary& one) { return fmt::format("{:.1f}% ({})", 100 * one.worst_phase, one.worst_name); });
   text += line("rank correlation", [](const place::ErrorSummary& one) { return fmt::format("{:.3f}", one.rank_correlation); });
+  if (!calibration.left_out)
+    text += fmt::format("nothing was left out, so that nothing is known of other runs: the error of predictions is taken as {:.1f}%, {}\n",
+                        100 * calibration.fit.candidate.efficiency.error,
+                        calibration.fit.candidate.efficiency.error > fitted.mean ? "that of what the fit starts from" : "that of the fit");
   return text;
 }
 

@@ -44,6 +44,21 @@ TEST(Calibrate, SaysWhatErrorIsLeft) {
   EXPECT_THAT(result.out, ContainsRegex("\nmatrix_products +0.45 +0\\.[0-9]+"));
 }
 
+TEST(Calibrate, OneRowSaysNothingOfOtherRuns) {
+  const TemporaryFolder folder;
+  std::string text = measurements;
+  const std::size_t second = text.find("  - {name: long");
+  text.erase(second, text.find('\n', second) + 1 - second);
+  const std::string path = folder.file("mine.json");
+  const ProgramResult result = run_program({"calibrate", write_measurements(folder, text), "--evaluations", "200", "-o", path});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("\nmean absolute error: fitted [0-9.]+%\n"));
+  EXPECT_THAT(result.out,
+              HasSubstr("nothing was left out, so that nothing is known of other runs: the error of predictions is taken as 25.0%, "
+                        "that of what the fit starts from\n"));
+  EXPECT_EQ(json::parse(content_of(path))["error"], 0.25) << "what is assumed of software that nobody has measured";
+}
+
 TEST(Calibrate, WritesWhatAJobMayName) {
   const TemporaryFolder folder;
   const std::string path = folder.file("mine.json");
@@ -54,6 +69,8 @@ TEST(Calibrate, WritesWhatAJobMayName) {
   const json written = json::parse(content_of(path));
   EXPECT_EQ(written["format"], "dovetail/efficiency@1");
   EXPECT_EQ(written["name"], "mine");
+  EXPECT_NEAR(written["error"].get<double>(), report["error"].get<double>(), 1e-6);
+  EXPECT_EQ(report["error"], report["left_out"]["mean_absolute_error"]);
   EXPECT_EQ(written["constants"]["decode_step"], report["values"][1]["value"]);
   const std::string job = folder.write("calibrated.yaml", std::string(small_job) + "software: {efficiency: mine.json}\n");
   const ProgramResult planned = run_program({"plan", job, "--plan", folder.file("plan.json"), "--json"});

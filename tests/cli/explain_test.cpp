@@ -39,6 +39,35 @@ TEST(Explain, SaysWhatGains) {
   EXPECT_THAT(result.out, HasSubstr("\nThe best plan:\ntask"));
 }
 
+TEST(Explain, SaysWhereARulesSecondsAre) {
+  const std::string timed = replaced(small_job, "reward: rule", "reward: rule, reward_seconds: 0.02");
+  EXPECT_THAT(explain(timed, small_plan, "--threads=1").out,
+              HasSubstr("\nreward_rule takes 5.1 s on no device; what no task hides of it is idle time.\n"));
+  EXPECT_THAT(explain(small_job, small_plan, "--threads=1").out, Not(HasSubstr("on no device")));
+}
+
+TEST(Explain, WhatAPlanFusesIsSaidInBothTables) {
+  const std::string job =
+      replaced(replaced(small_job, "{name: grpo, reward: rule}", "ppo"), "{actor: qwen3-0.6b}", "{actor: qwen3-0.6b, reward: qwen3-0.6b}") +
+      "fixed: {fusion: {intra_stage: false}}\n";
+  std::string fused = R"({"format": "dovetail/plan@1", "tasks": [
+  {"task": "actor_generate", "devices": "0-7", "layout": {"dp": 8}, "engine": {"memory_utilization": 0.5}},
+)";
+  for (const char* task : {"reward_infer", "reference_infer", "critic_infer", "actor_train", "critic_train"})
+    fused +=
+        std::string(R"(  {"task": ")") + task + R"(", "devices": "0-7", "layout": {"dp": 8}, "micro_batch": {"sequences": 4}},)" + "\n";
+  fused.replace(fused.rfind(','), 1, "");
+  fused += R"(], "fusion": {"intra_stage": {"tasks": ["actor_train", "critic_train"]}}})";
+  const ProgramResult result = explain(job, fused, "--threads=1");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("\nhidden by fusion +[-+0-9.]+ m?s +- "));
+  EXPECT_THAT(result.out, ContainsRegex("\nactor_train +[0-9.]+ m?s +[0-9.]+ m?s .* fused here\n"));
+  EXPECT_THAT(result.out, ContainsRegex("\ncritic_train +fused +[0-9.]+ m?s .* fused here\n"));
+  const json comparison = json::parse(explain(job, fused).out)["comparison"];
+  for (const json& step : comparison["steps"])
+    EXPECT_EQ(step.contains("fused"), step["step"] == "actor_train" || step["step"] == "critic_train") << step["step"];
+}
+
 TEST(Explain, JsonAddsUp) {
   const ProgramResult result = explain(small_job, small_plan);
   ASSERT_EQ(result.exit_code, 0) << result.err;

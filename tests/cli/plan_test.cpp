@@ -127,6 +127,64 @@ TEST(Plan, WritesThePlanThatIsPicked) {
   EXPECT_EQ(ranking["plans"][1]["iteration_seconds"], predicted["iteration_seconds"]);
 }
 
+/// `small_job` with `from` replaced.
+std::string job_with(const std::string& from, const std::string& to) {
+  std::string job = small_job;
+  return job.replace(job.find(from), from.size(), to);
+}
+
+TEST(Plan, APlacementWithoutAPlanIsAnswered) {
+  const TemporaryFolder folder;
+  // No layout of 28 layers has 32 stages.
+  const std::string job = folder.write("job.yaml", job_with("nodes: 1, gpus_per_node: 8", "nodes: 32, gpus_per_node: 1"));
+  const ProgramResult alone = run_program({"plan", job, "--placement", "megatron"});
+  EXPECT_EQ(alone.exit_code, 3);
+  EXPECT_THAT(alone.out,
+              HasSubstr("\nno plan was found:\n\nmegatron: does not apply: actor_generate has no layout with tp1 pp32 on devices 0-31\n"));
+  const ProgramResult both = run_program({"plan", job, "--placement", "megatron", "--placement", "co-located", "--json"});
+  EXPECT_EQ(both.exit_code, 0);
+  const json ranking = json::parse(both.out);
+  EXPECT_EQ(ranking["plans"][0]["placement"], "co-located");
+  ASSERT_EQ(ranking["absent"].size(), 1U);
+  EXPECT_EQ(ranking["absent"][0]["placement"], "megatron");
+}
+
+TEST(Plan, ARulesSecondsStandInTheTable) {
+  const TemporaryFolder folder;
+  const std::string timed = folder.write("job.yaml", job_with("reward: rule", "reward: rule, reward_seconds: 0.02"));
+  const ProgramResult result = run_program({"plan", timed, "--placement", "co-located"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex(" train +rule +samples/s"));
+  EXPECT_THAT(result.out, ContainsRegex("\n +1 +co-located .* 5\\.1 s ")) << "256 samples";
+  const json ranking = json::parse(run_program({"plan", timed, "--placement", "co-located", "--json"}).out);
+  EXPECT_EQ(ranking["plans"][0]["phases"]["rule"], 5.12);
+  const ProgramResult untimed = run_program({"plan", folder.write("untimed.yaml", small_job), "--placement", "co-located"});
+  EXPECT_THAT(untimed.out, testing::Not(ContainsRegex(" train +rule ")));
+}
+
+TEST(Plan, ManySamplesAreNotPlayed) {
+  const TemporaryFolder folder;
+  const std::string many = folder.write("job.yaml", job_with("prompts: 32", "prompts: 2097152"));
+  const ProgramResult result = run_program({"plan", many, "--placement", "co-located"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("no plan was played event by event: an iteration has too many samples\n"));
+  const ProgramResult simulated = run_program({"simulate", many, "--plan", folder.write("plan.json", small_plan)});
+  EXPECT_EQ(simulated.exit_code, 2);
+  EXPECT_THAT(simulated.err,
+              HasSubstr("job.yaml: an iteration has 16777216 samples, too many to be played event by event; accepted: at most 4194304"));
+}
+
+TEST(Plan, UnknownSoftwareHasItsPlace) {
+  const TemporaryFolder folder;
+  const auto error_of = [&](const std::string& software) {
+    return run_program({"plan", folder.write("job.yaml", std::string(small_job) + "software:\n" + software)}).err;
+  };
+  EXPECT_THAT(error_of("  training: megatorn\n"), ContainsRegex("job.yaml:8:13: .*`megatorn`; did you mean 'megatron'"));
+  EXPECT_THAT(error_of("  training: megatron\n  efficiency: h100/megatron-vlm\n"),
+              ContainsRegex("job.yaml:9:15: .*did you mean 'h100/megatron-vllm'"));
+  EXPECT_THAT(error_of("  efficiency: none.json\n"), HasSubstr("none.json: cannot be read"));
+}
+
 TEST(Plan, WhatFitsNowhereSaysWhatIsMissing) {
   const TemporaryFolder folder;
   std::string job = small_job;

@@ -91,6 +91,27 @@ TEST(Simulate, FindsAPlanWhereNoneIsGiven) {
   EXPECT_THAT(result.out, ContainsRegex("\nbound +no plan of the meshes, layouts and settings looked at takes less than [0-9.]+ m?s"));
 }
 
+TEST(Simulate, ThePlanThatIsFoundIsTheFirstOfPlan) {
+  const TemporaryFolder folder;
+  std::string tied = small_job;
+  tied.replace(tied.find("response_length: 512"), 20, "response_length: {p50: 300, p90: 800, cap: 1024}");
+  const std::string job = folder.write("job.yaml", tied);
+  const std::vector<std::string> search{"--chains", "2", "--iterations", "2000"};
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), search.begin(), search.end());
+    const ProgramResult result = run_program(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  const std::string path = folder.file("best.json");
+  run({"plan", job, "-o", path});
+  const json simulated = json::parse(run({"simulate", job, "--json"}));
+  EXPECT_EQ(simulated["iteration_seconds"], json::parse(run({"simulate", job, "--plan", path, "--json"}))["iteration_seconds"]);
+  const json ranking = json::parse(run({"plan", job, "--json"}));
+  ASSERT_TRUE(ranking["plans"][1].contains("simulated_seconds")) << "a job without ties shows nothing";
+  EXPECT_EQ(json::parse(run({"fit", job, "--json"}))["fastest"]["iteration_seconds"], ranking["plans"][0]["iteration_seconds"]);
+}
+
 TEST(Simulate, MistakesAreSaidBeforeAnythingIsPlayed) {
   const TemporaryFolder folder;
   const ProgramResult format = simulate(folder, {"-o", folder.file("iteration.png")});

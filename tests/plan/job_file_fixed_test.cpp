@@ -110,6 +110,9 @@ TEST(ReadFixed, NamesAMistakeInTheWhole) {
 }
 
 TEST(ReadFixed, NamesAMistakeInAValue) {
+  EXPECT_EQ(error_of("{actor_generate: {engine: {max_num_seqs: 512, max_num_batched_tokens: 256}}}"),
+            "job.yaml:3:78: `max_num_batched_tokens` is 256; accepted: at least `max_num_seqs`, 512 (a token of each in a step)");
+  EXPECT_EQ(error_of("{actor_generate: {engine: {max_num_batched_tokens: 16}}}"), "no error") << "sequences are free";
   EXPECT_EQ(error_of("{actor_train: {layout: {tp: 0}}}"), "job.yaml:3:36: `tp` must be a whole number from 1 to 65536, not 0");
   EXPECT_EQ(
       error_of("{actor_train: {offload: [all]}}"),

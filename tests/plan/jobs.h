@@ -115,7 +115,7 @@ inline TaskPlan random_task_plan(const Job& job, std::size_t task) {
   if (kind == workflow::TaskKind::generate) {
     plan.engine.memory_utilization = *rc::gen::element(0.9, 0.6, 1.0, 1e-7, 0.1 + 0.2);
     plan.engine.max_num_seqs = *rc::gen::inRange(1, 5000);
-    plan.engine.max_num_batched_tokens = *rc::gen::inRange(1, 100'000);
+    plan.engine.max_num_batched_tokens = *rc::gen::inRange<std::int64_t>(plan.engine.max_num_seqs, 100'000);
     plan.engine.cuda_graphs = *rc::gen::arbitrary<bool>();
     plan.engine.chunked_prefill = *rc::gen::arbitrary<bool>();
     plan.engine.own_weights = *rc::gen::arbitrary<bool>();

@@ -269,6 +269,12 @@ TEST(ParsePlan, NamesAMistakeInAnEngine) {
   EXPECT_EQ(engine_error("{memory_utilization: 90%}"),
             "plan.yaml:3:88: `memory_utilization` must be a number from 0 to 1, not the string `90%`");
   EXPECT_EQ(engine_error("{max_num_seqs: 0}"), "plan.yaml:3:82: `max_num_seqs` must be a whole number from 1 to 16777216, not 0");
+  EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 299}"),
+            "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least `max_num_seqs`, 300 (a token of each in a step)");
+  EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 300}"), "no error");
+  EXPECT_EQ(engine_error("{max_num_batched_tokens: 255}"),
+            "plan.yaml:3:5: actor_generate: its engine's max_num_batched_tokens is 255; accepted: at least its max_num_seqs, 256 (a token "
+            "of each in a step)");
   EXPECT_EQ(engine_error("{cuda_graphs: yes}"), "plan.yaml:3:81: `cuda_graphs` is the string `yes`; accepted: true or false");
 }
 

@@ -84,6 +84,10 @@ TEST(FindFault, EnginesHaveRoomForSomething) {
   EXPECT_EQ(with({.memory_utilization = 1.5}), "its engine's memory_utilization is 1.5; accepted: above 0, at most 1");
   EXPECT_EQ(with({.max_num_seqs = 0}), "its engine's max_num_seqs is 0; accepted: at least 1");
   EXPECT_EQ(with({.max_num_batched_tokens = 0}), "its engine's max_num_batched_tokens is 0; accepted: at least 1");
+  EXPECT_EQ(with({.max_num_seqs = 100, .max_num_batched_tokens = 100}), "none");
+  EXPECT_EQ(with({.max_num_seqs = 9000}),
+            "its engine's max_num_batched_tokens is 8192; accepted: at least its max_num_seqs, 9000 (a token of each in a step)");
+  EXPECT_EQ(with({.max_num_seqs = 9000, .own_weights = false}), "none") << "a trainer computes all prompts in one pass";
   EXPECT_EQ(with({.max_num_seqs = 0}, "actor_train"), "none") << "only generation has an engine";
 }
 

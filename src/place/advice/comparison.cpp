@@ -38,20 +38,34 @@ class Account {
   std::vector<TimeUse>& uses_;
 };
 
+/// Whether a step is fused with others.
+bool is_fused(const plan::IterationGraph& graph, std::size_t step) {
+  const auto is_member = [step](const Step& other) { return other.within == step; };
+  return graph.steps[step].within || std::any_of(graph.steps.begin(), graph.steps.end(), is_member);
+}
+
 void add_uses(const Ground& ground, const EstimatedPlan& of, double SecondsPair::* side, Account& account) {
   const double devices = cluster::device_count(ground.job.cluster);
   double busy = 0;
+  double hidden = 0;
   for (std::size_t index = 0; index < of.estimate.steps.size(); ++index) {
-    const Step& step = of.estimate.graph.steps[index];
-    const double share = device_count(plan::meshes_of(step, ground.job, of.plan)) / devices;
-    for (const SecondsPart& part : of.estimate.steps[index].parts) {
+    const std::vector<Step>& steps = of.estimate.graph.steps;
+    const Step& step = steps[index];
+    // What is fused with another step is on its devices.
+    const Step& where = step.within ? steps[*step.within] : step;
+    const double share = device_count(plan::meshes_of(where, ground.job, of.plan)) / devices;
+    const bool fused = is_fused(of.estimate.graph, index);
+    const StepSeconds seconds = fused ? step_seconds(ground, of.plan, step) : of.estimate.steps[index];
+    if (fused) hidden += share * (of.estimate.steps[index].seconds - seconds.seconds);
+    for (const SecondsPart& part : seconds.parts) {
       if (share == 0 || part.seconds == 0) continue;
       account.add(step.kind == Step::Kind::reallocation ? "moving weights" : part.name, side, share * part.seconds);
       busy += share * part.seconds;
     }
   }
+  if (hidden != 0) account.add(hidden_by_fusion, side, hidden);
   account.add("between iterations", side, ground.software.efficiency.iteration);
-  account.add("idle", side, std::max(0.0, of.estimate.iteration_seconds - ground.software.efficiency.iteration - busy));
+  account.add("idle", side, std::max(0.0, of.estimate.iteration_seconds - ground.software.efficiency.iteration - busy - hidden));
 }
 
 /// Idle seconds of each device; neighbours that idle alike together.
@@ -114,11 +128,13 @@ std::vector<StepComparison> compare_steps(const Ground& ground, const EstimatedP
     std::size_t other = 0;
     const StepSeconds* same = counterpart(there.estimate, step, other);
     StepComparison comparison{step.task, step.kind, {here.estimate.steps[index].seconds, 0}, {critical_here[index], 0}, "", {}};
+    comparison.fused_here = is_fused(here.estimate.graph, index);
     if (same != nullptr) {
       comparison.seconds.there = same->seconds;
       comparison.critical.there = critical_there[other];
+      comparison.fused_there = is_fused(there.estimate.graph, other);
     }
-    find_part(here.estimate.steps[index], same, comparison);
+    if (comparison.fused_here == comparison.fused_there) find_part(here.estimate.steps[index], same, comparison);
     steps.push_back(std::move(comparison));
   }
   for (std::size_t index = 0; index < there.estimate.steps.size(); ++index) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "place/predict/estimate.h"
@@ -25,13 +26,20 @@ struct StepComparison {
   SecondsPair seconds;  ///< 0 where the plan has no such step
   /// What one second less of the step takes off the iteration: 1 of a critical step, 0 of one that others hide.
   SecondsPair critical;
-  std::string part;  ///< of its seconds the one that differs most ("communication"), empty where none does
+  std::string part;  ///< of its seconds the one that differs most ("communication"); empty where none does, or one plan alone fuses it
   SecondsPair of_part;
+  /// Whether the plan fuses the step with others: their seconds stand at the first of them, the others have none of their own.
+  bool fused_here = false;
+  bool fused_there = false;
 };
+
+/// The name of what fusion takes off the iteration, with seconds below 0: what is fused is accounted for as its tasks would be one after
+/// the other, so that it can be compared with a plan that fuses nothing.
+inline constexpr std::string_view hidden_by_fusion = "hidden by fusion";
 
 /// What the average device does; all uses together are the iteration.
 struct TimeUse {
-  std::string name;  ///< "compute", "bubbles", "idle", ...
+  std::string name;  ///< "compute", "bubbles", "idle", hidden_by_fusion, ...
   SecondsPair seconds;
 };
 

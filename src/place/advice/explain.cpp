@@ -11,13 +11,16 @@ namespace {
 /// What a change must gain at least of the iteration to be worth a line.
 constexpr double least_gain = 0.001;
 
-/// What the search found, or a change or a repair that is faster.
+/// The first that the search found, or a change or a repair that is faster by the closed form than all that it found: of changes nothing
+/// else is known.
 std::optional<RankedPlan> best_of(const Ground& ground, const Explanation& explanation) {
+  const std::vector<RankedPlan>& found = explanation.ranking.plans;
   std::optional<RankedPlan> best;
-  if (!explanation.ranking.plans.empty()) best = explanation.ranking.plans.front();
+  if (!found.empty()) best = found.front();
   const Change* change = explanation.repair ? &*explanation.repair : nullptr;
   if (!explanation.changes.empty()) change = &explanation.changes.front();
-  if (change != nullptr && (!best || change->iteration_seconds < best->estimate.iteration_seconds))
+  const auto is_slower = [&](const RankedPlan& ranked) { return change->iteration_seconds < ranked.estimate.iteration_seconds; };
+  if (change != nullptr && std::all_of(found.begin(), found.end(), is_slower))
     best = RankedPlan{Placement::searched, change->plan, place::estimate(ground, change->plan)};
   return best;
 }

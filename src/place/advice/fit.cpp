@@ -1,5 +1,7 @@
 #include "place/advice/fit.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -22,6 +24,13 @@ std::vector<cluster::Mesh> outer_meshes(const plan::Job& job) {
     return mesh.first != 0 && mesh.first + mesh.count != devices && !pinned;
   });
   return meshes;
+}
+
+/// Of a ranking of no plans at all.
+std::string none_can_be_had(const Ranking& ranking) {
+  std::string text = "none of the placements that may be looked at can be had on this cluster";
+  for (const AbsentPlacement& absent : ranking.absent) text += fmt::format("; {} {}", name_of(absent.placement), absent.why);
+  return text;
 }
 
 /// Whether descent may start from a placement: what it ends in is one of the search's then.
@@ -219,8 +228,7 @@ base::Result<JobFit> fit_job(const Ground& ground, const RankOptions& options) {
     fit.impossible = ranking.error().message;
   else
     return ranking.error();
-  if (fit.impossible.empty() && fit.fastest() == nullptr && !fit.ranking.nearest)
-    fit.impossible = "none of the placements that may be looked at can be had on this cluster";
+  if (fit.impossible.empty() && fit.fastest() == nullptr && !fit.ranking.nearest) fit.impossible = none_can_be_had(fit.ranking);
   if (fit.fastest() != nullptr) fit.roomiest = roomiest_plan(ground, options);
   fit.smallest = smallest_cluster(ground, options);
   // The search may find what descent does not.

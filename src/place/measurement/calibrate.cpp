@@ -287,7 +287,8 @@ Calibration calibrate(const Measurements& measurements, const CalibrateOptions& 
         predicted_row(row, calibration.fit.candidate, left_out.empty() ? nullptr : fit_without(row.group, calibration, left_out)));
   calibration.fitted = summary_of(calibration.rows, [](const PredictedPhase& phase) { return phase.fitted; });
   if (!left_out.empty()) calibration.left_out = summary_of(calibration.rows, [](const PredictedPhase& phase) { return *phase.left_out; });
-  calibration.fit.candidate.efficiency.error = calibration.left_out.value_or(calibration.fitted).mean;
+  calibration.fit.candidate.efficiency.error =
+      calibration.left_out ? calibration.left_out->mean : std::max(measurements.start.error, calibration.fitted.mean);
   return calibration;
 }
 

@@ -73,9 +73,10 @@ struct CalibrateOptions {
   std::function<bool(double share)> go_on = {};
 };
 
-/// Fits to all rows that count, then to all but each group, whose mean error becomes that of the efficiencies (that of the fit where
-/// nothing could be left out). The answer hangs on the measurements, seed, restarts and evaluations alone. REQUIRES: a row counts, start
-/// values of what is fitted are within their bounds.
+/// Fits to all rows that count, then to all but each group, whose mean error becomes that of the efficiencies. Where nothing was left out
+/// nothing is known of what was not fitted: they keep the error of what the fit starts from, or have the fit's own where that is larger.
+/// The answer hangs on the measurements, seed, restarts and evaluations alone. REQUIRES: a row counts, start values of what is fitted are
+/// within their bounds.
 Calibration calibrate(const Measurements& measurements, const CalibrateOptions& options = {});
 
 }  // namespace dovetail::place

@@ -111,14 +111,18 @@ void drop_repeated(std::vector<RankedPlan>& plans) {
   plans = std::move(different);
 }
 
+std::size_t playable(const plan::Job& job, std::size_t most) {
+  const auto plans = static_cast<std::size_t>(most_played_samples / std::max<std::int64_t>(job.workload.samples(), 1));
+  return most > plans && plans < 2 ? 0 : std::min(most, plans);
+}
+
 void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed, int threads) {
   SimulationOptions options;
   options.seed = seed;
   options.fused = {.iterations = fused_iterations, .brief = true};  // what is played is what was estimated
+  const std::size_t allowed = std::min(playable(ground.job, most), plans.size());
   std::size_t count = 0;
-  while (count < std::min(most, plans.size()) &&
-         plans[count].estimate.iteration_seconds <= plans.front().estimate.iteration_seconds * (1 + error))
-    ++count;
+  while (count < allowed && plans[count].estimate.iteration_seconds <= plans.front().estimate.iteration_seconds * (1 + error)) ++count;
   parallel::for_each_index(static_cast<int>(count), threads, [&](int index) {
     RankedPlan& ranked = plans[static_cast<std::size_t>(index)];
     if (const auto played = Simulator(ground, options).simulate(ranked.plan, ranked.estimate); played.ok())

@@ -43,9 +43,15 @@ void keep_different(std::vector<RankedPlan>& plans, std::size_t shown);
 /// Leaves out searched plans that another one, or a named placement, is the same as.
 void drop_repeated(std::vector<RankedPlan>& plans);
 
-/// Plays up to `most` of the first plans, those within `error` (a share) of the first, with lengths drawn from `seed`, and puts these in
-/// the order of their simulated seconds. A plan that cannot be played keeps its place behind them. `threads` never change the answer.
-/// REQUIRES: sorted.
+/// Samples that simulate_first plays at most, of all plans together.
+inline constexpr std::int64_t most_played_samples = std::int64_t{1} << 20;
+
+/// How many of `most` plans may be played: as many as most_played_samples allow, and none where there would be nothing to compare.
+std::size_t playable(const plan::Job& job, std::size_t most);
+
+/// Plays up to playable() of `most` of the first plans, those within `error` (a share) of the first, with lengths drawn from `seed`, and
+/// puts these in the order of their simulated seconds. A plan that cannot be played keeps its place behind them. `threads` never change the
+/// answer. REQUIRES: sorted.
 void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed, int threads);
 
 }  // namespace dovetail::place

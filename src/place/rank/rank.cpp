@@ -1,9 +1,8 @@
 #include "place/rank/rank.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "place/bound/bound.h"
 #include "place/rank/fused_placement.h"
 #include "place/rank/fusion_choice.h"
+#include "place/rank/no_plan.h"
 
 namespace dovetail::place {
 namespace {
@@ -19,16 +19,42 @@ namespace {
 /// Finalists for whose trainings a real schedule is made.
 constexpr std::size_t most_schedules = 8;
 
+/// All, where none is named.
+std::vector<Placement> asked_placements(const RankOptions& options) {
+  if (!options.placements.empty()) return options.placements;
+  return {std::begin(all_placements), std::end(all_placements)};
+}
+
 bool may(const RankOptions& options, Placement placement) {
-  const auto& allowed = options.placements;
-  return allowed.empty() || std::find(allowed.begin(), allowed.end(), placement) != allowed.end();
+  const std::vector<Placement> asked = asked_placements(options);
+  return std::find(asked.begin(), asked.end(), placement) != asked.end();
 }
 
 /// What is known before the search.
 struct Starts {
-  std::vector<Picks> all;            ///< of the named placements
-  std::optional<Picks> for_rlhfuse;  ///< the co-located plan that it begins with, where it may be looked at and that fits
+  std::vector<Picks> all;             ///< of the named placements
+  std::vector<TriedPlacement> tried;  ///< what came of each of these
+  std::optional<Picks> for_rlhfuse;   ///< the co-located plan that it begins with, where it may be looked at and that fits
 };
+
+/// The fastest that fits; where none does the one that comes nearest.
+struct BestPicks {
+  std::optional<Picks> picks;
+  bool fits = false;
+};
+
+BestPicks best_of(Trial& trial, const std::vector<Picks>& found) {
+  BestPicks best;
+  Score least;
+  for (const Picks& picks : found) {
+    const Score score = trial.score(picks);
+    const bool better = score.excess != least.excess ? score.excess < least.excess : score.period < least.period;
+    if (best.picks && !better) continue;
+    least = score;
+    best = {picks, score.excess == 0};
+  }
+  return best;
+}
 
 /// Of each placement the best that fits is a candidate.
 Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vector<Finalist>& candidates) {
@@ -38,16 +64,12 @@ Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vect
     const bool for_rlhfuse = placement == Placement::co_located && may(options, Placement::rlhfuse);
     if (!may(options, placement) && !for_rlhfuse) continue;
     const std::vector<Picks> found = picks_of(space, placement);
-    const Picks* best = nullptr;
-    base::Ticks least = base::Ticks::max();
-    for (const Picks& picks : found) {
-      const Score score = trial.score(picks);
-      if (score.excess > 0 || score.period >= least) continue;
-      least = score.period;
-      best = &picks;
-    }
-    if (best != nullptr && may(options, placement)) candidates.push_back({placement, *best});
-    if (best != nullptr && for_rlhfuse) starts.for_rlhfuse = *best;
+    BestPicks best = best_of(trial, found);
+    // What descent to the least cost left may not fit where others would.
+    if (best.picks && !best.fits) best = best_of(trial, picks_of(space, placement, Aim::excess));
+    if (best.fits && may(options, placement)) candidates.push_back({placement, *best.picks});
+    if (best.fits && for_rlhfuse) starts.for_rlhfuse = *best.picks;
+    starts.tried.push_back({placement, std::move(best.picks)});
     starts.all.insert(starts.all.end(), found.begin(), found.end());
   }
   return starts;
@@ -99,8 +121,6 @@ NearestPlan nearest_of(const Ground& ground, const SearchSpace& space, std::vect
   return nearest;
 }
 
-double gibi(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
-
 /// What evaluating, fusing and playing the finalists takes, if it takes of each what it does of the first candidate. That is measured.
 double finalists_seconds(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates) {
   const Ground& ground = *space.ground;
@@ -115,7 +135,7 @@ double finalists_seconds(const SearchSpace& space, const RankOptions& options, c
   FusionChooser chooser(ground);
   add(one.empty() || options.means != Means::all ? 0 : most_schedules,
       [&] { (void)chooser.choose(one.front().plan, one.front().estimate); });
-  add(options.simulated, [&] { simulate_first(ground, one, 1, 0, options.search.seed, 1); });
+  add(playable(ground.job, options.simulated), [&] { simulate_first(ground, one, 1, 0, options.search.seed, 1); });
   return seconds;
 }
 
@@ -134,46 +154,6 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
     within.time_limit_seconds = std::max(0.0, *within.time_limit_seconds - spent - finalists);
   }
   return within;
-}
-
-/// A mesh of each shape that the job lets a task have.
-std::vector<cluster::Mesh> possible_shapes(const SearchSpace& space, std::size_t task) {
-  const std::vector<plan::TaskPin>& fixed = space.ground->job.fixed;
-  std::vector<cluster::Mesh> shapes;
-  for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh) {
-    const cluster::Mesh& example = space.examples[space.shapes[mesh]];
-    const bool is_known = std::find(shapes.begin(), shapes.end(), example) != shapes.end();
-    if (!is_known && (fixed.empty() || plan::admits(fixed[task], space.meshes[mesh]))) shapes.push_back(example);
-  }
-  return shapes;
-}
-
-base::Error nothing_to_choose(const Ground& ground, const SearchSpace& space, std::size_t task, ChoiceRules rules) {
-  std::optional<LeastNeed> least;
-  for (const bool on_host : {false, true}) {
-    rules.optimizer_on_host = on_host;
-    for (const cluster::Mesh& mesh : possible_shapes(space, task))
-      if (const auto need = least_need(ground, task, mesh, rules); need && (!least || need->bytes < least->bytes)) least = need;
-  }
-  const std::string& name = ground.job.workflow.tasks[task].name;
-  base::Error error;
-  if (!least) {
-    error.message = fmt::format(
-        "no layout of {} can be had on any mesh of the cluster with what is fixed of it; accepted: degrees that divide its heads and "
-        "layers, "
-        "and make up a mesh",
-        name);
-    return error;
-  }
-  const std::int64_t usable = smallest_memory(space);
-  error.failure = base::Failure::infeasible;
-  error.message = fmt::format(
-      "{} alone does not fit on this cluster: at the least, with {} on {} devices{}, it needs {:.2f} GiB of each, {:.2f} GiB more than the "
-      "{:.2f} GiB that can be used",
-      name, llm::to_text(least->planned.layout), least->planned.mesh.count,
-      least->planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(least->bytes), gibi(least->bytes - usable),
-      gibi(usable));
-  return error;
 }
 
 /// Of plans that fuse nothing, and of all. Returns the seconds that no plan of the search has less than, without what an iteration has
@@ -220,7 +200,7 @@ base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& option
   const auto begin = std::chrono::steady_clock::now();
   const ChoiceRules rules{options.means};
   const SearchSpace space = make_search_space(ground, search_meshes(ground.job), rules, options.search.threads);
-  if (const auto task = impossible_task(space)) return nothing_to_choose(ground, space, *task, rules);
+  if (const auto task = impossible_task(space)) return nothing_to_choose(space, *task, options.means);
   Ranking ranking;
   std::vector<Finalist> candidates;
   const Starts starts = starts_of(space, options, candidates);
@@ -237,6 +217,7 @@ base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& option
   ranking.plans = finalists_of(space, options, candidates, starts);
   if (ranking.plans.empty() && !starts.all.empty()) ranking.nearest = nearest_of(ground, space, starts.all);
   if (options.means == Means::all && !ranking.plans.empty()) ranking.not_fused = why_not_fused(ground, ranking.plans.front().plan);
+  ranking.absent = absent_placements(space, options.means, asked_placements(options), starts.tried, ranking.plans);
   count_ties(ground, ranking);
   return ranking;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "place/rank/finalists.h"
+#include "place/rank/no_plan.h"
 #include "place/search/search.h"
 
 namespace dovetail::place {
@@ -32,8 +33,9 @@ struct NearestPlan {
 struct Ranking {
   std::vector<RankedPlan> plans;  ///< that fit, the fastest first (those that were simulated by that, else by the closed form); of each
                                   ///< placement the best, and others found, in their best fusion
-  std::vector<std::string> not_fused;  ///< why_not_fused of the first
-  std::optional<NearestPlan> nearest;  ///< where no plan fits
+  std::vector<std::string> not_fused;   ///< why_not_fused of the first
+  std::vector<AbsentPlacement> absent;  ///< that were asked for (all, where none was named) and have no plan among these
+  std::optional<NearestPlan> nearest;   ///< where no plan fits
   double bound = 0;  ///< seconds that no plan's iteration can beat that fuses nothing, of what was looked at; 0: none known
   std::optional<double> fused_bound;  ///< the same of all plans, whatever they fuse; nothing where plans may fuse nothing
   std::optional<SearchRun> search;    ///< how the search went; nothing where nothing was searched

@@ -17,13 +17,12 @@ std::optional<std::int32_t> index_of(const SearchSpace& space, const cluster::Me
   return static_cast<std::int32_t>(found - space.meshes.begin());
 }
 
-/// Picks of the first choice on these meshes ([task]); pinned tasks stay where they are. Nothing where a task cannot run on its mesh.
+/// Picks of the first choice on these meshes ([task]). Nothing where a task cannot run on its mesh.
 std::optional<Picks> picks_on(const SearchSpace& space, const std::vector<cluster::Mesh>& meshes) {
   Picks picks(meshes.size());
   for (std::size_t task = 0; task < meshes.size(); ++task) {
     if (space.is_rule(task)) continue;
-    const auto& fixed = space.ground->job.fixed;
-    const auto mesh = index_of(space, !fixed.empty() && fixed[task].mesh ? *fixed[task].mesh : meshes[task]);
+    const auto mesh = index_of(space, meshes[task]);
     if (!mesh || !space.is_open(task, *mesh)) return std::nullopt;
     picks[task].mesh = *mesh;
   }
@@ -47,9 +46,12 @@ std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits_of(const SearchSpace
   return splits;
 }
 
-std::vector<Picks> interleaving(const SearchSpace& space) {
+/// [task of the workflow].
+using Meshes = std::vector<cluster::Mesh>;
+
+Meshes interleaving(const SearchSpace& space) {
   const workflow::Workflow& workflow = space.ground->job.workflow;
-  std::vector<cluster::Mesh> meshes(workflow.tasks.size(), all_devices(space));
+  Meshes meshes(workflow.tasks.size(), all_devices(space));
   const int half = all_devices(space).count / 2;
   bool first = true;
   for (std::size_t task = 0; task < meshes.size(); ++task) {
@@ -57,38 +59,29 @@ std::vector<Picks> interleaving(const SearchSpace& space) {
     meshes[task] = first ? cluster::Mesh{0, half} : cluster::Mesh{all_devices(space).count - half, half};
     first = !first;
   }
-  const auto picks = picks_on(space, meshes);
-  return picks ? std::vector<Picks>{*picks} : std::vector<Picks>{};
+  return meshes;
 }
 
-std::vector<Picks> disaggregated(const SearchSpace& space) {
-  const workflow::Workflow& workflow = space.ground->job.workflow;
-  std::vector<Picks> all;
+std::vector<Meshes> disaggregated(const SearchSpace& space) {
+  std::vector<Meshes> ways;
   for (const auto& [training, rest] : splits_of(space)) {
-    std::vector<cluster::Mesh> meshes;
-    for (const workflow::Task& task : workflow.tasks) meshes.push_back(task.kind == TaskKind::train ? training : rest);
-    if (const auto picks = picks_on(space, meshes)) all.push_back(*picks);
+    Meshes& meshes = ways.emplace_back();
+    for (const workflow::Task& task : space.ground->job.workflow.tasks) meshes.push_back(task.kind == TaskKind::train ? training : rest);
   }
-  return all;
+  return ways;
 }
 
-/// Keeps to tensor degree = devices of a node and pipeline degree = nodes; nothing where a task has no such choice.
-std::optional<Picks> megatron(const SearchSpace& space) {
-  const cluster::Mesh all = all_devices(space);
-  const int nodes = cluster::node_count(space.ground->job.cluster);
-  std::optional<Picks> picks = picks_on(space, std::vector<cluster::Mesh>(space.choices.size(), all));
-  if (!picks) return std::nullopt;
-  for (std::size_t task = 0; task < picks->size(); ++task) {
+/// Gives each task its first choice with such degrees; false where one has none.
+bool take_degrees(const SearchSpace& space, const Degrees& degrees, Picks& picks) {
+  for (std::size_t task = 0; task < picks.size(); ++task) {
     if (space.is_rule(task)) continue;
-    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>((*picks)[task].mesh)]];
-    const auto choice = std::find_if(choices.begin(), choices.end(), [&](const Choice& candidate) {
-      const llm::Layout& layout = candidate.planned.layout;
-      return layout.tensor * nodes == all.count && layout.pipeline == nodes;
-    });
-    if (choice == choices.end()) return std::nullopt;
-    (*picks)[task].choice = static_cast<std::int32_t>(choice - choices.begin());
+    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(picks[task].mesh)]];
+    const auto choice =
+        std::find_if(choices.begin(), choices.end(), [&](const Choice& candidate) { return degrees.are_of(candidate.planned.layout); });
+    if (choice == choices.end()) return false;
+    picks[task].choice = static_cast<std::int32_t>(choice - choices.begin());
   }
-  return picks;
+  return true;
 }
 
 /// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay.
@@ -167,18 +160,35 @@ std::int64_t smallest_memory(const SearchSpace& space) {
   return least;
 }
 
-std::vector<Picks> picks_of(const SearchSpace& space, Placement placement) {
+std::vector<std::vector<cluster::Mesh>> meshes_of(const SearchSpace& space, Placement placement) {
   DOVETAIL_ASSERT(placement != Placement::searched && placement != Placement::rlhfuse);
+  std::vector<Meshes> ways;
+  if (placement == Placement::disaggregated)
+    ways = disaggregated(space);
+  else if (placement == Placement::interleaving)
+    ways = {interleaving(space)};
+  else
+    ways = {Meshes(space.choices.size(), all_devices(space))};
+  const std::vector<plan::TaskPin>& fixed = space.ground->job.fixed;
+  for (Meshes& meshes : ways)
+    for (std::size_t task = 0; task < fixed.size(); ++task)
+      if (fixed[task].mesh) meshes[task] = *fixed[task].mesh;
+  return ways;
+}
+
+std::optional<Degrees> degrees_of(const SearchSpace& space, Placement placement) {
+  if (placement != Placement::megatron) return std::nullopt;
+  const int nodes = cluster::node_count(space.ground->job.cluster);
+  return Degrees{all_devices(space).count / nodes, nodes};
+}
+
+std::vector<Picks> picks_of(const SearchSpace& space, Placement placement, Aim aim) {
+  const std::optional<Degrees> degrees = degrees_of(space, placement);
   std::vector<Picks> starts;
-  if (placement == Placement::interleaving) starts = interleaving(space);
-  if (placement == Placement::disaggregated) starts = disaggregated(space);
-  const bool heuristic = placement == Placement::megatron;
-  if (placement == Placement::co_located || heuristic) {
-    const std::vector<cluster::Mesh> everywhere(space.choices.size(), all_devices(space));
-    if (const auto picks = heuristic ? megatron(space) : picks_on(space, everywhere)) starts.push_back(*picks);
-  }
+  for (const Meshes& meshes : meshes_of(space, placement))
+    if (auto picks = picks_on(space, meshes); picks && (!degrees || take_degrees(space, *degrees, *picks))) starts.push_back(*picks);
   Trial trial(space);
-  for (Picks& picks : starts) Descent(space, trial, picks, Aim::cost, heuristic).run();
+  for (Picks& picks : starts) Descent(space, trial, picks, aim, degrees.has_value()).run();
   return starts;
 }
 

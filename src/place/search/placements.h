@@ -1,6 +1,7 @@
 // The named placements: families of plans by where their tasks run.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -27,16 +28,31 @@ inline constexpr Placement all_placements[] = {Placement::co_located, Placement:
 /// "co-located", "interleaving", "disaggregated", "megatron", "rlhfuse", "searched".
 std::string_view name_of(Placement placement);
 
-/// Picks with the best choices that coordinate descent finds on the meshes that the placement has: of disaggregated every split of the
-/// devices into two. Nothing where a task has no choice on them. Tasks whose mesh is pinned are where it says. REQUIRES: one of
-/// named_placements.
-std::vector<Picks> picks_of(const SearchSpace& space, Placement placement);
+/// The meshes of the tasks, [way][task], in each way in which the placement may have them: of disaggregated every split of the devices into
+/// two, none where there is none; of the others one. Tasks whose mesh is pinned are where it says. A mesh may be none of the space's.
+/// REQUIRES: one of named_placements.
+std::vector<std::vector<cluster::Mesh>> meshes_of(const SearchSpace& space, Placement placement);
+
+/// Tensor and pipeline degrees.
+struct Degrees {
+  int tensor = 1;
+  int pipeline = 1;
+
+  bool are_of(const llm::Layout& layout) const { return layout.tensor == tensor && layout.pipeline == pipeline; }
+};
+/// Those that all tasks have under the placement; nothing where each has its own.
+std::optional<Degrees> degrees_of(const SearchSpace& space, Placement placement);
 
 /// What descent looks for.
 enum class Aim {
   cost,   ///< Score::cost
   excess  ///< to fit, then to be fast
 };
+
+/// Picks with the best choices that coordinate descent finds on the meshes_of() the placement, one for each way in which all tasks have a
+/// choice. REQUIRES: one of named_placements.
+std::vector<Picks> picks_of(const SearchSpace& space, Placement placement, Aim aim = Aim::cost);
+
 /// Changes the choice of one task after the other, each to the best, for as long as that gains; meshes stay. Returns what it scores.
 Score improve_choices(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim);
 

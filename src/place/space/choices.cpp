@@ -8,6 +8,7 @@
 #include "place/space/layouts.h"
 #include "plan/iteration_graph.h"
 #include "plan/pin.h"
+#include "plan/pin_fault.h"
 
 namespace dovetail::place {
 namespace {
@@ -49,7 +50,10 @@ class Maker {
       add_engines();
     else
       add_passes();
-    for (TaskPlan& planned : plans_) plan::apply(pin_, planned);
+    for (TaskPlan& planned : plans_) {
+      plan::apply(pin_, planned);
+      planned.engine = plan::with_room(pin_.engine, planned.engine);
+    }
     std::erase_if(plans_, [this](const TaskPlan& planned) { return llm::find_fault(planned.layout, model_).has_value(); });
     return std::move(plans_);
   }
@@ -300,9 +304,11 @@ std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const clu
   return front;
 }
 
-std::optional<LeastNeed> least_need(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
+std::optional<LeastNeed> least_need(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules,
+                                    const std::function<bool(const llm::Layout&)>& may) {
   std::optional<LeastNeed> least;
   for (const TaskPlan& planned : plans_of(ground, task, mesh, rules)) {
+    if (may && !may(planned.layout)) continue;
     const Choice choice = weigh(ground, task, planned);
     const std::int64_t need = own_need(ground, task, choice);
     if (fits_host(ground, task, choice) && (!least || need < least->bytes)) least = {need, planned};

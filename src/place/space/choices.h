@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -56,7 +57,8 @@ struct LeastNeed {
   std::int64_t bytes = 0;
   plan::TaskPlan planned;  ///< with which
 };
-/// Nothing where the mesh has no layout for the task.
-std::optional<LeastNeed> least_need(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules);
+/// Of the layouts that `may` takes, where it is given. Nothing where the mesh has none of these for the task.
+std::optional<LeastNeed> least_need(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules,
+                                    const std::function<bool(const llm::Layout&)>& may = {});
 
 }  // namespace dovetail::place

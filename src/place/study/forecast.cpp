@@ -61,6 +61,7 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   }
   RankOptions rank = run.options.rank;
   rank.shown = std::min(rank.shown, plans_of_a_search);
+  rank.simulated = 0;  // all of them are compared, by the closed form
   for (const std::int64_t step : search_steps(run.growth, run.parts, run.options.searches)) {
     if (run.options.cancellation != nullptr && run.options.cancellation->requested()) break;
     if (run.options.on_search) run.options.on_search(step);

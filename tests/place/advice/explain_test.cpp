@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "place/advice/repair.h"
 #include "place/jobs.h"
@@ -195,6 +196,73 @@ TEST(Explain, UsesOfTimeAddUpToTheIteration) {
   double device_seconds = 0;
   for (const IdleDevices& devices : explanation.comparison->idle) device_seconds += devices.seconds * devices.devices.count;
   EXPECT_NEAR(device_seconds / 8, idle, 1e-6);
+}
+
+/// Seconds of the average device, by name.
+SecondsPair use_of(const Comparison& comparison, std::string_view name) {
+  for (const TimeUse& use : comparison.uses)
+    if (use.name == name) return use.seconds;
+  return {};
+}
+
+TEST(Explain, WhatIsFusedIsComparedTaskByTask) {
+  const FusibleJob of;
+  plan::Plan fused = of.plan;
+  fused.fusion = {.threshold = best_threshold(of.ground, of.plan.tasks), .training = plan::train_pair(of.job)};
+  ASSERT_TRUE(fused.fusion.threshold && fused.fusion.training);
+  const Estimate apart = estimate(of.ground, of.plan);
+  const Estimate together = estimate(of.ground, fused);
+  const Comparison comparison = compare(of.ground, {of.plan, apart}, {fused, together});
+  double there = 0;
+  for (const TimeUse& use : comparison.uses) {
+    there += use.seconds.there;
+    // Both plans have the same tasks, meshes and layouts.
+    if (use.name != "idle" && use.name != hidden_by_fusion) {
+      EXPECT_NEAR(use.seconds.here, use.seconds.there, 1e-9) << use.name;
+    }
+  }
+  EXPECT_NEAR(there, together.iteration_seconds, 1e-6);
+  EXPECT_EQ(use_of(comparison, hidden_by_fusion).here, 0);
+  const InterStage& generation = *together.inter_stage;
+  const IntraStage& training = *together.intra_stage;
+  EXPECT_NEAR(use_of(comparison, hidden_by_fusion).there, generation.seconds() - generation.apart + training.seconds() - training.apart,
+              1e-6);
+  EXPECT_LT(use_of(comparison, hidden_by_fusion).there, 0);
+}
+
+TEST(Explain, PartsOfWhatOnePlanFusesAreNotCompared) {
+  const FusibleJob of;
+  plan::Plan fused = of.plan;
+  fused.fusion.training = plan::train_pair(of.job);
+  const Estimate apart = estimate(of.ground, of.plan);
+  const Estimate together = estimate(of.ground, fused);
+  const Comparison comparison = compare(of.ground, {of.plan, apart}, {fused, together});
+  for (const StepComparison& step : comparison.steps) {
+    const bool trains = of.job.workflow.tasks[step.task].kind == workflow::TaskKind::train && step.kind == plan::Step::Kind::task;
+    EXPECT_EQ(step.fused_there, trains) << step.task;
+    EXPECT_FALSE(step.fused_here);
+    if (trains) {
+      EXPECT_EQ(step.part, "");
+    }
+  }
+}
+
+TEST(Explain, TheBestIsTheFirstPlanOfTheRanking) {
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  Software software = software_of(job).value();
+  software.efficiency.error = 0.2;
+  const Ground ground = ground_of(job, software);
+  RankOptions options = quick;
+  options.simulated = 3;
+  const Ranking ranking = rank_plans(ground, options).value();
+  const Explanation explanation = explain(ground, ranking.plans.back().plan, options).value();
+  ASSERT_TRUE(explanation.best.has_value());
+  if (explanation.best->simulated) {
+    EXPECT_EQ(explanation.best->plan, ranking.plans.front().plan);
+  } else {
+    for (const RankedPlan& ranked : ranking.plans)
+      EXPECT_LT(explanation.best->estimate.iteration_seconds, ranked.estimate.iteration_seconds) << "a change";
+  }
 }
 
 TEST(Explain, EverySecondOfASerialPlanIsCritical) {

@@ -119,6 +119,20 @@ TEST(Calibrate, OneGroupHasNothingToLeaveOut) {
   const Calibration calibration = calibrate(measurements);
   EXPECT_FALSE(calibration.left_out.has_value());
   EXPECT_FALSE(calibration.rows[0].iteration.left_out.has_value());
+  EXPECT_LT(calibration.fitted.mean, 0.01);
+  EXPECT_EQ(calibration.fit.candidate.efficiency.error, measurements.start.error) << "a good fit says nothing of other runs";
+}
+
+TEST(Calibrate, AFitThatMissesItsOwnRowsClaimsNoLess) {
+  Measurements measurements = measured_by(small().start);
+  measurements.start.error = 0.05;
+  measurements.fitted = {"decode_step"};
+  for (Measurement& row : measurements.rows) {
+    row.group = "same";
+    row.seconds *= 3;
+  }
+  const Calibration calibration = calibrate(measurements);
+  EXPECT_GT(calibration.fitted.mean, 0.1);
   EXPECT_EQ(calibration.fit.candidate.efficiency.error, calibration.fitted.mean);
 }
 
@@ -144,6 +158,7 @@ TEST(Calibrate, StopsWithTheBestSoFar) {
   const Calibration calibration = calibrate(measurements, options);
   EXPECT_TRUE(calibration.stopped);
   EXPECT_FALSE(calibration.left_out.has_value());
+  EXPECT_GE(calibration.fit.candidate.efficiency.error, measurements.start.error);
   EXPECT_EQ(shares.size(), 5U);
   EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
   EXPECT_LE(shares.back(), 1);

@@ -61,6 +61,63 @@ TEST(RankPlans, LooksAtTheNamedPlacementsOnly) {
   for (const plan::TaskPlan& planned : ranking.plans.front().plan.tasks) EXPECT_EQ(planned.mesh, (cluster::Mesh{0, 8}));
 }
 
+std::string why_absent(const Ranking& ranking, Placement placement) {
+  for (const AbsentPlacement& absent : ranking.absent)
+    if (absent.placement == placement) return absent.why;
+  return "";
+}
+
+TEST(RankPlans, EachPlacementHasAPlanOrAReason) {
+  for (const char* gpu : {"H100", "{name: small, memory: 26GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}",
+                          "{name: tiny, memory: 16GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}"}) {
+    const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, host_memory: 400GB, gpu: " + std::string(gpu));
+    const Ground ground = ground_of(job, software_of(job).value());
+    const auto ranking = rank_plans(ground, test::quick_options());
+    ASSERT_TRUE(ranking.ok()) << ranking.error().message;
+    for (const Placement placement : all_placements) {
+      const bool has_plan = std::any_of(ranking->plans.begin(), ranking->plans.end(),
+                                        [&](const RankedPlan& ranked) { return ranked.placement == placement; });
+      EXPECT_EQ(why_absent(*ranking, placement).empty(), has_plan) << name_of(placement) << " on " << gpu;
+    }
+  }
+}
+
+TEST(RankPlans, APlacementThatDoesNotFitSaysWhatTheFullestDeviceNeeds) {
+  const plan::Job job =
+      test::ppo_job("nodes: 1, gpus_per_node: 8, host_memory: 1GB, gpu: {name: small, memory: 18GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
+  const Ground ground = ground_of(job, software_of(job).value());
+  RankOptions options = test::quick_options();
+  options.placements = {Placement::co_located, Placement::rlhfuse};
+  const Ranking ranking = rank_plans(ground, options).value();
+  ASSERT_TRUE(ranking.plans.empty());
+  ASSERT_EQ(ranking.absent.size(), 2U) << "of what was asked for";
+  EXPECT_THAT(why_absent(ranking, Placement::co_located),
+              testing::MatchesRegex("does not fit: the fullest device needs [0-9.]+ GiB of 16\\.75 GiB in [a-z_]+"));
+  EXPECT_EQ(why_absent(ranking, Placement::rlhfuse), why_absent(ranking, Placement::co_located)) << "it begins with that plan";
+}
+
+TEST(RankPlans, APlacementThatTheClusterDoesNotAllowSaysWhy) {
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 1, gpu: H200, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
+  EXPECT_EQ(why_absent(ranking, Placement::disaggregated), "does not apply: the devices cannot be split in two");
+  EXPECT_THAT(why_absent(ranking, Placement::interleaving), HasSubstr("would be on 0 of 1 devices"));
+  RankOptions real = test::quick_options();
+  real.means = Means::real;
+  real.placements = {Placement::rlhfuse};
+  EXPECT_EQ(why_absent(rank_plans(ground, real).value(), Placement::rlhfuse), "does not apply: nothing is fused with ReaL's means");
+}
+
+TEST(RankPlans, PlansOfManySamplesAreNotPlayed) {
+  plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  EXPECT_EQ(playable(job, 5), 5U);
+  job.workload.prompts = most_played_samples / 2;
+  EXPECT_EQ(playable(job, 5), 2U);
+  job.workload.prompts = most_played_samples;
+  EXPECT_EQ(playable(job, 5), 0U) << "one would have nothing to be compared with";
+  EXPECT_EQ(playable(job, 1), 1U);
+}
+
 TEST(RankPlans, FusesWhatGainsAndSaysWhyNotTheRest) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   const Ground ground = ground_of(job, software_of(job).value());

@@ -64,5 +64,26 @@ TEST(Choices, NothingIsOnTheHostThatHasNoRoomOrThatTheJobKeepsOnDevices) {
   EXPECT_FALSE(least_need(kept.ground, 0, one_device, {.optimizer_on_host = true}).has_value());
 }
 
+TEST(Choices, WhatIsFreeOfAnEnginesLimitsFollowsWhatIsFixed) {
+  const auto engines = [](const std::string& fixed) {
+    const plan::Job job = plan::parse_job(
+                              "format: dovetail/job@1\nalgorithm: grpo\nmodels: {actor: qwen2.5-1.5b, reward: qwen2.5-1.5b}\n"
+                              "workload: {prompts: 64, prompt_length: 256, response_length: 512}\n"
+                              "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\nfixed: {actor_generate: {engine: {" +
+                                  fixed + "}}}\n",
+                              "job.yaml")
+                              .value();
+    const Ground ground = ground_of(job, software_of(job).value());
+    const std::size_t generate = workflow::find_task(job.workflow, "actor_generate")->index();
+    std::vector<plan::Engine> found;
+    for (const Choice& choice : choices_of(ground, generate, one_device, {})) found.push_back(choice.planned.engine);
+    return found;
+  };
+  ASSERT_FALSE(engines("max_num_batched_tokens: 100").empty());
+  for (const plan::Engine& engine : engines("max_num_batched_tokens: 100")) EXPECT_EQ(engine.max_num_seqs, 100);
+  ASSERT_FALSE(engines("max_num_seqs: 9000").empty());
+  for (const plan::Engine& engine : engines("max_num_seqs: 9000")) EXPECT_EQ(engine.max_num_batched_tokens, 9000);
+}
+
 }  // namespace
 }  // namespace dovetail::place
