@@ -18,8 +18,8 @@
 #include "cost/efficiency_file.h"
 #include "place/measurement/calibrate.h"
 #include "place/rank/rank.h"
-#include "report/calibration.h"
-#include "report/table.h"
+#include "report/words/calibration.h"
+#include "report/words/table.h"
 #include "tables.h"
 
 namespace {

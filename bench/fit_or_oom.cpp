@@ -16,7 +16,7 @@
 #include "place/predict/software.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
-#include "report/table.h"
+#include "report/words/table.h"
 #include "tables.h"
 
 namespace {

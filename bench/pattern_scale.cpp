@@ -14,7 +14,7 @@
 #include "fuse/pattern/pattern_search.h"
 #include "parallel/for_each_index.h"
 #include "pipeline/instances.h"
-#include "report/table.h"
+#include "report/words/table.h"
 #include "tables.h"
 
 namespace {

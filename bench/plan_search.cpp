@@ -16,7 +16,7 @@
 #include "place/rank/rank.h"
 #include "place/search/real_search.h"
 #include "plan/job_file.h"
-#include "report/table.h"
+#include "report/words/table.h"
 #include "tables.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "report/table.h"
+#include "report/words/table.h"
 #include "tables.h"
 
 namespace {

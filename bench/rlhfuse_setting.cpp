@@ -21,7 +21,7 @@
 #include "place/simulation/inter_stage.h"
 #include "place/simulation/simulation.h"
 #include "plan/job_file.h"
-#include "report/table.h"
+#include "report/words/table.h"
 #include "tables.h"
 
 namespace {

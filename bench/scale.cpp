@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <functional>
 
-#include "report/table.h"
+#include "report/words/table.h"
 #include "tables.h"
 
 namespace {

@@ -20,7 +20,7 @@
 #include "place/simulation/simulation.h"
 #include "place/space/search_space.h"
 #include "plan/job_file.h"
-#include "report/table.h"
+#include "report/words/table.h"
 #include "tables.h"
 
 namespace {

@@ -18,7 +18,7 @@
 #include "place/measurement/calibrate.h"
 #include "place/measurement/measurement.h"
 #include "place/simulation/simulation.h"
-#include "report/table.h"
+#include "report/words/table.h"
 #include "simulate/accounting.h"
 #include "tables.h"
 #include "workflow/log_normal.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "report/table.h"
-#include "report/text.h"
+#include "report/words/table.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 

@@ -17,7 +17,7 @@
 #include "cli/interrupt.h"
 #include "cli/load.h"
 #include "cli/output.h"
-#include "report/table.h"
+#include "report/words/table.h"
 
 namespace dovetail::cli {
 namespace {

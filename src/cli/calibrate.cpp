@@ -17,7 +17,7 @@
 #include "cli/progress_line.h"
 #include "cost/efficiency_file.h"
 #include "place/measurement/measurement_file.h"
-#include "report/calibration.h"
+#include "report/words/calibration.h"
 
 namespace dovetail::cli {
 namespace {

@@ -13,8 +13,8 @@
 #include "cli/output.h"
 #include "fuse/bounds/bounds.h"
 #include "pipeline/evaluate.h"
-#include "report/summary.h"
-#include "report/table.h"
+#include "report/page/summary.h"
+#include "report/words/table.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::cli {

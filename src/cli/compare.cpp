@@ -13,8 +13,8 @@
 #include "cli/progress_line.h"
 #include "fuse/solution/variation.h"
 #include "fuse/solver.h"
-#include "report/table.h"
-#include "report/text.h"
+#include "report/words/table.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {

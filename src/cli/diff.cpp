@@ -14,10 +14,10 @@
 #include "cli/output.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/schedule_diff.h"
-#include "report/summary.h"
-#include "report/table.h"
-#include "report/terminal_gantt.h"
-#include "report/text.h"
+#include "report/page/summary.h"
+#include "report/schedule/terminal_gantt.h"
+#include "report/words/table.h"
+#include "report/words/text.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::cli {

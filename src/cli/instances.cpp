@@ -9,7 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "report/table.h"
+#include "report/words/table.h"
 
 namespace dovetail::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "place/predict/profile_use.h"
 #include "plan/job.h"
 #include "plan/plan.h"
-#include "report/amounts.h"
+#include "report/words/amounts.h"
 
 namespace dovetail::cli {
 

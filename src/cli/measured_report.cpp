@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/job.h"
-#include "report/table.h"
-#include "report/text.h"
+#include "report/words/table.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {

@@ -14,9 +14,9 @@
 #include "fuse/direct_solvers.h"
 #include "pipeline/schedule_file.h"
 #include "pipeline/validate.h"
-#include "report/pareto_svg.h"
-#include "report/table.h"
-#include "report/text.h"
+#include "report/schedule/pareto_svg.h"
+#include "report/words/table.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "report/table.h"
+#include "report/words/table.h"
 
 namespace dovetail::cli {
 

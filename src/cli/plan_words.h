@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/output.h"
-#include "report/plan_words.h"
+#include "report/words/plan_words.h"
 
 namespace dovetail::cli {
 

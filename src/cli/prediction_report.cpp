@@ -8,9 +8,9 @@
 #include "cli/fusion_words.h"
 #include "cli/profile_words.h"
 #include "cluster/mesh.h"
-#include "report/plan_words.h"
-#include "report/table.h"
-#include "report/text.h"
+#include "report/words/plan_words.h"
+#include "report/words/table.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "pipeline/problem_file.h"
 #include "pipeline/timings.h"
-#include "report/table.h"
+#include "report/words/table.h"
 
 namespace dovetail::cli {
 namespace {

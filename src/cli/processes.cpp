@@ -12,7 +12,7 @@
 
 #include "cli/arguments.h"
 #include "cli/output.h"
-#include "report/text.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {

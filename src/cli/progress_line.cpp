@@ -9,7 +9,7 @@
 
 #include "cli/output.h"
 #include "cli/terminal.h"
-#include "report/text.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {

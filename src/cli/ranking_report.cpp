@@ -9,9 +9,9 @@
 #include "cli/job.h"
 #include "cli/plan_words.h"
 #include "cli/profile_words.h"
-#include "report/plan_words.h"
-#include "report/table.h"
-#include "report/text.h"
+#include "report/words/plan_words.h"
+#include "report/words/table.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {

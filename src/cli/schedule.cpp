@@ -14,7 +14,7 @@
 #include "pipeline/problem_file.h"
 #include "pipeline/schedule_file.h"
 #include "pipeline/validate.h"
-#include "report/text.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {

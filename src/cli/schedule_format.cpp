@@ -14,8 +14,8 @@
 #include "pipeline/problem_file.h"
 #include "pipeline/pytorch_csv.h"
 #include "pipeline/schedule_file.h"
-#include "report/chrome_trace.h"
-#include "report/svg.h"
+#include "report/schedule/chrome_trace.h"
+#include "report/schedule/svg.h"
 #include "timeline/chrome_trace_file.h"
 #include "timeline/schedule_timeline.h"
 

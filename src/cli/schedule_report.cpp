@@ -6,8 +6,8 @@
 
 #include "fuse/pareto.h"
 #include "fuse/solution/variation.h"
-#include "report/table.h"
-#include "report/text.h"
+#include "report/words/table.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/load.h"
 #include "cli/progress_line.h"
-#include "report/terminal_gantt.h"
+#include "report/schedule/terminal_gantt.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::cli {

@@ -17,9 +17,9 @@
 #include "cli/progress_line.h"
 #include "cli/schedule_format.h"
 #include "cli/simulation_report.h"
-#include "report/html.h"
-#include "report/iteration_picture.h"
-#include "report/job_page.h"
+#include "report/iteration/iteration_picture.h"
+#include "report/iteration/job_page.h"
+#include "report/page/html.h"
 
 namespace dovetail::cli {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "cli/job.h"
 #include "cluster/mesh.h"
-#include "report/iteration_picture.h"
-#include "report/plan_words.h"
-#include "report/step_lines.h"
-#include "report/table.h"
-#include "report/text.h"
+#include "report/iteration/iteration_picture.h"
+#include "report/iteration/step_lines.h"
+#include "report/words/plan_words.h"
+#include "report/words/table.h"
+#include "report/words/text.h"
 #include "simulate/accounting.h"
 
 namespace dovetail::cli {

@@ -20,7 +20,7 @@
 #include "cli/progress_line.h"
 #include "cli/schedule_format.h"
 #include "cli/sweep_report.h"
-#include "report/sweep_picture.h"
+#include "report/drawing/sweep_picture.h"
 
 namespace dovetail::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "report/terminal_gantt.h"
+#include "report/schedule/terminal_gantt.h"
 
 namespace dovetail::cli {
 namespace {

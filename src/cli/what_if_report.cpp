@@ -10,9 +10,9 @@
 #include "base/assert.h"
 #include "cli/job.h"
 #include "cluster/cluster.h"
-#include "report/plan_words.h"
-#include "report/table.h"
-#include "report/text.h"
+#include "report/words/plan_words.h"
+#include "report/words/table.h"
+#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {

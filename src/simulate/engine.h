@@ -61,8 +61,8 @@ struct Play {
 
 /// Plays until n iterations, with all that is under way at their end, are like the n before: then everything repeats; but at most
 /// `most_iterations`. As many iterations follow, and then each activity once more: for whoever lets the stretch begin at any moment of it,
-/// and asks what was waited for at its end. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, edges without a circle in an
-/// iteration; the links of transfers are below `links`.
+/// and asks what was waited for at its end. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, edges
+/// without a circle in an iteration; the links of transfers are below `links`.
 Play play(const Activities& activities, std::size_t most_iterations);
 
 }  // namespace dovetail::simulate

@@ -339,6 +339,7 @@ Iteration play_iterations(const Workload& workload) {
   iteration.iterations = played.iterations;
   iteration.played = played.last + 1;
   iteration.steady = played.steady;
+  iteration.stretch = played.end - played.begin;
   iteration.period = played.period();
   iteration.steps = steps_of(played, workload.steps.size(), first);
   DOVETAIL_ASSERT(!find_fault(iteration.trace));

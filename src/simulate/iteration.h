@@ -64,6 +64,7 @@ struct Iteration {
   std::size_t iterations = 1;         ///< that the trace is of: more than one where iterations alternate
   std::size_t played = 1;             ///< until they repeated
   bool steady = false;                ///< false: they did not, and the trace is of the later half of those that were played
+  base::Ticks stretch;                ///< that repeats: the trace without overhead
   base::Ticks period;                 ///< of an iteration without its overhead
   std::vector<plan::StepTime> steps;  ///< [step] of the iteration that the trace begins with, from there
 };

@@ -15,7 +15,8 @@ LAYERS = ["base", "parallel", "pipeline", "timeline", "fuse", "llm", "cluster", 
           "place", "report", "cli"]
 # Folders within a folder, likewise; the files beside them may include all of them.
 ROOMS = {"fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
-         "place": ["predict", "simulation", "space", "bound", "search", "rank", "advice", "measurement", "study"]}
+         "place": ["predict", "simulation", "space", "bound", "search", "rank", "advice", "measurement", "study"],
+         "report": ["words", "page", "drawing", "schedule", "iteration", "overlay"]}
 LEAVES = ["mpi", "runtime"]  # may include every layer but cli; nothing includes them
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 500

@@ -1,4 +1,4 @@
-#include "color_difference.h"
+#include "report/color_difference.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // How far apart colours are for people, for tests of palettes.
 #pragma once
 
-#include "report/palette.h"
+#include "report/page/palette.h"
 
 namespace dovetail::report {
 

@@ -1,4 +1,4 @@
-#include "example_timelines.h"
+#include "report/example_timelines.h"
 
 namespace dovetail::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "xml_check.h"
+#include "report/xml_check.h"
 
 #include <algorithm>
 #include <array>

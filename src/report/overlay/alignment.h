@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "report/overlay.h"
+#include "report/overlay/overlay.h"
 #include "report/overlay/steps.h"
 
 namespace dovetail::report {

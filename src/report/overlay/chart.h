@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "report/overlay/pairs.h"
-#include "report/page.h"
+#include "report/page/page.h"
 
 namespace dovetail::report {
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "report/chart_sections.h"
-#include "report/inks.h"
 #include "report/overlay/pieces.h"
+#include "report/page/chart_sections.h"
+#include "report/page/inks.h"
 
 namespace dovetail::report {
 namespace {

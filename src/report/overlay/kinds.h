@@ -1,7 +1,7 @@
 // The kinds of work of a trace, which are guessed from the names of its slices. Private to report.
 #pragma once
 
-#include "report/page.h"
+#include "report/page/page.h"
 
 namespace dovetail::report {
 

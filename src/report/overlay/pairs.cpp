@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "report/chart_sections.h"
 #include "report/overlay/pieces.h"
 #include "report/overlay/turn.h"
+#include "report/page/chart_sections.h"
 
 namespace dovetail::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "report/overlay/steps.h"
-#include "report/page.h"
+#include "report/page/page.h"
 
 namespace dovetail::report {
 

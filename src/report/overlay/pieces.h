@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "report/page.h"
+#include "report/page/page.h"
 
 namespace dovetail::report {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "report/iteration_picture.h"
+#include "report/iteration/iteration_picture.h"
 #include "report/overlay/pieces.h"
 
 namespace dovetail::report {

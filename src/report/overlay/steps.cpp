@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "report/chart_sections.h"
 #include "report/overlay/pieces.h"
 #include "report/overlay/turn.h"
+#include "report/page/chart_sections.h"
 
 namespace dovetail::report {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/page.h"
+#include "report/page/page.h"
 
 namespace dovetail::report {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "report/chart_sections.h"
 #include "report/overlay/pieces.h"
 #include "report/overlay/words.h"
+#include "report/page/chart_sections.h"
 
 namespace dovetail::report {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "report/overlay.h"
+#include "report/overlay/overlay.h"
 #include "report/overlay/pairs.h"
 #include "report/overlay/steps.h"
-#include "report/page.h"
+#include "report/page/page.h"
 
 namespace dovetail::report {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "report/chart_sections.h"
 #include "report/overlay/pieces.h"
+#include "report/page/chart_sections.h"
 #include "simulate/trace.h"
 
 namespace dovetail::report {

@@ -1,7 +1,7 @@
 // A chart that begins elsewhere. Private to report.
 #pragma once
 
-#include "report/page.h"
+#include "report/page/page.h"
 
 namespace dovetail::report {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "report/amounts.h"
-#include "report/chart_sections.h"
+#include "report/page/chart_sections.h"
+#include "report/words/amounts.h"
 
 namespace dovetail::report {
 

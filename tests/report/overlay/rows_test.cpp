@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "report/iteration_picture.h"
+#include "report/iteration/iteration_picture.h"
 
 namespace dovetail::report {
 namespace {

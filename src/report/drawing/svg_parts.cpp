@@ -1,0 +1,132 @@
+#include "report/drawing/svg_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "report/words/text.h"
+
+namespace dovetail::report {
+namespace {
+
+using timeline::BarKind;
+
+/// A repeated tile: a ground and one mark on it, turned by an angle.
+std::string pattern(std::string_view id, int size, int angle, std::string_view ground, std::string_view mark) {
+  return fmt::format(
+      "<pattern id=\"dovetail-{0}\" width=\"{1}\" height=\"{1}\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({2})\">"
+      "<rect width=\"{1}\" height=\"{1}\" fill=\"{3}\"/>{4}</pattern>\n",
+      id, size, angle, ground, mark);
+}
+
+bool has(const Picture& picture, BarKind kind) { return picture.summary.share[static_cast<std::size_t>(kind)] > 0; }
+
+}  // namespace
+
+double Frame::x_of(base::Ticks time) const {
+  const auto whole = static_cast<double>(std::max<std::int64_t>(end.count(), 1));
+  return left + (right - left) * (static_cast<double>(time.count()) / whole);
+}
+
+std::string number(double value) {
+  const auto tenths = static_cast<std::int64_t>(std::floor(value * 10 + 0.5));
+  const std::int64_t absolute = tenths < 0 ? -tenths : tenths;
+  const std::string_view sign = tenths < 0 ? "-" : "";
+  if (absolute % 10 == 0) return fmt::format("{}{}", sign, absolute / 10);
+  if (absolute < 10) return fmt::format("{}.{}", sign, absolute);
+  return fmt::format("{}{}.{}", sign, absolute / 10, absolute % 10);
+}
+
+std::string text_element(double x, double baseline, std::string_view text, const TextStyle& style) {
+  std::string element =
+      fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"", number(x), number(baseline), number(style.size), style.color);
+  if (style.anchor != "start") element += fmt::format(" text-anchor=\"{}\"", style.anchor);
+  if (style.bold) element += " font-weight=\"600\"";
+  if (style.halo) element += " stroke=\"#ffffff\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
+  return element + ">" + escape_xml(text) + "</text>\n";
+}
+
+double text_width(std::string_view text, double size) {
+  constexpr std::string_view narrow = " !'(),.-/:;I[]fijlrt|";
+  constexpr std::string_view wide = "%@MWmw";
+  double width = 0;
+  for (const char byte : text) {
+    const auto value = static_cast<unsigned char>(byte);
+    if (value >= 0x80 && value < 0xC0) continue;
+    const bool capital = byte >= 'A' && byte <= 'Z';
+    width += narrow.find(byte) != narrow.npos ? 0.34 : wide.find(byte) != wide.npos ? 0.88 : value >= 0xC0 ? 1.0 : capital ? 0.7 : 0.58;
+  }
+  return size * width;
+}
+
+std::string rectangle(double x, double y, double width, double height, std::string_view fill) {
+  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", number(x), number(y), number(width),
+                     number(height), fill);
+}
+
+std::string fill_of(const Picture& picture, BarKind kind, std::int32_t track) {
+  switch (kind) {
+    case BarKind::weight_gradient:
+      return fmt::format("url(#dovetail-weight-{})", track);
+    case BarKind::warm_up:
+      return "#f3f4f6";
+    case BarKind::drain:
+      return "#e9ebef";
+    case BarKind::dependency:
+      return "url(#dovetail-dependency)";
+    case BarKind::transfer:
+      return "url(#dovetail-transfer)";
+    case BarKind::delay:
+      return "url(#dovetail-delay)";
+    default:
+      return hex(picture.colors[static_cast<std::size_t>(track)][static_cast<std::size_t>(kind)]);
+  }
+}
+
+std::string svg_patterns(const Picture& picture) {
+  std::string patterns;
+  if (has(picture, BarKind::weight_gradient)) {
+    for (std::size_t track = 0; track < picture.colors.size(); ++track) {
+      const Color ground = picture.colors[track][static_cast<std::size_t>(BarKind::weight_gradient)];
+      const Color line = mix(ground, picture.colors[track][static_cast<std::size_t>(BarKind::backward)], 45);
+      patterns += pattern(fmt::format("weight-{}", track), 5, 45, hex(ground),
+                          fmt::format("<rect width=\"1.6\" height=\"5\" fill=\"{}\"/>", hex(line)));
+    }
+  }
+  if (has(picture, BarKind::dependency)) {
+    patterns += pattern("dependency", 6, 45, "#fafafa", "<rect width=\"1.2\" height=\"6\" fill=\"#d3d8df\"/>");
+  }
+  if (has(picture, BarKind::transfer))
+    patterns += pattern("transfer", 5, 0, "#f6f8fb", "<circle cx=\"2.5\" cy=\"2.5\" r=\"1\" fill=\"#a3afbf\"/>");
+  if (has(picture, BarKind::delay)) patterns += pattern("delay", 4, 90, "#fdf3f1", "<rect width=\"1\" height=\"4\" fill=\"#e8b9b0\"/>");
+  return patterns.empty() ? "" : "<defs>\n" + patterns + "</defs>\n";
+}
+
+std::string svg_time_grid(const Picture& picture, const Frame& frame) {
+  const auto end = static_cast<double>(picture.timeline.end.count());
+  const std::int64_t step = round_step(end * 90 / (frame.right - frame.left));
+  std::string path;
+  for (std::int64_t time = 0; time <= picture.timeline.end.count(); time += step) {
+    path += fmt::format("M{} {}V{}", number(frame.x_of(base::Ticks(time))), number(frame.top), number(frame.bottom + 5));
+  }
+  return fmt::format("<path d=\"{}\" stroke=\"#e5e7eb\" fill=\"none\"/>\n", path);
+}
+
+std::string svg_time_labels(const Picture& picture, const Frame& frame) {
+  const base::TimeUnit unit = picture.timeline.time_unit;
+  const auto end = static_cast<double>(picture.timeline.end.count());
+  const std::int64_t step = round_step(end * 90 / (frame.right - frame.left));
+  const double baseline = frame.bottom + 20;
+  std::string labels;
+  for (std::int64_t time = 0; time <= picture.timeline.end.count(); time += step) {
+    labels += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", number(frame.x_of(base::Ticks(time))), number(baseline),
+                          base::format_time(base::Ticks(time), unit));
+  }
+  return "<g font-size=\"12\" fill=\"#6b7280\" text-anchor=\"middle\">\n" + labels + "</g>\n" +
+         text_element(frame.left - 10, baseline, plural_of(unit), {12, "#9ca3af", "end", false, false});
+}
+
+}  // namespace dovetail::report

@@ -1,0 +1,122 @@
+#include "report/iteration/job_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/cluster.h"
+#include "place/advice/changes.h"
+#include "report/iteration/iteration_sections.h"
+#include "report/iteration/job_sections.h"
+#include "report/page/summary.h"
+#include "report/words/amounts.h"
+#include "report/words/text.h"
+#include "simulate/accounting.h"
+
+namespace dovetail::report {
+namespace {
+
+Figure iteration_figure(const JobPicture& picture) {
+  const place::Simulation& simulation = picture.simulation;
+  std::string note = fmt::format("{} by the closed form", seconds_text(simulation.closed.iteration_seconds));
+  if (picture.bound) note += fmt::format(", by which no plan takes less than {}", seconds_text(*picture.bound));
+  if (!simulation.iteration.steady) note += "; not yet steady";
+  return {"iteration", seconds_text(simulation.iteration_seconds), note};
+}
+
+Figure throughput_figure(const JobPicture& picture) {
+  const place::Estimate& closed = picture.simulation.closed;
+  const double factor = closed.iteration_seconds / picture.simulation.iteration_seconds;
+  return {"throughput", fmt::format("{:.1f} samples/s", closed.samples_per_second * factor),
+          fmt::format("{:.0f} tokens/s of each device", closed.tokens_per_second * factor)};
+}
+
+Figure cost_figure(const JobPicture& picture) {
+  const place::Estimate& closed = picture.simulation.closed;
+  const double factor = picture.simulation.iteration_seconds / closed.iteration_seconds;
+  const std::string devices = counted(cluster::device_count(picture.ground.job.cluster), "device");
+  if (closed.price)
+    return {"an iteration costs", fmt::format("{:.2f}", *closed.price * factor),
+            fmt::format("{:.2f} GPU-hours on {}", closed.gpu_hours * factor, devices)};
+  return {"an iteration takes", fmt::format("{:.2f} GPU-hours", closed.gpu_hours * factor), "on " + devices};
+}
+
+Figure idle_figure(const JobPicture& picture) {
+  const simulate::Trace& trace = picture.simulation.iteration.trace;
+  const std::vector<simulate::Use> uses = simulate::uses_of(trace);
+  const double all = seconds_of(simulate::busy_time(uses)) + seconds_of(simulate::idle_time(uses));
+  simulate::Activity most = simulate::Activity::tail;
+  for (int cause = static_cast<int>(most); cause < simulate::activities; ++cause)
+    if (const auto other = static_cast<simulate::Activity>(cause); simulate::time_of(uses, other) > simulate::time_of(uses, most))
+      most = other;
+  return {"idle", percent(seconds_of(simulate::idle_time(uses)) / all),
+          fmt::format("of all devices' time; {} {}", percent(seconds_of(simulate::time_of(uses, most)) / all), simulate::name_of(most))};
+}
+
+Figure memory_figure(const JobPicture& picture) {
+  const std::vector<place::TaskMemory>& memory = picture.simulation.closed.memory;
+  const std::size_t fullest = place::fullest_task(memory);
+  const std::string where = fmt::format("on device {} in {}", memory[fullest].device, picture.ground.job.workflow.tasks[fullest].name);
+  if (const std::int64_t missing = place::missing_bytes(memory); missing > 0)
+    return {"does not fit", gibibytes(missing) + " missing", where};
+  return {"fits", gibibytes(memory[fullest].margin()) + " left", where};
+}
+
+std::vector<Figure> figures_of(const JobPicture& picture) {
+  std::vector<Figure> figures{iteration_figure(picture), throughput_figure(picture), cost_figure(picture), idle_figure(picture),
+                              memory_figure(picture)};
+  if (!picture.variants.empty()) {
+    const double without = picture.variants.front().seconds;
+    figures.push_back({"stage fusion", fmt::format("{:.2f}x", without / picture.simulation.iteration_seconds),
+                       fmt::format("{} without it", seconds_text(without))});
+  }
+  return figures;
+}
+
+Chart chart_of(const JobPicture& picture) {
+  Chart chart = iteration_chart(iteration_of(picture), "Timeline");
+  for (Curve& curve : chart.curves) {
+    const base::DeviceId device(picture.simulation.iteration.trace.lanes[curve.lane].devices.front());
+    curve.capacity = static_cast<double>(cluster::gpu_of(picture.ground.job.cluster, device).usable_memory);
+  }
+  return chart;
+}
+
+}  // namespace
+
+IterationPicture iteration_of(const JobPicture& picture) {
+  const plan::Job& job = picture.ground.job;
+  IterationPicture iteration{picture.simulation.iteration.trace, {}, {}, {}, picture.simulation.iteration.steady};
+  iteration.title =
+      fmt::format("{}, {}: {} an iteration", job.name, picture.plan.placement, seconds_text(picture.simulation.iteration_seconds));
+  for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
+    iteration.tasks.push_back(job.workflow.tasks[task].name);
+    iteration.roles.push_back(job.workflow.role_of[task] ? job.workflow.role_of[task]->value : -1);
+  }
+  return iteration;
+}
+
+Page job_page(const JobPicture& picture) {
+  const plan::Job& job = picture.ground.job;
+  const IterationPicture iteration = iteration_of(picture);
+  Page page;
+  page.title = fmt::format("{}, {}", job.name, picture.plan.placement);
+  page.subtitle = fmt::format("An iteration of {} on {}, {} samples, played event by event.", job.workflow.name,
+                              counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+  page.figures = figures_of(picture);
+  Chart chart = chart_of(picture);
+  Table steps = step_table(picture, chart);
+  page.sections.emplace_back(std::move(chart));
+  page.sections.emplace_back(std::move(steps));
+  page.sections.emplace_back(use_breakdown(iteration));
+  page.sections.emplace_back(idle_use_breakdown(iteration));
+  page.sections.emplace_back(fusion_table(picture));
+  if (picture.thresholds) page.sections.emplace_back(threshold_chart(*picture.thresholds));
+  page.sections.emplace_back(memory_table(picture));
+  if (picture.ranking) page.sections.emplace_back(ranking_table(picture));
+  page.sections.emplace_back(plan_table(picture));
+  return page;
+}
+
+}  // namespace dovetail::report

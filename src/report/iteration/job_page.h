@@ -1,0 +1,36 @@
+// A plan of a job, played, as a page of the HTML report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "place/rank/rank.h"
+#include "place/simulation/simulation.h"
+#include "place/study/fusion_variants.h"
+#include "place/study/sweep.h"
+#include "report/iteration/iteration_picture.h"
+#include "report/page/page.h"
+
+namespace dovetail::report {
+
+/// What is shown. All of it is of one job.
+struct JobPicture {
+  const place::Ground& ground;
+  const plan::Plan& plan;
+  const place::Simulation& simulation;                ///< of the plan
+  std::optional<double> bound;                        ///< seconds that no plan's iteration can beat; nothing: none is known for this plan
+  const std::vector<place::FusionVariant>& variants;  ///< as play_fusion_variants has them
+  const std::vector<std::string>& notes;              ///< why something is not fused, or how it is
+  const place::Ranking* ranking = nullptr;            ///< the plans that a search found; null: none did
+  const place::Sweep* thresholds = nullptr;           ///< the plan at thresholds of inter-stage fusion; null: not swept
+};
+
+/// The iteration for pictures of it alone. `picture` must outlive it.
+IterationPicture iteration_of(const JobPicture& picture);
+
+/// The timeline with memory beside what devices can use; the steps; where the time goes and what idle time is lost to; what stage fusion
+/// gains; whether it fits; the other plans and why each loses; thresholds; the plan itself.
+Page job_page(const JobPicture& picture);
+
+}  // namespace dovetail::report

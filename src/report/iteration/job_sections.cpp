@@ -1,0 +1,284 @@
+#include "report/iteration/job_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "place/advice/changes.h"
+#include "place/advice/comparison.h"
+#include "report/drawing/sweep_picture.h"
+#include "report/iteration/step_lines.h"
+#include "report/page/inks.h"
+#include "report/page/summary.h"
+#include "report/words/amounts.h"
+#include "report/words/plan_words.h"
+
+namespace dovetail::report {
+namespace {
+
+/// Seconds below which nobody changes a plan.
+constexpr double negligible = 0.0005;
+
+std::string step_name(const place::Ground& ground, const place::StepComparison& step) {
+  return step_words(ground.job, step.kind, step.task);
+}
+
+/// Whether a span on devices is work of the step.
+bool is_work_of(const plan::Step& step, const simulate::Span& span) {
+  const bool moves = step.kind == plan::Step::Kind::reallocation;
+  return span.task == static_cast<std::int32_t>(step.task) && !simulate::is_idle(span.activity) &&
+         (span.activity == simulate::Activity::reallocation) == moves;
+}
+
+/// Whether a span on links to host memory is the step, which ends at `end` of the iteration or of one before.
+bool is_transfer_of(const plan::Step& step, base::Ticks end, const simulate::Span& span, base::Ticks stretch) {
+  return span.task == static_cast<std::int32_t>(step.task) && (end - span.end).count() % stretch.count() == 0;
+}
+
+/// The first bar of the chart that is work of the step; -1 where none is.
+std::int32_t first_bar(const JobPicture& picture, const Chart& chart, std::size_t index) {
+  const plan::Step& step = picture.simulation.closed.graph.steps[index];
+  const simulate::Iteration& iteration = picture.simulation.iteration;
+  const bool on_links = plan::is_host_transfer(step);
+  std::int32_t first = -1;
+  std::int32_t bar = 0;
+  const auto look_at = [&](const std::vector<simulate::Lane>& lanes, const auto& is_of) {
+    for (const simulate::Lane& lane : lanes)
+      for (const simulate::Span& span : lane.spans) {
+        if (is_of(span) && (first < 0 || span.begin < chart.bars[static_cast<std::size_t>(first)].begin)) first = bar;
+        ++bar;
+      }
+  };
+  look_at(iteration.trace.lanes, [&](const simulate::Span& span) { return !on_links && is_work_of(step, span); });
+  look_at(iteration.trace.host_links, [&](const simulate::Span& span) {
+    return on_links && is_transfer_of(step, iteration.steps[index].end, span, iteration.stretch);
+  });
+  return first;
+}
+
+/// Idle seconds of the average device by cause; [activity].
+std::vector<double> idle_seconds(const JobPicture& picture, const place::FusionVariant& variant) {
+  std::vector<double> seconds(static_cast<std::size_t>(simulate::activities));
+  const double devices = cluster::device_count(picture.ground.job.cluster);
+  for (const simulate::Use& use : variant.uses)
+    if (simulate::is_idle(use.activity)) seconds[static_cast<std::size_t>(use.activity)] += seconds_of(use.time) / devices;
+  return seconds;
+}
+
+/// The notes behind each other, each with a capital letter and a full stop.
+std::string sentences(const std::vector<std::string>& notes) {
+  std::string text;
+  for (std::string note : notes) {
+    if (!note.empty() && note.front() >= 'a' && note.front() <= 'z') note.front() = static_cast<char>(note.front() - 'a' + 'A');
+    text += fmt::format(" {}{}", note, note.ends_with('.') ? "" : ".");
+  }
+  return text;
+}
+
+std::string fusion_note(const JobPicture& picture) {
+  std::string note = picture.variants.empty() ? "This plan fuses nothing." : "Idle time is that of the average device.";
+  note += sentences(picture.notes);
+  if (const auto& fused = picture.simulation.training)
+    note += fmt::format(
+        " The fused training takes {}, where no schedule of both takes less than {} (proven), one after the other {}, and each pair of "
+        "mini-batches fused by itself {}.",
+        seconds_text(seconds_of(fused->trace.end)), seconds_text(seconds_of(fused->bound)), seconds_text(seconds_of(fused->apart)),
+        seconds_text(seconds_of(fused->mini_by_mini)));
+  return note;
+}
+
+std::string parts_text(const place::TaskMemory& memory) {
+  constexpr std::size_t shown = 3;
+  std::vector<std::string> texts;
+  for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
+    texts.push_back(fmt::format("{} {}", memory.parts[part].name, gibibytes(memory.parts[part].bytes)));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// A plan of the ranking, or the one that is shown.
+struct Candidate {
+  std::string placement;
+  const plan::Plan* plan = nullptr;
+  const place::Estimate* estimate = nullptr;
+  bool shown = false;
+};
+
+std::vector<Candidate> candidates(const JobPicture& picture) {
+  std::vector<Candidate> all;
+  for (const place::RankedPlan& ranked : picture.ranking->plans)
+    all.push_back({std::string(place::name_of(ranked.placement)), &ranked.plan, &ranked.estimate, ranked.plan == picture.plan});
+  if (std::none_of(all.begin(), all.end(), [](const Candidate& candidate) { return candidate.shown; }))
+    all.push_back({picture.plan.placement, &picture.plan, &picture.simulation.closed, true});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.estimate->iteration_seconds < b.estimate->iteration_seconds; });
+  return all;
+}
+
+/// "actor_train +1.2 s (bubbles +0.9 s), weights to actor_generate +0.4 s": the critical steps that differ most, or that none does.
+std::string why(const JobPicture& picture, const Candidate& candidate) {
+  constexpr std::size_t most = 3;
+  place::Comparison comparison =
+      place::compare(picture.ground, {*candidate.plan, *candidate.estimate}, {picture.plan, picture.simulation.closed});
+  // Of a step that others hide no second counts.
+  const auto counts = [](const place::StepComparison& step) { return std::max(step.critical.here, step.critical.there) > 0.01; };
+  std::erase_if(comparison.steps,
+                [&](const place::StepComparison& step) { return std::abs(step.seconds.lost()) < negligible || !counts(step); });
+  std::stable_sort(comparison.steps.begin(), comparison.steps.end(), [](const place::StepComparison& a, const place::StepComparison& b) {
+    return std::abs(a.seconds.lost()) > std::abs(b.seconds.lost());
+  });
+  std::vector<std::string> texts;
+  for (const place::StepComparison& step : comparison.steps) {
+    if (texts.size() == most) break;
+    std::string text = fmt::format("{} {}", step_name(picture.ground, step), signed_seconds(step.seconds.lost()));
+    // A part that pulls the other way explains nothing.
+    if (!step.part.empty() && step.of_part.lost() * step.seconds.lost() > 0 && std::abs(step.of_part.lost()) >= negligible)
+      text += fmt::format(" ({} {})", step.part, signed_seconds(step.of_part.lost()));
+    texts.push_back(std::move(text));
+  }
+  if (texts.empty()) return "no step that counts differs";
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::vector<std::string> ranking_row(const JobPicture& picture, const Candidate& candidate, std::size_t number) {
+  const place::Estimate& estimate = *candidate.estimate;
+  const place::Estimate& shown = picture.simulation.closed;
+  const double lost = estimate.iteration_seconds - shown.iteration_seconds;
+  const std::size_t fullest = place::fullest_task(estimate.memory);
+  const bool tie = !candidate.shown && std::abs(lost) <= picture.ground.software.efficiency.error * shown.iteration_seconds;
+  return {std::to_string(number),
+          candidate.placement,
+          seconds_text(estimate.iteration_seconds),
+          candidate.shown ? "shown here" : difference_text(estimate.iteration_seconds, shown.iteration_seconds),
+          candidate.shown ? "" : (tie ? "a tie: " : "") + why(picture, candidate),
+          estimate.fits() ? gibibytes(estimate.memory[fullest].margin()) : "does not fit",
+          picture.ground.job.workflow.tasks[fullest].name};
+}
+
+}  // namespace
+
+Table step_table(const JobPicture& picture, const Chart& chart) {
+  Table table;
+  table.title = "Step by step";
+  table.note = "Steps on other devices overlap. A row leads to the step's first bar.";
+  table.columns = {{"step"}, {"devices"}, {"begins", true}, {"takes", true}, {"by the closed form", true}, {"difference", true}};
+  std::vector<StepLine> lines = step_lines(picture.ground, picture.plan, picture.simulation);
+  std::stable_sort(lines.begin(), lines.end(), [](const StepLine& a, const StepLine& b) { return a.begin < b.begin; });
+  for (const StepLine& line : lines) {
+    table.rows.push_back({line.name, line.devices, seconds_text(line.begin), seconds_text(line.simulated), seconds_text(line.closed),
+                          difference_text(line.simulated, line.closed)});
+    table.bars.push_back(first_bar(picture, chart, line.step));
+  }
+  return table;
+}
+
+Table fusion_table(const JobPicture& picture) {
+  Table table;
+  table.title = "What stage fusion gains";
+  table.note = fusion_note(picture);
+  table.columns = {{"fused"}, {"iteration", true}, {"speed", true}};
+  if (picture.variants.empty()) {
+    table.rows.push_back({"nothing", seconds_text(picture.simulation.iteration_seconds), "1.00x"});
+    return table;
+  }
+  std::vector<std::vector<double>> idle;
+  std::vector<double> all(static_cast<std::size_t>(simulate::activities));
+  for (const place::FusionVariant& variant : picture.variants) {
+    idle.push_back(idle_seconds(picture, variant));
+    for (std::size_t cause = 0; cause < all.size(); ++cause) all[cause] += idle.back()[cause];
+  }
+  table.columns.push_back({"idle", true});
+  for (std::size_t cause = 0; cause < all.size(); ++cause)
+    if (all[cause] >= negligible) table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::Activity>(cause))), true});
+  for (std::size_t index = 0; index < picture.variants.size(); ++index) {
+    const place::FusionVariant& variant = picture.variants[index];
+    double sum = 0;
+    for (const double seconds : idle[index]) sum += seconds;
+    std::vector<std::string> row{variant.name == "none" ? "nothing" : variant.name, seconds_text(variant.seconds),
+                                 fmt::format("{:.2f}x", picture.variants.front().seconds / variant.seconds), seconds_text(sum)};
+    for (std::size_t cause = 0; cause < all.size(); ++cause)
+      if (all[cause] >= negligible) row.push_back(seconds_text(idle[index][cause]));
+    if (variant.played) table.marked.push_back(index);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table memory_table(const JobPicture& picture) {
+  const std::vector<place::TaskMemory>& memory = picture.simulation.closed.memory;
+  Table table;
+  table.title = "Does it fit?";
+  const std::int64_t missing = place::missing_bytes(memory);
+  table.note = fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
+                           missing > 0 ? fmt::format("No: {} are missing.", gibibytes(missing)) : "Yes.");
+  table.columns = {{"task"}, {"device", true}, {"holds", true}, {"of", true}, {"left", true}, {"most of it"}};
+  const bool offloads = std::any_of(memory.begin(), memory.end(), [](const place::TaskMemory& of) { return of.host > 0; });
+  if (offloads) table.columns.push_back({"off the devices", true});
+  const std::size_t fullest = place::fullest_task(memory);
+  for (std::size_t task = 0; task < memory.size(); ++task) {
+    if (picture.ground.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
+    const place::TaskMemory& of = memory[task];
+    if (task == fullest) table.marked.push_back(table.rows.size());
+    table.rows.push_back({picture.ground.job.workflow.tasks[task].name, std::to_string(of.device), gibibytes(of.needed()),
+                          gibibytes(of.usable), gibibytes(of.margin()), parts_text(of)});
+    if (offloads) table.rows.back().push_back(fmt::format("{} of {} a node", gibibytes(of.host), gibibytes(of.host_memory)));
+  }
+  return table;
+}
+
+Table ranking_table(const JobPicture& picture) {
+  Table table;
+  table.title = "Ranked plans, and why each loses";
+  table.note = fmt::format(
+      "By their closed forms, the fastest first; {} is the mean error of these predictions. Beside each the steps that differ most from "
+      "the "
+      "plan that is shown, and of these the part that does.",
+      percent(picture.ground.software.efficiency.error));
+  table.columns = {{"plan", true},        {"placement"}, {"iteration", true}, {"against it", true}, {"where the difference is"},
+                   {"memory left", true}, {"in"}};
+  const std::vector<Candidate> all = candidates(picture);
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    table.rows.push_back(ranking_row(picture, all[index], index + 1));
+    if (all[index].shown) table.marked.push_back(index);
+  }
+  return table;
+}
+
+LineChart threshold_chart(const place::Sweep& thresholds) {
+  const CurvePicture picture = sweep_picture(thresholds, "");
+  LineChart chart;
+  chart.title = "Migration threshold";
+  chart.note = "Samples move to fewer instances when no more than this share of them is still generated." + sentences({picture.facts});
+  chart.x_name = "unfinished samples when they move (%)";
+  const CurvePicture::Panel& panel = picture.panels.front();
+  chart.y_name = panel.name;
+  for (std::size_t line = 0; line < panel.lines.size(); ++line) {
+    LineChart::Series series{panel.lines[line].name, plain_ink(line), {}};
+    for (std::size_t place = 0; place < picture.places.size(); ++place)
+      if (const auto& value = panel.lines[line].values[place]) series.points.emplace_back(100 * picture.places[place].x, *value);
+    chart.series.push_back(std::move(series));
+  }
+  for (const CurvePicture::Level& level : panel.levels)
+    chart.series.push_back({level.name,
+                            plain_ink(chart.series.size()),
+                            {{100 * picture.places.front().x, level.value}, {100 * picture.places.back().x, level.value}}});
+  for (const CurvePicture::Mark& mark : panel.marks) {
+    const auto& points = chart.series[mark.line].points;
+    const double x = 100 * picture.places[mark.place].x;
+    const auto point = std::find_if(points.begin(), points.end(), [&](const auto& known) { return known.first == x; });
+    chart.marks.push_back({mark.line, static_cast<std::size_t>(point - points.begin()), mark.text});
+  }
+  return chart;
+}
+
+Table plan_table(const JobPicture& picture) {
+  Table table;
+  table.title = "The plan";
+  table.columns = {{"task"}, {"devices"}, {"layout"}, {"settings"}};
+  for (const TaskWords& words : task_words(picture.ground.job, picture.plan))
+    table.rows.push_back({words.task, words.devices, words.layout, words.settings});
+  return table;
+}
+
+}  // namespace dovetail::report

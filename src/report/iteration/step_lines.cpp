@@ -1,0 +1,34 @@
+#include "report/iteration/step_lines.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cluster/mesh.h"
+#include "report/words/amounts.h"
+#include "report/words/plan_words.h"
+
+namespace dovetail::report {
+
+std::vector<StepLine> step_lines(const place::Ground& ground, const plan::Plan& plan, const place::Simulation& simulation) {
+  const plan::Job& job = ground.job;
+  const std::vector<plan::Step>& steps = simulation.closed.graph.steps;
+  std::vector<StepLine> lines;
+  for (std::size_t index = 0; index < steps.size(); ++index) {
+    if (steps[index].within) continue;
+    StepLine line{index, step_words(job, steps[index].kind, steps[index].task), {}, 0, 0, 0};
+    for (const plan::Step& other : steps)
+      if (other.within == index) line.name += " + " + step_words(job, other.kind, other.task);
+    if (const cluster::Mesh mesh = plan.tasks[steps[index].task].mesh; mesh.count > 0) line.devices = cluster::name_of(job.cluster, mesh);
+    const plan::StepTime& time = simulation.iteration.steps[index];
+    line.begin = seconds_of(time.begin);
+    line.simulated = seconds_of(time.end - time.begin);
+    line.closed = simulation.closed.steps[index].seconds;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string difference_text(double value, double with) { return with > 0 ? fmt::format("{:+.1f}%", 100 * (value / with - 1)) : ""; }
+
+}  // namespace dovetail::report

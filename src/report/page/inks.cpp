@@ -1,0 +1,48 @@
+#include "report/page/inks.h"
+
+#include <array>
+#include <vector>
+
+namespace dovetail::report {
+namespace {
+
+constexpr Color white{255, 255, 255};
+constexpr Color black{0, 0, 0};
+constexpr std::size_t hues = 8;
+
+/// Found with those below by a search for colours that are far apart in CIELAB, from each other and from the first four models', for
+/// every common colour vision; inks_test measures it.
+constexpr std::array<Ink, 7> idle_inks{{
+    {{0xCB, 0xCD, 0xBC}, {0x56, 0x5B, 0x5C}},  // grey
+    {{0xB6, 0x91, 0x80}, {0x5B, 0x34, 0x30}},  // brown
+    {{0xF1, 0xDF, 0xB6}, {0x7E, 0x5A, 0x07}},  // sand
+    {{0xF1, 0xA0, 0x81}, {0x90, 0x38, 0x2A}},  // rose
+    {{0x7F, 0xA1, 0x5D}, {0x19, 0x44, 0x08}},  // green
+    {{0x6B, 0xC2, 0xC4}, {0x31, 0x75, 0x4C}},  // sea
+    {{0x9A, 0x92, 0xC7}, {0x58, 0x3B, 0x62}},  // lilac
+}};
+
+constexpr std::array<Ink, 4> service_inks{{
+    {{0x46, 0x4A, 0x52}, {0x9A, 0x82, 0x7A}},  // graphite
+    {{0x6D, 0x6D, 0x9C}, {0x62, 0x77, 0x91}},  // slate
+    {{0x32, 0x58, 0x3F}, {0x84, 0x9B, 0x65}},  // moss
+    {{0x7D, 0x74, 0x53}, {0xD6, 0xC4, 0xA1}},  // khaki
+}};
+
+}  // namespace
+
+Ink ink_of(Color color) { return {color, is_dark(color) ? mix(color, white, 22) : mix(color, black, 8)}; }
+
+Ink idle_ink(std::size_t cause) { return idle_inks[cause % idle_inks.size()]; }
+
+Ink service_ink(std::size_t kind) { return service_inks[kind % service_inks.size()]; }
+
+Ink plain_ink(std::size_t index) {
+  timeline::Track track;
+  track.model = static_cast<std::int32_t>(index % hues);
+  const std::array<Color, work_kinds> colors = colors_of({track}).front();
+  const auto kind = index % (2 * hues) < hues ? timeline::BarKind::backward : timeline::BarKind::forward;
+  return ink_of(colors[static_cast<std::size_t>(kind)]);
+}
+
+}  // namespace dovetail::report

@@ -1,0 +1,24 @@
+// Colours of the HTML report: work by model, idle time by cause, each for light and for dark ground.
+#pragma once
+
+#include <cstddef>
+
+#include "report/page/page.h"
+
+namespace dovetail::report {
+
+/// `color`, and for dark ground the same hue, lighter where it is dark.
+Ink ink_of(Color color);
+
+/// Quiet colours for causes of idle time, apart from each other and from work; they repeat after seven.
+Ink idle_ink(std::size_t cause);
+
+/// Colours for work that serves models, such as moving weights; apart from each other, from idle time and from models. They repeat after
+/// four.
+Ink service_ink(std::size_t kind);
+
+/// Colours for work that belongs to no model: names of a trace, curves. The first eight are the dark shades of the models' hues, the next
+/// their light ones; they repeat after sixteen.
+Ink plain_ink(std::size_t index);
+
+}  // namespace dovetail::report

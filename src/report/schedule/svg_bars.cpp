@@ -1,0 +1,238 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/drawing/svg_parts.h"
+#include "report/words/text.h"
+
+namespace dovetail::report {
+namespace {
+
+using timeline::Bar;
+using timeline::Lane;
+
+/// Bars narrower than this share pixel columns.
+constexpr double narrowest_bar = 0.5;
+/// Pictures with fewer bars say on hovering what each one is.
+constexpr std::size_t most_described_bars = 5000;
+constexpr double smallest_label = 6.5;
+constexpr double largest_label = 11;
+
+/// A stretch of a lane as it is drawn.
+struct Piece {
+  double from;
+  double to;
+  const Bar* bar;  ///< or the one that stands for all that share the place
+  bool merged;
+};
+
+class LanePieces {
+ public:
+  LanePieces(const Lane& lane, const Frame& frame) : lane_(lane), frame_(frame) {
+    std::size_t run = 0;  // first bar of a run of narrow ones
+    for (std::size_t i = 0; i < lane.bars.size(); ++i) {
+      if (width_of(lane.bars[i]) < narrowest_bar) continue;
+      add_merged(run, i);
+      pieces_.push_back({frame.x_of(lane.bars[i].start), frame.x_of(lane.bars[i].end), &lane.bars[i], false});
+      run = i + 1;
+    }
+    add_merged(run, lane.bars.size());
+  }
+
+  std::vector<Piece> take() { return std::move(pieces_); }
+
+ private:
+  double width_of(const Bar& bar) const { return frame_.x_of(bar.end) - frame_.x_of(bar.start); }
+
+  void add_merged(std::size_t first, std::size_t last) {
+    if (first == last) return;
+    const base::Ticks begin = lane_.bars[first].start;
+    const base::Ticks end = lane_.bars[last - 1].end;
+    const double from = frame_.x_of(begin);
+    const double width = frame_.x_of(end) - from;
+    if (width <= 0) return;
+    const auto columns = static_cast<std::size_t>(std::max(1.0, std::floor(width + 0.5)));
+    const auto shown =
+        dominant_bars(lane_.bars, first, last, static_cast<double>(begin.count()), static_cast<double>(end.count()), columns);
+    const double column_width = width / static_cast<double>(columns);
+    bool extends = false;  // whether the last piece ends where this column begins
+    for (std::size_t i = 0; i < columns; ++i) {
+      if (shown[i] < 0) {
+        extends = false;
+        continue;
+      }
+      const Bar& bar = lane_.bars[static_cast<std::size_t>(shown[i])];
+      const double left = from + column_width * static_cast<double>(i);
+      if (extends && pieces_.back().bar->kind == bar.kind && pieces_.back().bar->track == bar.track) {
+        pieces_.back().to = left + column_width;
+      } else {
+        pieces_.push_back({left, left + column_width, &bar, true});
+      }
+      extends = true;
+    }
+  }
+
+  const Lane& lane_;
+  const Frame& frame_;
+  std::vector<Piece> pieces_;
+};
+
+/// Leaves a gap between neighbours where there is room for one.
+Piece with_gap(Piece piece) {
+  const double width = piece.to - piece.from;
+  if (is_idle(piece.bar->kind) || piece.merged || width < 1.5) return piece;
+  const double gap = std::min(0.8, 0.2 * width);
+  piece.to -= gap;
+  return piece;
+}
+
+std::string describe_on_hover(const timeline::Timeline& timeline, const Bar& bar) {
+  std::string text(is_idle(bar.kind) ? std::string(name_of(bar.kind)) : describe(timeline, bar));
+  text += fmt::format(": {} to {} {}", base::format_time(bar.start, timeline.time_unit), base::format_time(bar.end, timeline.time_unit),
+                      plural_of(timeline.time_unit));
+  if (bar.awaits >= 0) {
+    const Lane& lane = timeline.lanes[static_cast<std::size_t>(bar.awaits_lane)];
+    text += fmt::format("; awaits {} on {}", describe(timeline, lane.bars[static_cast<std::size_t>(bar.awaits)]), lane.name);
+  }
+  return text;
+}
+
+/// All stretches of one look as one path of thick lines: a few bytes each.
+class ThickLines {
+ public:
+  void add(double from, double to, double y) {
+    const auto from_tenths = static_cast<std::int64_t>(std::floor(from * 10 + 0.5));
+    const auto to_tenths = std::max(from_tenths + 1, static_cast<std::int64_t>(std::floor(to * 10 + 0.5)));
+    if (y != y_) {
+      path_ += fmt::format("M{} {}", number(static_cast<double>(from_tenths) / 10), number(y));
+    } else {
+      path_ += fmt::format("m{} 0", number(static_cast<double>(from_tenths - end_) / 10));
+    }
+    path_ += fmt::format("h{}", number(static_cast<double>(to_tenths - from_tenths) / 10));
+    y_ = y;
+    end_ = to_tenths;
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  double y_ = -1;
+  std::int64_t end_ = 0;  // tenths of a pixel
+};
+
+class BarsWriter {
+ public:
+  BarsWriter(const Picture& picture, const Frame& frame)
+      : picture_(picture), frame_(frame), pitch_(lane_pitch(picture.timeline.lanes.size())) {
+    height_ = pitch_ - std::clamp(0.14 * pitch_, 1.0, 4.0);
+    label_size_ = std::min(largest_label, height_ * 0.68);
+    std::size_t bars = 0;
+    for (const Lane& lane : picture.timeline.lanes) bars += lane.bars.size();
+    described_ = bars < most_described_bars;
+  }
+
+  std::string write() {
+    for (std::size_t lane = 0; lane < picture_.timeline.lanes.size(); ++lane) add_lane(lane);
+    std::string svg;
+    for (const auto& [fill, lines] : lines_) {
+      svg += fmt::format("<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\" fill=\"none\"/>\n", lines.path(), fill, number(height_));
+    }
+    svg += rectangles_;
+    svg += label_group(dark_labels_, "#1f2937") + label_group(light_labels_, "#ffffff");
+    return svg + lane_names() + makespan_line();
+  }
+
+ private:
+  double top_of(std::size_t lane) const { return frame_.top + pitch_ * static_cast<double>(lane) + (pitch_ - height_) / 2; }
+
+  void add_lane(std::size_t lane) {
+    for (const Piece& whole : LanePieces(picture_.timeline.lanes[lane], frame_).take()) {
+      const Piece piece = with_gap(whole);
+      const std::string fill = fill_of(picture_, piece.bar->kind, piece.bar->track);
+      if (described_) {
+        add_rectangle(piece, fill, top_of(lane));
+      } else {
+        lines_[fill].add(piece.from, piece.to, top_of(lane) + height_ / 2);
+      }
+      if (!is_idle(piece.bar->kind) && !piece.merged) add_label(piece, top_of(lane));
+    }
+  }
+
+  void add_rectangle(const Piece& piece, std::string_view fill, double top) {
+    const double width = piece.to - piece.from;
+    const bool rounded = width > 8 && height_ > 8 && !is_idle(piece.bar->kind);
+    rectangles_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{} fill=\"{}\"><title>{}</title></rect>\n",
+                               number(piece.from), number(top), number(std::max(width, 0.1)), number(height_), rounded ? " rx=\"2\"" : "",
+                               fill, escape_xml(describe_on_hover(picture_.timeline, *piece.bar)));
+  }
+
+  void add_label(const Piece& piece, double top) {
+    const double room = piece.to - piece.from - 2;
+    const double size = std::min(
+        label_size_, room / (0.58 * static_cast<double>(picture_.summary.label_digits[static_cast<std::size_t>(piece.bar->track)])));
+    if (size < smallest_label) return;
+    const Color background = picture_.colors[static_cast<std::size_t>(piece.bar->track)][static_cast<std::size_t>(piece.bar->kind)];
+    std::string& labels = is_dark(background) ? light_labels_ : dark_labels_;
+    labels += fmt::format("<text x=\"{}\" y=\"{}\"", number((piece.from + piece.to) / 2), number(top + height_ / 2 + 0.36 * size));
+    if (size < label_size_) labels += fmt::format(" font-size=\"{}\"", number(size));
+    labels += fmt::format(">{}</text>\n", piece.bar->microbatch);
+  }
+
+  std::string label_group(const std::string& labels, std::string_view color) const {
+    if (labels.empty()) return "";
+    return fmt::format("<g font-size=\"{}\" fill=\"{}\" text-anchor=\"middle\" pointer-events=\"none\">\n{}</g>\n", number(label_size_),
+                       color, labels);
+  }
+
+  /// As many as there is room for.
+  std::string lane_names() const {
+    std::size_t every = 1;
+    while (pitch_ * static_cast<double>(every) < 11) every *= 2;
+    const double size = std::min(12.0, 0.95 * pitch_ * static_cast<double>(every));
+    const auto room = static_cast<std::size_t>((frame_.left - 40) / (0.5 * size));
+    std::string names;
+    for (std::size_t lane = 0; lane < picture_.timeline.lanes.size(); lane += every) {
+      const std::string name = shorten(clean_text(picture_.timeline.lanes[lane].name), room, "\u2026");
+      names += text_element(frame_.left - 10, top_of(lane) + height_ / 2 + 0.35 * size, name, {size, "#374151", "end", false, false});
+    }
+    return names;
+  }
+
+  std::string makespan_line() const {
+    const timeline::Timeline& timeline = picture_.timeline;
+    return fmt::format("<path d=\"M{0} {1}V{2}\" stroke=\"#111827\" stroke-width=\"1.5\" stroke-dasharray=\"4 3\" fill=\"none\"/>\n",
+                       number(frame_.right), number(frame_.top - 6), number(frame_.bottom + 5)) +
+           text_element(frame_.right, frame_.top - 11,
+                        fmt::format("makespan {} {}", base::format_time(timeline.end, timeline.time_unit), plural_of(timeline.time_unit)),
+                        {12, "#111827", "end", true, false});
+  }
+
+  const Picture& picture_;
+  const Frame& frame_;
+  double pitch_;
+  double height_ = 0;
+  double label_size_ = 0;
+  bool described_ = false;
+  std::map<std::string, ThickLines> lines_;  // by fill
+  std::string rectangles_;
+  std::string dark_labels_;
+  std::string light_labels_;
+};
+
+}  // namespace
+
+double lane_pitch(std::size_t lanes) {
+  const double pitch = 640.0 / static_cast<double>(std::max<std::size_t>(lanes, 1));
+  return std::clamp(std::floor(pitch * 2) / 2, 6.0, 32.0);
+}
+
+std::string svg_bars(const Picture& picture, const Frame& frame) { return BarsWriter(picture, frame).write(); }
+
+}  // namespace dovetail::report

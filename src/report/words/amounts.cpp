@@ -1,0 +1,26 @@
+#include "report/words/amounts.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace dovetail::report {
+
+double seconds_of(base::Ticks time) { return static_cast<double>(time.count()) * 1e-9; }
+
+std::string seconds_text(double seconds) {
+  if (seconds < 0) return "-" + seconds_text(-seconds);
+  if (seconds >= 100) return fmt::format("{:.0f} s", seconds);
+  if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
+  return fmt::format("{:.1f} ms", seconds * 1e3);
+}
+
+std::string signed_seconds(double seconds) {
+  constexpr double negligible = 0.0005;
+  if (std::abs(seconds) < negligible) return "0";
+  return (seconds < 0 ? "-" : "+") + seconds_text(std::abs(seconds));
+}
+
+std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30)); }
+
+}  // namespace dovetail::report

@@ -1,0 +1,47 @@
+#include "report/words/table.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/assert.h"
+#include "report/words/text.h"
+
+namespace dovetail::report {
+namespace {
+
+void append_line(std::string& table, const std::vector<Column>& columns, const std::vector<std::size_t>& widths,
+                 const std::vector<std::string>& cells) {
+  std::string line;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string padding(widths[i] - count_code_points(cells[i]), ' ');
+    if (i > 0) line += "  ";
+    line += columns[i].align == Align::left ? cells[i] + padding : padding + cells[i];
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  table += line + '\n';
+}
+
+}  // namespace
+
+std::string render_table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::string> headers;
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns) {
+    headers.push_back(column.header);
+    widths.push_back(count_code_points(column.header));
+  }
+  for (const auto& row : rows) {
+    DOVETAIL_ASSERT(row.size() == columns.size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], count_code_points(row[i]));
+  }
+  std::vector<std::string> rule;
+  for (const std::size_t width : widths) rule.emplace_back(width, '-');
+
+  std::string table;
+  append_line(table, columns, widths, headers);
+  append_line(table, columns, widths, rule);
+  for (const auto& row : rows) append_line(table, columns, widths, row);
+  return table;
+}
+
+}  // namespace dovetail::report

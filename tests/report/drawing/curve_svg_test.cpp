@@ -1,0 +1,107 @@
+#include "report/drawing/curve_svg.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "report/xml_check.h"
+#include "support/count.h"
+
+namespace dovetail::report {
+namespace {
+
+using test::count;
+using testing::HasSubstr;
+using testing::Not;
+
+CurvePicture example() {
+  CurvePicture picture;
+  picture.title = "job <a> & b";
+  picture.facts = "fastest: 2x";
+  picture.x_name = "lengths";
+  picture.logarithmic = true;
+  picture.places = {{1, "1x"}, {2, "2x"}, {4, "4x", true}};
+  picture.hollow_name = "does not fit";
+  CurvePicture::Panel time{"iteration (s)", {}};
+  time.lines.push_back({"simulated", {10.0, 12.0, 20.0}, {CurvePicture::Range{9, 11}, CurvePicture::Range{11, 13}, std::nullopt}});
+  time.lines.push_back({"closed form", {10.5, std::nullopt, 19.0}});
+  time.levels.push_back({"do not migrate", 15});
+  time.marks.push_back({0, 1, "best: 2x"});
+  CurvePicture::Panel memory{"fullest device (GiB)", {{"needed", {30.0, 40.0, 90.0}}}};
+  picture.panels = {time, memory};
+  return picture;
+}
+
+/// What `attribute` is of the circles that are points, as numbers, in the order of drawing.
+std::vector<double> points(const std::string& svg, const std::string& attribute) {
+  std::vector<double> values;
+  const std::regex circle("<circle cx=\"([0-9.]+)\" cy=\"([0-9.]+)\"[^>]*><title>");
+  for (std::sregex_iterator found(svg.begin(), svg.end(), circle), end; found != end; ++found)
+    values.push_back(std::stod((*found)[attribute == "cx" ? 1 : 2]));
+  return values;
+}
+
+TEST(CurveSvg, IsWellFormedAndEscapesWhatOthersNamed) {
+  const std::string svg = render_curve_svg(example());
+  EXPECT_EQ(find_xml_fault(svg), "");
+  EXPECT_THAT(svg, HasSubstr(">job &lt;a&gt; &amp; b</text>"));
+  EXPECT_THAT(svg, HasSubstr(">iteration (s)"));
+  EXPECT_THAT(svg, HasSubstr(">fullest device (GiB)"));
+  EXPECT_THAT(svg, HasSubstr(">do not migrate: 15</text>"));
+  EXPECT_THAT(svg, HasSubstr(">best: 2x</text>"));
+  EXPECT_THAT(svg, HasSubstr("<title>needed, 4x: 90</title>"));
+}
+
+TEST(CurveSvg, HasAPointForEachValueAndNoneForAGap) {
+  const std::string svg = render_curve_svg(example());
+  EXPECT_EQ(points(svg, "cx").size(), 3U + 2U + 3U);
+  EXPECT_THAT(svg, Not(HasSubstr("closed form, 2x")));
+}
+
+TEST(CurveSvg, PointsStandInProportion) {
+  CurvePicture picture = example();
+  const std::vector<double> x = points(render_curve_svg(picture), "cx");
+  EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 0.2);  // 1, 2, 4 on a logarithmic axis
+  picture.logarithmic = false;
+  const std::vector<double> linear = points(render_curve_svg(picture), "cx");
+  EXPECT_NEAR(2 * (linear[1] - linear[0]), linear[2] - linear[1], 0.3);
+  const std::vector<double> y = points(render_curve_svg(picture), "cy");
+  EXPECT_NEAR((y[0] - y[1]) * 4, y[1] - y[2], 0.5);  // 10, 12, 20, downwards
+}
+
+TEST(CurveSvg, WhatDoesNotFitIsARingAndTheLegendSaysSo) {
+  CurvePicture picture = example();
+  const std::string svg = render_curve_svg(picture);
+  // Of both lines and of memory, with the ring of the legend, the ground of the page, and the style's rule for it.
+  EXPECT_EQ(count(svg, "fill=\"#ffffff\""), 6U);
+  EXPECT_THAT(svg, HasSubstr(">does not fit</text>"));
+  picture.places[2].hollow = false;
+  EXPECT_THAT(render_curve_svg(picture), Not(HasSubstr("does not fit")));
+}
+
+TEST(CurveSvg, AStyleTurnsEveryColourForADarkGround) {
+  const std::string svg = render_curve_svg(example());
+  const std::size_t style_end = svg.find("</style>");
+  ASSERT_NE(style_end, std::string::npos);
+  EXPECT_THAT(svg, HasSubstr("<style>@media (prefers-color-scheme:dark){"));
+  const std::regex color("(fill|stroke)=\"(#[0-9a-f]{6})\"");
+  const std::string drawn = svg.substr(style_end);
+  for (std::sregex_iterator found(drawn.begin(), drawn.end(), color), end; found != end; ++found)
+    EXPECT_THAT(svg.substr(0, style_end), HasSubstr("[" + found->str() + "]{")) << found->str();
+}
+
+TEST(CurveSvg, OnePlaceIsEnough) {
+  CurvePicture picture = example();
+  picture.places.resize(1);
+  picture.panels.resize(1);
+  picture.panels[0].lines = {{"closed form", {10.0}}};
+  picture.panels[0].marks.clear();
+  EXPECT_EQ(find_xml_fault(render_curve_svg(picture)), "");
+  EXPECT_EQ(points(render_curve_svg(picture), "cx").size(), 1U);
+}
+
+}  // namespace
+}  // namespace dovetail::report

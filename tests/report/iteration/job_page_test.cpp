@@ -1,0 +1,207 @@
+#include "report/iteration/job_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#include "place/jobs.h"
+#include "report/words/amounts.h"
+
+namespace dovetail::report {
+namespace {
+
+using testing::Each;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+/// A job, a plan of it, and what playing it gives.
+struct Played {
+  Played(plan::Job of, plan::Plan planned)
+      : job(std::move(of)),
+        ground(place::ground_of(job, place::software_of(job).value())),
+        plan(std::move(planned)),
+        simulator(ground, {}),
+        simulation(simulator.simulate(plan).value()),
+        variants(place::play_fusion_variants(simulator, plan, simulation).value()) {}
+  Played(const Played&) = delete;
+
+  JobPicture picture() const { return {ground, plan, simulation, std::nullopt, variants, notes, nullptr, nullptr}; }
+
+  plan::Job job;
+  place::Ground ground;
+  plan::Plan plan;
+  place::Simulator simulator;
+  place::Simulation simulation;
+  std::vector<place::FusionVariant> variants;
+  std::vector<std::string> notes;
+};
+
+place::Ranking ranking_of(const plan::Job& job) {
+  return place::rank_plans(place::ground_of(job, place::software_of(job).value()), place::test::quick_options()).value();
+}
+
+plan::Job ppo_job() { return place::test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"); }
+
+template <class Kind>
+const Kind& section(const Page& page, std::string_view title) {
+  for (const Section& one : page.sections)
+    if (const auto* found = std::get_if<Kind>(&one); found && found->title == title) return *found;
+  throw std::runtime_error("no section " + std::string(title));
+}
+
+const Figure& figure(const Page& page, std::string_view name) {
+  return *std::find_if(page.figures.begin(), page.figures.end(), [&](const Figure& one) { return one.name == name; });
+}
+
+TEST(JobPage, SaysHowLongAnIterationTakesAndWhetherItFits) {
+  const plan::Job job = place::test::grpo_job();
+  const Played played(job, place::test::co_located(job));
+  const Page page = job_page(played.picture());
+  EXPECT_EQ(figure(page, "iteration").value, seconds_text(played.simulation.iteration_seconds));
+  EXPECT_EQ(figure(page, "iteration").note, seconds_text(played.simulation.closed.iteration_seconds) + " by the closed form");
+  EXPECT_THAT(figure(page, "fits").value, EndsWith("GiB left"));
+  EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("Yes."));
+  const Table& fusion = section<Table>(page, "What stage fusion gains");
+  EXPECT_THAT(fusion.rows, SizeIs(1)) << "this plan fuses nothing";
+}
+
+TEST(JobPage, ShowsMemoryBesideWhatADeviceCanUse) {
+  const plan::Job job = place::test::grpo_job();
+  const Played played(job, place::test::co_located(job));
+  const Page page = job_page(played.picture());
+  const auto& chart = std::get<Chart>(page.sections.front());
+  ASSERT_FALSE(chart.curves.empty());
+  for (const Curve& curve : chart.curves) {
+    ASSERT_TRUE(curve.capacity.has_value());
+    EXPECT_EQ(*curve.capacity, static_cast<double>(played.simulation.closed.memory[0].usable));
+    for (const auto& step : curve.steps) EXPECT_LE(step.second, *curve.capacity);
+  }
+}
+
+TEST(JobPage, SaysWhatIsMissing) {
+  const plan::Job job = place::test::grpo_job();
+  plan::Plan plan = place::test::co_located(job);
+  for (plan::TaskPlan& planned : plan.tasks) planned.engine.memory_utilization = 0.99;
+  const Played played(job, plan);
+  ASSERT_FALSE(played.simulation.closed.fits());
+  const Page page = job_page(played.picture());
+  EXPECT_THAT(figure(page, "does not fit").value, EndsWith("GiB missing"));
+  EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("No: "));
+}
+
+TEST(JobPage, LeadsFromEachStepToItsFirstBar) {
+  const plan::Job job = place::test::grpo_job();
+  const Played played(job, place::test::separated(job));
+  const Page page = job_page(played.picture());
+  const auto& chart = std::get<Chart>(page.sections.front());
+  const Table& steps = section<Table>(page, "Step by step");
+  ASSERT_EQ(steps.bars.size(), steps.rows.size());
+  for (std::size_t row = 0; row < steps.rows.size(); ++row) {
+    if (steps.bars[row] < 0) continue;
+    const Category& category = chart.categories[static_cast<std::size_t>(chart.bars[static_cast<std::size_t>(steps.bars[row])].category)];
+    const std::string& step = steps.rows[row][0];
+    const bool moves = step.starts_with("weights to ");
+    EXPECT_THAT(category.name, HasSubstr(moves ? step.substr(std::string("weights to ").size()) : step));
+    EXPECT_EQ(category.name.ends_with("reallocation"), moves);
+  }
+  EXPECT_TRUE(std::any_of(steps.bars.begin(), steps.bars.end(), [](std::int32_t bar) { return bar >= 0; }));
+}
+
+TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
+  plan::Job job = place::test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  job.software.prefetch = true;
+  const Played played(job, place::test::pipelined_on_16(job));
+  const std::size_t devices = played.simulation.iteration.trace.lanes.size();
+  const Page page = job_page(played.picture());
+  const auto& chart = std::get<Chart>(page.sections.front());
+  std::size_t behind_devices = 0;
+  for (std::size_t lane = 0; lane < devices; ++lane) behind_devices += chart.lanes[lane].bars;
+  const Table& steps = section<Table>(page, "Step by step");
+  std::vector<std::int32_t> found;
+  for (std::size_t row = 0; row < steps.rows.size(); ++row) {
+    if (!steps.rows[row][0].ends_with("host")) continue;
+    EXPECT_GE(steps.bars[row], static_cast<std::int32_t>(behind_devices)) << steps.rows[row][0];
+    found.push_back(steps.bars[row]);
+  }
+  EXPECT_FALSE(found.empty());
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(std::adjacent_find(found.begin(), found.end()), found.end()) << "each has its own";
+}
+
+TEST(JobPage, ComparesWithEveryPlanThatWasFound) {
+  const plan::Job job = ppo_job();
+  const place::Ranking ranking = ranking_of(job);
+  const Played played(job, ranking.plans.front().plan);
+  JobPicture picture = played.picture();
+  picture.ranking = &ranking;
+  const Table table = section<Table>(job_page(picture), "Ranked plans, and why each loses");
+  ASSERT_EQ(table.rows.size(), ranking.plans.size());
+  EXPECT_EQ(table.rows[0][3], "shown here");
+  EXPECT_THAT(table.marked, testing::ElementsAre(0));
+  for (std::size_t row = 1; row < table.rows.size(); ++row) {
+    EXPECT_EQ(table.rows[row][2], seconds_text(ranking.plans[row].estimate.iteration_seconds));
+    if (ranking.plans[row].estimate.iteration_seconds > ranking.plans[0].estimate.iteration_seconds)
+      EXPECT_THAT(table.rows[row][4], testing::ContainsRegex("[+-][0-9.]+ m?s")) << "a plan that is slower has a step that is";
+    else
+      EXPECT_EQ(table.rows[row][4], "a tie: no step that counts differs");
+  }
+}
+
+TEST(JobPage, PutsAPlanThatWasNotFoundAmongThem) {
+  const plan::Job job = place::test::grpo_job();
+  const place::Ranking ranking = ranking_of(job);
+  const Played played(job, place::test::co_located(job, ", \"offload\": [\"optimizer\"]"));
+  JobPicture picture = played.picture();
+  picture.ranking = &ranking;
+  const Table table = section<Table>(job_page(picture), "Ranked plans, and why each loses");
+  EXPECT_EQ(table.rows.size(), ranking.plans.size() + 1);
+  ASSERT_THAT(table.marked, SizeIs(1));
+  EXPECT_EQ(table.rows[table.marked[0]][3], "shown here");
+}
+
+TEST(JobPage, ShowsWhatEachFusionTakesOffIdleTime) {
+  const plan::Job job = ppo_job();
+  plan::Plan plan = ranking_of(job).plans.front().plan;
+  const auto pair = plan::train_pair(job);
+  if (pair && !plan::find_training_fault(job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])) plan.fusion.training = pair;
+  if (!plan::find_threshold_fault(0.2, job, plan.tasks)) plan.fusion.threshold = 0.2;
+  ASSERT_TRUE(plan.fusion.any());
+  const Played played(job, plan);
+  const Page page = job_page(played.picture());
+  const Table& table = section<Table>(page, "What stage fusion gains");
+  ASSERT_EQ(table.rows.size(), played.variants.size());
+  EXPECT_EQ(table.rows.front()[0], "nothing");
+  EXPECT_EQ(table.rows.front()[2], "1.00x");
+  EXPECT_THAT(table.marked, testing::ElementsAre(table.rows.size() - 1));
+  EXPECT_THAT(table.rows, Each(SizeIs(table.columns.size())));
+  EXPECT_THAT(figure(page, "stage fusion").note, HasSubstr("without it"));
+}
+
+TEST(JobPage, MarksTheBestThreshold) {
+  place::Sweep sweep;
+  for (const std::optional<double> value : {std::optional<double>(), std::optional(0.05), std::optional(0.2), std::optional(0.4)}) {
+    place::SweepPoint point{value, {}, place::SweepFigures{}};
+    point.figures->iteration_seconds = value == 0.2 ? 8 : 10;
+    point.figures->fits = true;
+    sweep.points.push_back(std::move(point));
+  }
+  sweep.fastest = 2;
+  const plan::Job job = place::test::grpo_job();
+  const Played played(job, place::test::co_located(job));
+  JobPicture picture = played.picture();
+  picture.thresholds = &sweep;
+  const Page page = job_page(picture);
+  const LineChart& chart = section<LineChart>(page, "Migration threshold");
+  ASSERT_THAT(chart.marks, SizeIs(1));
+  const LineChart::Mark& mark = chart.marks[0];
+  EXPECT_EQ(chart.series[mark.series].points[mark.point], (std::pair<double, double>{20, 8}));
+  EXPECT_EQ(mark.text, "best: 20%");
+  EXPECT_EQ(chart.series.back().name, "do not migrate");
+}
+
+}  // namespace
+}  // namespace dovetail::report

@@ -1,0 +1,63 @@
+#include "report/iteration/step_lines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "place/jobs.h"
+#include "report/words/amounts.h"
+
+namespace dovetail::report {
+namespace {
+
+TEST(StepLines, NameEachStepOnceWithItsSeconds) {
+  const plan::Job job = place::test::grpo_job();
+  const place::Ground ground = place::ground_of(job, place::software_of(job).value());
+  const plan::Plan plan = place::test::separated(job);
+  const place::Simulation simulation = place::Simulator(ground, {}).simulate(plan).value();
+  const std::vector<StepLine> lines = step_lines(ground, plan, simulation);
+  ASSERT_EQ(lines.size(), simulation.closed.graph.steps.size()) << "nothing is fused";
+  bool moves_weights = false;
+  for (const StepLine& line : lines) {
+    const plan::StepTime& time = simulation.iteration.steps[line.step];
+    EXPECT_NEAR(line.simulated, static_cast<double>((time.end - time.begin).count()) * 1e-9, 1e-12);
+    EXPECT_EQ(line.closed, simulation.closed.steps[line.step].seconds);
+    if (line.name == "weights to actor_generate") moves_weights = true;
+    if (line.name == "actor_train") {
+      EXPECT_EQ(line.devices, "node 0: 4-7");
+    }
+  }
+  EXPECT_TRUE(moves_weights);
+}
+
+TEST(StepLines, NameWhatComesFromHostMemoryBesideOtherTasks) {
+  plan::Job job = place::test::grpo_job();
+  job.software.prefetch = true;
+  const place::Ground ground = place::ground_of(job, place::software_of(job).value());
+  const plan::Plan plan = place::test::co_located(job, R"(, "offload": ["optimizer"])", R"(, "offload": ["weights"])");
+  const place::Simulation simulation = place::Simulator(ground, {}).simulate(plan).value();
+  std::vector<std::string> names;
+  for (const StepLine& line : step_lines(ground, plan, simulation)) {
+    names.push_back(line.name);
+    if (line.name == "reference_infer, from host") {
+      EXPECT_LT(line.begin, 0) << "the iteration before is still under way";
+      EXPECT_EQ(seconds_text(line.begin).front(), '-');
+      EXPECT_NEAR(line.simulated, line.closed, 1e-8);
+    } else {
+      EXPECT_GE(line.begin, 0) << line.name;
+    }
+  }
+  EXPECT_THAT(names,
+              testing::IsSupersetOf({"actor_train", "actor_train, from host", "actor_train, to host", "reference_infer, from host"}));
+}
+
+TEST(StepLines, SayHowFarValuesAreApart) {
+  EXPECT_EQ(difference_text(1.05, 1), "+5.0%");
+  EXPECT_EQ(difference_text(0.9, 1), "-10.0%");
+  EXPECT_EQ(difference_text(1, 0), "");
+}
+
+}  // namespace
+}  // namespace dovetail::report

@@ -1,0 +1,300 @@
+#include "report/overlay/overlay.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/example_timelines.h"
+#include "report/iteration/iteration_picture.h"
+#include "report/iteration/iteration_sections.h"
+#include "report/overlay/pairs.h"
+#include "report/page/chart_sections.h"
+#include "report/schedule/chrome_trace.h"
+#include "report/schedule/schedule_page.h"
+#include "report/schedule/trace_page.h"
+#include "timeline/chrome_trace_file.h"
+
+namespace dovetail::report {
+namespace {
+
+using base::Ticks;
+using testing::HasSubstr;
+
+const Chart& chart_of(const Page& page) { return std::get<Chart>(page.sections.at(0)); }
+const Table& bars_of(const Page& page) { return std::get<Table>(page.sections.at(1)); }
+const Table& lanes_of(const Page& page) { return std::get<Table>(page.sections.back()); }
+const Table& steps_table(const Page& page) { return std::get<Table>(page.sections.at(2)); }
+
+/// A lane of simulated spans.
+struct Work {
+  simulate::Activity activity;
+  std::int32_t task = 0;
+  std::int64_t length = 0;
+  std::int64_t amount = 0;
+};
+
+simulate::Lane lane_of(std::vector<int> devices, const std::vector<Work>& work) {
+  simulate::Lane lane{std::move(devices), {}, {{Ticks(0), 5}}};
+  Ticks now;
+  for (const Work& of : work) {
+    lane.spans.push_back({now, now + Ticks(of.length), of.activity, of.task, of.amount, {}});
+    now += Ticks(of.length);
+  }
+  return lane;
+}
+
+simulate::Trace trace_of(std::vector<simulate::Lane> lanes) {
+  const Ticks end = lanes.front().spans.back().end;
+  return {end, std::move(lanes)};
+}
+
+NamedChart chart_of_plan(const simulate::Trace& trace, Beginning beginning = Beginning::repeats) {
+  return {"plan", iteration_chart({trace, {"gen", "train"}, {0, 0}, "plan"}, "plan"), beginning};
+}
+
+/// The same as the trace that Dovetail writes of it.
+NamedChart trace_of_plan(const simulate::Trace& trace, bool repeats = true) {
+  const auto read = timeline::parse_chrome_trace(render_iteration_trace({trace, {"gen", "train"}, {0, 0}, "plan", repeats}), "t.json");
+  EXPECT_TRUE(read.ok());
+  return named_trace(*read, "trace");
+}
+
+using simulate::Activity;
+const Work hand_over{Activity::hand_over, -1, 10};
+
+/// Generation, training of two batches, the hand-over of the iteration.
+simulate::Trace generation_first() {
+  return trace_of(
+      {lane_of({0, 1}, {{Activity::decode, 0, 40, 8}, {Activity::forward, 1, 20, 0}, {Activity::backward, 1, 30, 1}, hand_over})});
+}
+
+/// The same, begun 10 before the end of generation.
+simulate::Trace generation_cut() {
+  return trace_of({lane_of({0, 1}, {{Activity::decode, 0, 10, 8},
+                                    {Activity::forward, 1, 20, 0},
+                                    {Activity::backward, 1, 30, 1},
+                                    {Activity::decode, 0, 30, 8},
+                                    hand_over})});
+}
+
+TEST(Overlay, OfATimelineWithItselfHasNoDifference) {
+  const Chart chart = schedule_chart(small_timeline(), "a");
+  const Page page = overlay_page({"a", chart}, {"b", chart}, "both");
+  EXPECT_TRUE(bars_of(page).rows.empty());
+  EXPECT_EQ(chart_of(page).bars.size(), 2 * chart.bars.size());
+  EXPECT_EQ(chart_of(page).categories.size(), chart.categories.size()) << "both have the same";
+  for (std::size_t bar = 0; bar < chart_of(page).bars.size(); ++bar) {
+    const ChartBar& one = chart_of(page).bars[bar];
+    if (chart_of(page).categories[static_cast<std::size_t>(one.category)].idle) continue;
+    ASSERT_GE(one.partner, 0);
+    const ChartBar& other = chart_of(page).bars[static_cast<std::size_t>(one.partner)];
+    EXPECT_EQ(other.partner, static_cast<std::int32_t>(bar));
+    EXPECT_EQ(bar_title(chart_of(page), bar), bar_title(chart_of(page), static_cast<std::size_t>(one.partner)));
+  }
+}
+
+TEST(Overlay, ListsTheLargestDifferenceFirst) {
+  const Chart a = schedule_chart(large_timeline(3, 12), "a");
+  Chart b = a;
+  // The last bars of two lanes end later, one of them much.
+  b.bars.back().end += Ticks(1);
+  const std::size_t end_of_first = a.lanes[0].bars - 1;
+  b.bars[end_of_first].end += Ticks(50);
+  for (const std::size_t bar : {a.bars.size() - 1, end_of_first}) b.bars[bar].category = 0;
+  Chart work_a = a;
+  for (const std::size_t bar : {a.bars.size() - 1, end_of_first}) work_a.bars[bar].category = 0;
+  const Page page = overlay_page({"a", work_a}, {"b", b}, "both");
+  ASSERT_EQ(bars_of(page).rows.size(), 2U);
+  EXPECT_EQ(bars_of(page).rows[0].back(), "+50 ticks");
+  EXPECT_EQ(bars_of(page).rows[1].back(), "+1 tick");
+  EXPECT_THAT(bars_of(page).rows[0][1], a.lanes[0].name);
+}
+
+TEST(Overlay, OfAScheduleWithItsOwnChromeTraceMatchesEveryBar) {
+  const timeline::Timeline timeline = large_timeline(4, 30);
+  const auto trace = timeline::parse_chrome_trace(render_chrome_trace(timeline), "trace.json");
+  ASSERT_TRUE(trace.ok()) << base::to_text(trace.error());
+  const Chart a = schedule_chart(timeline, "a");
+  const Page page = overlay_page({"a", a}, named_trace(*trace, "b"), "both");
+  EXPECT_TRUE(bars_of(page).rows.empty());
+  for (const auto& row : lanes_of(page).rows) {
+    EXPECT_EQ(row[8], "0") << "only in A";
+    EXPECT_EQ(row[9], "0") << "only in B";
+  }
+  EXPECT_EQ(chart_of(page).time_unit, base::TimeUnit::us);
+  EXPECT_THAT(chart_of(page).note, HasSubstr("A tick is shown as a microsecond"));
+}
+
+TEST(Overlay, TurnsWhatRepeatsUntilBothBeginWithTheSameStep) {
+  const Page page = overlay_page(chart_of_plan(generation_first()), chart_of_plan(generation_cut()), "both");
+  EXPECT_TRUE(bars_of(page).rows.empty());
+  EXPECT_THAT(bars_of(page).note, HasSubstr("No bar that is in both differs"));
+  EXPECT_THAT(chart_of(page).note, HasSubstr("In both gen begins at the same time. B is turned by"));
+  EXPECT_EQ(lanes_of(page).rows[0][8], "0") << "what the end cut is one bar again";
+  EXPECT_EQ(lanes_of(page).rows[0][9], "0");
+  ASSERT_EQ(chart_of(page).curves.size(), 2U);
+  EXPECT_EQ(chart_of(page).curves[0].steps, chart_of(page).curves[1].steps);
+  const Page both_cut = overlay_page(chart_of_plan(generation_cut()), chart_of_plan(generation_cut()), "both");
+  EXPECT_THAT(chart_of(both_cut).note, HasSubstr("A is turned by"));
+  EXPECT_TRUE(bars_of(both_cut).rows.empty());
+}
+
+TEST(Overlay, LeavesTimelinesThatBeginAlikeAsTheyAre) {
+  const Page first = overlay_page(chart_of_plan(generation_first()), chart_of_plan(generation_first()), "both");
+  EXPECT_EQ(chart_of(first).note.find("turned"), std::string::npos);
+}
+
+TEST(Overlay, OfAnIterationWithItsOwnTraceDiffersByNothing) {
+  for (const simulate::Trace& trace : {generation_first(), generation_cut()}) {
+    const NamedChart plan = chart_of_plan(trace);
+    for (const bool trace_first : {false, true}) {
+      const Page page = trace_first ? overlay_page(trace_of_plan(trace), plan, "both") : overlay_page(plan, trace_of_plan(trace), "both");
+      EXPECT_TRUE(bars_of(page).rows.empty());
+      for (const auto& row : lanes_of(page).rows) {
+        EXPECT_EQ(row[8], "0");
+        EXPECT_EQ(row[9], "0");
+      }
+      EXPECT_EQ(chart_of(page).categories.size(), plan.chart.categories.size()) << "the same kinds";
+      for (const Category& category : chart_of(page).categories) {
+        const auto is_same = [&](const Category& of) {
+          return of.name == category.name && of.ink.light == category.ink.light && of.ink.dark == category.ink.dark;
+        };
+        EXPECT_TRUE(std::any_of(plan.chart.categories.begin(), plan.chart.categories.end(), is_same)) << category.name;
+      }
+      EXPECT_EQ(chart_of(page).curves.size(), 2U) << "its counter has no unit";
+      EXPECT_EQ(chart_of(page).curve_unit, "bytes");
+    }
+  }
+}
+
+TEST(Overlay, GivesIdleTimeOfATraceItsCause) {
+  const simulate::Trace trace = trace_of({lane_of({0}, {{Activity::decode, 0, 40}, {Activity::dependency, 1, 60}}),
+                                          lane_of({1}, {{Activity::dependency, 0, 40}, {Activity::forward, 1, 60}})});
+  const Page page = overlay_page(chart_of_plan(trace), trace_of_plan(trace), "both");
+  EXPECT_EQ(chart_of(page).categories.size(), 3U) << "decode, forward, dependency";
+}
+
+TEST(Overlay, PairsDevicesByTheirNames) {
+  const simulate::Trace together = trace_of({lane_of({0, 1, 2}, {{Activity::decode, 0, 40}})});
+  const simulate::Trace apart =
+      trace_of({lane_of({0}, {{Activity::decode, 0, 40}}), lane_of({1, 2}, {{Activity::decode, 0, 30}, {Activity::tail, 0, 10}})});
+  const Page page = overlay_page(chart_of_plan(together), trace_of_plan(apart), "both");
+  ASSERT_EQ(lanes_of(page).rows.size(), 2U);
+  EXPECT_EQ(lanes_of(page).rows[0][0], "device 0");
+  EXPECT_EQ(lanes_of(page).rows[1][0], "devices 1-2");
+  ASSERT_EQ(bars_of(page).rows.size(), 1U);
+  EXPECT_EQ(bars_of(page).rows[0][1], "devices 1-2");
+}
+
+TEST(Overlay, MovesAMeasuredTraceToTheCommonStep) {
+  const simulate::Trace measured =
+      trace_of({lane_of({0, 1}, {{Activity::loading, -1, 25}, {Activity::decode, 0, 45, 8}, {Activity::forward, 1, 20, 0}})});
+  const Page page = overlay_page(chart_of_plan(generation_cut()), trace_of_plan(measured, false), "both");
+  EXPECT_THAT(chart_of(page).note, HasSubstr("A is turned by"));
+  EXPECT_THAT(chart_of(page).note, HasSubstr("A is moved by +"));
+  const Chart& chart = chart_of(page);
+  const auto first_decode = [&](std::size_t from, std::size_t to) {
+    for (std::size_t bar = from; bar < to; ++bar)
+      if (bar_title(chart, bar) == "decode of gen") return chart.bars[bar].begin;
+    return Ticks(-1);
+  };
+  EXPECT_EQ(first_decode(0, chart.lanes[0].bars), Ticks(25));
+  EXPECT_EQ(first_decode(chart.lanes[0].bars, chart.bars.size()), Ticks(25));
+  EXPECT_EQ(page.figures[0].value, "0.0 ms") << "what it lasts is not longer for that";
+}
+
+TEST(Overlay, OfSchedulesKeepsTheirTimes) {
+  const Chart a = schedule_chart(large_timeline(3, 12), "a");
+  Chart later = a;
+  for (ChartBar& bar : later.bars) {
+    bar.begin += Ticks(7);
+    bar.end += Ticks(7);
+  }
+  later.end += Ticks(7);
+  const Page page = overlay_page({"a", a}, {"b", later}, "both");
+  EXPECT_EQ(chart_of(page).note.find("begins at the same time"), std::string::npos);
+  ASSERT_FALSE(bars_of(page).rows.empty());
+  EXPECT_EQ(bars_of(page).rows[0][4], "+7 ticks");
+}
+
+TEST(Overlay, SaysWhereNothingIsInBoth) {
+  Chart other;
+  other.time_unit = base::TimeUnit::ns;
+  other.end = Ticks(10);
+  other.categories = {{"x", "x", "", {}, false}};
+  other.lanes = {{"host", 1}, {"gpu", 0}};
+  other.bars = {{Ticks(0), Ticks(10), 0}};
+  const Page page = overlay_page(chart_of_plan(generation_first()), {"other", other, Beginning::unknown}, "both");
+  EXPECT_THAT(chart_of(page).note, HasSubstr("No step is in both"));
+  EXPECT_THAT(bars_of(page).note, HasSubstr("No bar is in both"));
+  EXPECT_THAT(lanes_of(page).note, HasSubstr("No row is in both"));
+  EXPECT_TRUE(lanes_of(page).rows.empty());
+  other.lanes.pop_back();
+  const Page by_place = overlay_page(chart_of_plan(generation_first()), {"other", other, Beginning::unknown}, "both");
+  EXPECT_THAT(chart_of(by_place).note, HasSubstr("they are put together in their order"));
+}
+
+/// Generation on one device beside training on another, which goes on behind the end of the iteration.
+simulate::Trace overlapping(std::int64_t train_begins) {
+  std::vector<Work> train;
+  const std::int64_t behind = train_begins + 50 - 90;
+  for (std::int64_t batch = 5 - behind / 10; batch < 5; ++batch) train.push_back({Activity::forward, 1, 10, batch});
+  train.push_back({Activity::dependency, 0, train_begins - behind});
+  for (std::int64_t batch = 0; batch < 5 - behind / 10; ++batch) train.push_back({Activity::forward, 1, 10, batch});
+  train.push_back(hand_over);
+  return trace_of({lane_of({0}, {{Activity::decode, 0, 60, 8}, {Activity::dependency, 1, 30}, hand_over}), lane_of({1}, train)});
+}
+
+TEST(Overlay, CountsTheBarsOfAStepFromItsBeginning) {
+  const simulate::Trace a = overlapping(70);
+  const simulate::Trace b = overlapping(60);
+  const Page page = overlay_page(chart_of_plan(a), chart_of_plan(b), "both");
+  ASSERT_EQ(bars_of(page).rows.size(), 5U);
+  for (const auto& row : bars_of(page).rows) EXPECT_EQ(row[4], bars_of(page).rows[0][4]) << "each is as much earlier";
+  for (std::size_t bar = 0; bar < chart_of(page).bars.size(); ++bar) {
+    const std::int32_t partner = chart_of(page).bars[bar].partner;
+    if (partner < 0 || chart_of(page).fields[2].values[bar] < 0) continue;
+    EXPECT_EQ(chart_of(page).fields[2].values[bar], chart_of(page).fields[2].values[static_cast<std::size_t>(partner)]) << "the same batch";
+  }
+  const Table& steps = steps_table(page);
+  EXPECT_EQ(steps.title, "Differences by step");
+  ASSERT_EQ(steps.rows.size(), 2U);
+  EXPECT_EQ(steps.rows[1][0], "train");
+  EXPECT_EQ(steps.rows[1][4], steps.rows[1][5]) << "it takes as long";
+}
+
+TEST(Overlay, GivesKindsOfATraceAloneColoursOfTheirOwn) {
+  const auto trace = [](const std::string& name) {
+    const auto read = timeline::parse_chrome_trace(
+        R"([{"ph":"X","pid":1,"tid":1,"ts":0,"dur":2,"name":"x"},{"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":")" + name + "\"}]",
+        "t.json");
+    EXPECT_TRUE(read.ok());
+    return named_trace(*read, name);
+  };
+  const Page page = overlay_page(trace("y"), trace("z"), "both");
+  ASSERT_EQ(chart_of(page).categories.size(), 3U);
+  EXPECT_NE(chart_of(page).categories[1].ink.light, chart_of(page).categories[2].ink.light);
+  EXPECT_EQ(lanes_of(page).rows[0][7], "1") << "x is in both";
+}
+
+TEST(Overlay, PairsLanesByPlaceWhereNoNameIsInBoth) {
+  Chart a;
+  a.lanes = {{"x", 0}, {"y", 0}};
+  Chart b;
+  b.lanes = {{"p", 0}, {"q", 0}};
+  ASSERT_EQ(pair_lanes(a, b).size(), 2U);
+  EXPECT_EQ(pair_lanes(a, b)[1].b, 1U);
+  b.lanes = {{"y", 0}, {"q", 0}};
+  ASSERT_EQ(pair_lanes(a, b).size(), 1U);
+  EXPECT_EQ(pair_lanes(a, b)[0].a, 1U);
+  b.lanes = {{"p", 0}};
+  EXPECT_TRUE(pair_lanes(a, b).empty());
+}
+
+}  // namespace
+}  // namespace dovetail::report

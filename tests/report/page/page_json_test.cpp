@@ -1,0 +1,79 @@
+#include "report/page/page_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/example_timelines.h"
+#include "report/schedule/schedule_page.h"
+
+namespace dovetail::report {
+namespace {
+
+using nlohmann::json;
+
+TEST(PageJson, HasTheBarsAsColumns) {
+  Page page;
+  page.title = "small";
+  page.sections.push_back(schedule_chart(small_timeline(), "Timeline"));
+  const json written = json::parse(page_to_json(page));
+  EXPECT_EQ(written.at("format"), page_format);
+  const json& chart = written.at("sections").at(0);
+  EXPECT_EQ(chart.at("kind"), "gantt");
+  EXPECT_EQ(chart.at("end"), 10);
+  const auto bars = chart.at("length").size();
+  for (const char* column : {"gap", "category", "awaits"}) EXPECT_EQ(chart.at(column).size(), bars) << column;
+  for (const json& field : chart.at("fields")) EXPECT_EQ(field.at("values").size(), bars);
+  std::size_t on_lanes = 0;
+  for (const json& lane : chart.at("lanes")) on_lanes += lane.at("bars").get<std::size_t>();
+  EXPECT_EQ(on_lanes, bars);
+}
+
+/// Begin and end of each bar, from the columns as the page decodes them.
+std::vector<std::pair<std::int64_t, std::int64_t>> times_of(const json& chart) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> times;
+  for (const json& lane : chart.at("lanes")) {
+    std::int64_t now = 0;
+    for (std::size_t i = 0; i < lane.at("bars").get<std::size_t>(); ++i) {
+      const std::int64_t begin = now + chart.at("gap").at(times.size()).get<std::int64_t>();
+      now = begin + chart.at("length").at(times.size()).get<std::int64_t>();
+      times.emplace_back(begin, now);
+    }
+  }
+  return times;
+}
+
+TEST(PageJson, GivesEachBarItsTimesBack) {
+  Chart chart;
+  chart.categories = {{"work", "work", "", {}, false}};
+  chart.lanes = {{"a", 2}, {"b", 0}, {"c", 2}};
+  using base::Ticks;
+  chart.bars = {
+      {Ticks(3), Ticks(5)}, {Ticks(5), Ticks(5)}, {Ticks(0), Ticks(1)}, {Ticks(1'000'000'000'000'000), Ticks(1'000'000'000'000'001)}};
+  Page page;
+  page.sections.push_back(chart);
+  const json written = json::parse(page_to_json(page)).at("sections").at(0);
+  EXPECT_THAT(times_of(written), testing::ElementsAre(testing::Pair(3, 5), testing::Pair(5, 5), testing::Pair(0, 1),
+                                                      testing::Pair(1'000'000'000'000'000, 1'000'000'000'000'001)));
+  EXPECT_FALSE(written.contains("awaits")) << "no bar awaits any";
+}
+
+TEST(PageJson, WritesEverySection) {
+  Breakdown breakdown{
+      "where", "", base::TimeUnit::ms, {{"work", {}, false}, {"idle", {}, true}}, {{"all", {base::Ticks(7), base::Ticks(3)}}}};
+  Table table{"ranked", "note", {{"plan"}, {"time", true}}, {{"best", "1 s"}, {"other", "2 s"}}, {0}, {4, -1}};
+  LineChart lines{"sweep", "", "threshold", "seconds", {{"iteration", {}, {{0.05, 99}, {0.2, 94.8}}}}, {{0, 1, "best"}}};
+  const Page page{"t", "s", {{"makespan", "1", "n"}}, {breakdown, table, lines}};
+  const json sections = json::parse(page_to_json(page)).at("sections");
+  EXPECT_EQ(sections[0].at("rows").at(0).at("amounts"), json({7, 3}));
+  EXPECT_EQ(sections[0].at("time_unit"), "ms");
+  EXPECT_EQ(sections[1].at("rows").at(1), json({"other", "2 s"}));
+  EXPECT_EQ(sections[1].at("marked"), json::array({0}));
+  EXPECT_EQ(sections[1].at("bars"), json({4, -1}));
+  EXPECT_EQ(sections[2].at("series").at(0).at("x"), json({0.05, 0.2}));
+  EXPECT_EQ(sections[2].at("marks").at(0), json({{"series", 0}, {"point", 1}, {"text", "best"}}));
+}
+
+}  // namespace
+}  // namespace dovetail::report
