@@ -250,6 +250,10 @@ Json to_json(const SimulatedPlan& simulated, bool timeline) {
   if (timeline) object["span_columns"] = Json::array({"begin", "end", "activity", "task", "amount", "launch"});
   object["devices"] = Json::array();
   for (const Lane& lane : simulation.iteration.trace.lanes) object["devices"].push_back(lane_json(simulated, lane, timeline));
+  if (!timeline || simulation.iteration.trace.host_links.empty()) return object;
+  object["host_links"] = Json::array();
+  for (const Lane& lane : simulation.iteration.trace.host_links)
+    object["host_links"].push_back(Json{{"devices", device_ranges(lane.devices)}, {"spans", spans_json(simulated, lane)}});
   return object;
 }
 

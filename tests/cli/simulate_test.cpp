@@ -70,6 +70,20 @@ TEST(Simulate, WritesTheTimelineAsJsonTraceAndPicture) {
   EXPECT_THAT(content_of(folder.file("iteration.svg")), HasSubstr("decode of actor_generate"));
 }
 
+TEST(Simulate, WritesWhatGoesOverLinksToHostMemory) {
+  const TemporaryFolder folder;
+  const std::string examples = DOVETAIL_SOURCE_DIR "/examples/jobs/";
+  const std::string job = folder.write("job.yaml", content_of(examples + "ppo-7b.yaml") + "\nsoftware: {prefetch: true}\n");
+  const ProgramResult result =
+      run_program({"simulate", job, "--plan", examples + "ppo-7b.plan.yaml", "--fuse", "none", "-o", folder.file("iteration.json")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json links = json::parse(content_of(folder.file("iteration.json"))).at("host_links");
+  ASSERT_EQ(links.size(), 1U);
+  EXPECT_EQ(links[0]["devices"], "0-7");
+  ASSERT_FALSE(links[0]["spans"].empty());
+  for (const json& span : links[0]["spans"]) EXPECT_EQ(span[2], "loading");
+}
+
 TEST(Simulate, IsTheSameToTheByte) {
   const TemporaryFolder folder;
   EXPECT_EQ(simulate(folder, {"--json"}).out, simulate(folder, {"--json"}).out);
