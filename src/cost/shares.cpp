@@ -106,11 +106,11 @@ Share slowest_share(const Batch& batch, double steps, int ranks) {
 
 std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks) {
   std::vector<double> parts(static_cast<std::size_t>(ranks), 1);
-  const double most = slowest_share(batch, steps, ranks).tokens.count;
-  const double equal = batch.tokens.count / steps / ranks;
-  if (most <= equal) return parts;
   const LengthDistribution& lengths = *batch.lengths;
-  const double each = std::max(1.0, batch.sequences / steps / ranks);
+  const double most = slowest_share(batch, steps, ranks).tokens.count;
+  const double equal = batch.tokens.count / (steps * ranks);
+  if (most <= equal || lengths.shortest() == lengths.longest()) return parts;
+  const double each = std::max(1.0, batch.sequences / (steps * ranks));
   const Spread spread = spread_of(lengths);
   double others = 0;
   for (std::size_t rank = 1; rank < parts.size(); ++rank) {
@@ -118,7 +118,8 @@ std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks)
     if (!batch.balanced) parts[rank] = unbalanced_at(lengths, spread, each, quantile);
     others += parts[rank];
   }
-  const double left = (equal * ranks - most) / most / others;
+  // Of fewer sequences than ranks the largest alone may have more than all have on average.
+  const double left = std::max(0.0, equal * ranks - most) / most / others;
   for (std::size_t rank = 1; rank < parts.size(); ++rank) parts[rank] = std::min(parts[rank - 1], parts[rank] * left);
   return parts;
 }

@@ -93,11 +93,19 @@ class Places {
 };
 
 /// Makes the lanes of the stretch that repeats.
+/// What is cut out.
+struct Stretch {
+  Ticks begin;
+  Ticks end;
+  std::size_t iteration = 0;  ///< the first that begins in it, with it
+};
+
 class Cutter {
  public:
-  Cutter(const Workload& workload, const Play& play) : workload_(workload), play_(play), places_(workload) {
+  Cutter(const Workload& workload, const Play& play, const Stretch& stretch)
+      : workload_(workload), play_(play), stretch_(stretch), places_(workload) {
     for (std::size_t node = 0; node < play.played.size(); ++node)
-      if (play.played[node].end > play.begin && !step_of(node).transfers.empty()) own_arrivals_[node] = arrivals_of(node);
+      if (play.played[node].end > stretch.begin && !step_of(node).transfers.empty()) own_arrivals_[node] = arrivals_of(node);
   }
 
   Trace cut() const {
@@ -162,7 +170,7 @@ class Cutter {
     return classes;
   }
 
-  Ticks length() const { return play_.end - play_.begin; }
+  Ticks length() const { return stretch_.end - stretch_.begin; }
   std::size_t steps() const { return workload_.steps.size(); }
   const Step& step_of(std::size_t node) const { return workload_.steps[node % steps()]; }
 
@@ -171,12 +179,12 @@ class Cutter {
     std::vector<std::size_t> nodes;
     for (std::size_t node = 0; node < play_.played.size(); ++node) {
       const Played& played = play_.played[node];
-      if (played.end <= played.begin || played.end <= play_.begin) continue;
+      if (played.end <= played.begin || played.end <= stretch_.begin) continue;
       if (places_.lane(device, node % steps()) != Places::absent) nodes.push_back(node);
     }
     const auto begin = [this](std::size_t node) { return std::pair(play_.played[node].begin, node); };
     std::sort(nodes.begin(), nodes.end(), [&](std::size_t a, std::size_t b) { return begin(a) < begin(b); });
-    const auto beyond = [this](std::size_t node) { return play_.played[node].begin >= play_.end; };
+    const auto beyond = [this](std::size_t node) { return play_.played[node].begin >= stretch_.end; };
     const auto behind = std::find_if(nodes.begin(), nodes.end(), beyond);
     if (behind != nodes.end()) nodes.erase(behind + 1, nodes.end());
     return nodes;
@@ -184,23 +192,23 @@ class Cutter {
 
   Lane lane_of(int device) const {
     Lane lane;
-    Ticks now = play_.begin;
+    Ticks now = stretch_.begin;
     for (const std::size_t node : nodes_on(device)) {
       const Played& played = play_.played[node];
-      const Ticks until = std::min(played.begin, play_.end);
+      const Ticks until = std::min(played.begin, stretch_.end);
       if (now < until) hold(lane, now, resident(device, std::nullopt));
       wait(lane, now, until, played.behind);
-      now = play_.end;
-      if (played.begin >= play_.end) break;
+      now = stretch_.end;
+      if (played.begin >= stretch_.end) break;
       work(lane, device, node);
-      now = std::min(played.end, play_.end);
+      now = std::min(played.end, stretch_.end);
     }
-    if (lane.spans.empty() || now < play_.end) {
+    if (lane.spans.empty() || now < stretch_.end) {
       hold(lane, now, resident(device, std::nullopt));
-      add(lane, now, play_.end, {{}, {}, Activity::dependency, -1, 0, {}});
+      add(lane, now, stretch_.end, {{}, {}, Activity::dependency, -1, 0, {}});
     }
     if (workload_.overhead > Ticks(0)) {
-      hold(lane, play_.end, resident(device, std::nullopt));
+      hold(lane, stretch_.end, resident(device, std::nullopt));
       const Ticks overhead = workload_.overhead * static_cast<std::int64_t>(play_.iterations);
       lane.spans.push_back({length(), length() + overhead, Activity::hand_over, -1, 0, {}});
     }
@@ -213,12 +221,12 @@ class Cutter {
 
   /// `span` from `begin` to `end`, as far as it is in the stretch; of the launches in it the same part.
   void add(Lane& lane, Ticks begin, Ticks end, Span span) const {
-    const Ticks from = std::max(begin, play_.begin);
-    const Ticks to = std::min(end, play_.end);
+    const Ticks from = std::max(begin, stretch_.begin);
+    const Ticks to = std::min(end, stretch_.end);
     if (from >= to) return;
     if (from > begin || to < end) span.launch = std::min(span.launch, to - from);
-    span.begin = from - play_.begin;
-    span.end = to - play_.begin;
+    span.begin = from - stretch_.begin;
+    span.end = to - stretch_.begin;
     const bool goes_on =
         !lane.spans.empty() && is_idle(span.activity) && lane.spans.back().activity == span.activity && lane.spans.back().task == span.task;
     if (goes_on)
@@ -238,15 +246,15 @@ class Cutter {
       const Ticks from = host->back ? served.end : moved.begin;
       const bool is_over = host->back ? has_ended(moved) : has_begun(served);
       const Ticks until = host->back ? moved.end : served.begin;
-      if (from >= play_.end || (is_over && until <= play_.begin)) continue;
+      if (from >= stretch_.end || (is_over && until <= stretch_.begin)) continue;
       // What is loaded for a step that begins with the next stretch is there until then.
-      const bool stays = !is_over || until > play_.end || (until == play_.end && !host->back);
-      add_memory(lane.memory, std::max(from, play_.begin) - play_.begin, stays ? end : until - play_.begin, host->bytes);
+      const bool stays = !is_over || until > stretch_.end || (until == stretch_.end && !host->back);
+      add_memory(lane.memory, std::max(from, stretch_.begin) - stretch_.begin, stays ? end : until - stretch_.begin, host->bytes);
     }
   }
 
   void hold(Lane& lane, Ticks time, std::int64_t bytes) const {
-    const Ticks at = std::max(time, play_.begin) - play_.begin;
+    const Ticks at = std::max(time, stretch_.begin) - stretch_.begin;
     if (!lane.memory.empty() && lane.memory.back().first == at)
       lane.memory.back().second = bytes;
     else if (lane.memory.empty() || lane.memory.back().second != bytes)
@@ -283,7 +291,7 @@ class Cutter {
       const Lane& trace = step.trace.lanes[static_cast<std::size_t>(own)];
       for (const Span& span : trace.spans) add(lane, played.begin + span.begin, played.begin + span.end, span);
       for (const auto& [time, bytes] : trace.memory)
-        if (played.begin + time < play_.end) hold(lane, played.begin + time, base + bytes);
+        if (played.begin + time < stretch_.end) hold(lane, played.begin + time, base + bytes);
       now += step.trace.end;
     }
     if (step.transfers.empty()) return;
@@ -295,11 +303,12 @@ class Cutter {
 
   const Workload& workload_;
   const Play& play_;
+  const Stretch& stretch_;
   Places places_;
   std::map<std::size_t, std::vector<Ticks>> own_arrivals_;  // of nodes with transfers
 };
 
-/// When the first step of the iteration begins, of those on devices.
+/// When the first step of the iteration begins, but host transfers.
 Ticks beginning_of(const Play& play, const std::vector<Step>& steps, std::size_t iteration) {
   std::optional<Ticks> first;
   for (std::size_t step = 0; step < steps.size(); ++step)
@@ -308,21 +317,19 @@ Ticks beginning_of(const Play& play, const std::vector<Step>& steps, std::size_t
   return first.value_or(Ticks(0));
 }
 
-/// Moves the stretch to where the first iteration in it begins; which one that is.
-std::size_t begin_with_an_iteration(Play& play, const std::vector<Step>& steps) {
+/// As long as what repeats, from where the first iteration in that begins.
+Stretch stretch_of(const Play& play, const std::vector<Step>& steps) {
   std::size_t iteration = play.last + 1 - play.iterations;
   while (beginning_of(play, steps, iteration) < play.begin) ++iteration;
-  const Ticks later = beginning_of(play, steps, iteration) - play.begin;
-  play.begin += later;
-  play.end += later;
-  return iteration;
+  const Ticks begin = beginning_of(play, steps, iteration);
+  return {begin, begin + (play.end - play.begin), iteration};
 }
 
-std::vector<plan::StepTime> steps_of(const Play& play, std::size_t steps, std::size_t iteration) {
+std::vector<plan::StepTime> steps_of(const Play& play, std::size_t steps, const Stretch& stretch) {
   std::vector<plan::StepTime> times;
   for (std::size_t step = 0; step < steps; ++step) {
-    const Played& played = play.played[iteration * steps + step];
-    times.push_back({played.begin - play.begin, played.end - play.begin});
+    const Played& played = play.played[stretch.iteration * steps + step];
+    times.push_back({played.begin - stretch.begin, played.end - stretch.begin});
   }
   return times;
 }
@@ -332,16 +339,16 @@ std::vector<plan::StepTime> steps_of(const Play& play, std::size_t steps, std::s
 Iteration play_iterations(const Workload& workload) {
   for (const Step& step : workload.steps) DOVETAIL_ASSERT(!find_fault(step.trace));
   const Activities every = activities_of(workload);
-  Play played = play(every, workload.most_iterations);
-  const std::size_t first = begin_with_an_iteration(played, workload.steps);
+  const Play played = play(every, workload.most_iterations);
+  const Stretch stretch = stretch_of(played, workload.steps);
   Iteration iteration;
-  iteration.trace = Cutter(workload, played).cut();
+  iteration.trace = Cutter(workload, played, stretch).cut();
   iteration.iterations = played.iterations;
   iteration.played = played.last + 1;
   iteration.steady = played.steady;
-  iteration.stretch = played.end - played.begin;
+  iteration.stretch = stretch.end - stretch.begin;
   iteration.period = played.period();
-  iteration.steps = steps_of(played, workload.steps.size(), first);
+  iteration.steps = steps_of(played, workload.steps.size(), stretch);
   DOVETAIL_ASSERT(!find_fault(iteration.trace));
   return iteration;
 }

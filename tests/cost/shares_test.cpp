@@ -206,5 +206,19 @@ RC_GTEST_PROP(Shares, NoShareIsBelowTheMeanOrBeyondTheLongest, ()) {
   }
 }
 
+RC_GTEST_PROP(Shares, PartsOfRanksAreParts, ()) {
+  std::vector<workflow::LengthPoint> points;
+  const int count = *rc::gen::inRange(1, 20);
+  for (int point = 0; point < count; ++point) points.push_back({*rc::gen::inRange(1, 1000), *rc::gen::inRange(1, 9)});
+  const auto lengths = LengthDistribution::of(points).value();
+  const int ranks = *rc::gen::inRange(1, 64);
+  const int steps = *rc::gen::inRange(1, 4);
+  Batch batch = batch_of(*rc::gen::inRange(1, 200), lengths);  // often fewer than ranks
+  batch.balanced = *rc::gen::arbitrary<bool>();
+  const std::vector<double> parts = shares_of_ranks(batch, steps, ranks);
+  RC_ASSERT(parts.size() == static_cast<std::size_t>(ranks) && parts.front() == 1);
+  for (std::size_t rank = 1; rank < parts.size(); ++rank) RC_ASSERT(parts[rank] >= 0 && parts[rank] <= parts[rank - 1]);
+}
+
 }  // namespace
 }  // namespace dovetail::cost

@@ -89,12 +89,9 @@ void keep_different(std::vector<RankedPlan>& plans, std::size_t shown) {
     }
     different.push_back(std::move(ranked));
   }
-  while (different.size() > shown) {
-    const auto last = std::find_if(different.rbegin(), different.rend(),
-                                   [](const RankedPlan& ranked) { return ranked.placement == Placement::searched; });
-    if (last == different.rend() || last.base() == different.begin() + 1) break;
-    different.erase(std::next(last).base());
-  }
+  const auto is_searched = [](const RankedPlan& ranked) { return ranked.placement == Placement::searched; };
+  while (different.size() > shown && std::count_if(different.begin(), different.end(), is_searched) > 1)
+    different.erase(std::next(std::find_if(different.rbegin(), different.rend(), is_searched)).base());
   plans = std::move(different);
 }
 

@@ -36,7 +36,8 @@ void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>&
 /// The fastest first, by the closed form.
 void sort(std::vector<RankedPlan>& plans);
 
-/// Of the searched plans those that differ in what they take, and no more than `shown` in all, but for one of each named placement.
+/// Of the searched plans those that differ in what they take, and no more than `shown` in all, but for the best one and one of each named
+/// placement.
 /// REQUIRES: sorted.
 void keep_different(std::vector<RankedPlan>& plans, std::size_t shown);
 

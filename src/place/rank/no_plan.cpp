@@ -78,6 +78,7 @@ TaskFault find_task_fault(const SearchSpace& space, Means means, const std::vect
 
 std::string text_of(const SearchSpace& space, const TaskFault& fault, const std::optional<Degrees>& degrees) {
   const cluster::Cluster& cluster = space.ground->job.cluster;
+  if (!fault.is_mesh && fault.mesh.count == 0) return "does not apply: the devices cannot be split in two";
   if (!fault.is_mesh)
     return fmt::format("does not apply: {} would be on {} of {} devices, which are neither whole nodes nor inside one",
                        name_of(space, fault.task), fault.mesh.count, cluster::device_count(cluster));
@@ -166,7 +167,7 @@ std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, Means m
     const bool is_asked = std::find(asked.begin(), asked.end(), placement) != asked.end();
     if (!is_asked || std::any_of(plans.begin(), plans.end(), is_of)) continue;
     if (placement == Placement::searched)
-      absent.push_back({placement, plans.empty() ? "does not fit: no plan that was met does" : "found no other plan as fast as these"});
+      absent.push_back({placement, plans.empty() ? "does not fit: no plan that was met does" : "found no other plan than these"});
     else if (placement == Placement::rlhfuse)
       absent.push_back({placement, why_rlhfuse(space, means, tried_as(Placement::co_located))});
     else

@@ -71,7 +71,7 @@ class Shortened {
   void pass(const Span& of_slowest) {
     const Ticks whole = of_slowest.end - of_slowest.begin;
     const double work = part_of(of_slowest.task) * static_cast<double>((whole - of_slowest.launch).count());
-    const Ticks length = std::clamp(of_slowest.launch + Ticks(std::llround(work)), Ticks(1), whole);
+    const Ticks length = std::clamp(of_slowest.launch + Ticks(std::llround(work)), std::max(Ticks(1), of_slowest.launch), whole);
     Span span = of_slowest;
     span.begin = now();
     span.end = now() + length;

@@ -186,7 +186,7 @@ base::Result<FusedTraining> fused_training_trace(const Ground& ground, const Tra
   training.trace = trace_of(answer.schedule, first.planned.mesh,
                             {{static_cast<std::int32_t>(first.task), launches_of(training_passes(ground, first), merged(0))},
                              {static_cast<std::int32_t>(second.task), launches_of(training_passes(ground, second), merged(1))}});
-  if (first.planned.layout.data == second.planned.layout.data)
+  if (fused.merged_stages <= 1 && first.planned.layout.data == second.planned.layout.data)
     training.trace =
         with_ranks(std::move(training.trace), {ranks_of(ground, first.task, first.planned), ranks_of(ground, second.task, second.planned)});
   training.bound = answer.bounds.makespan;

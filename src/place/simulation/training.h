@@ -28,7 +28,8 @@ struct FusedSearch {
 
 /// Two train tasks in one schedule.
 struct FusedTraining {
-  /// The d-th part of the mesh is device d of the fused problem; in lanes by kind of rank, too, where both tasks have as many ranks.
+  /// The d-th part of the mesh is device d of the fused problem; in lanes by kind of rank, too, where both tasks have as many ranks
+  /// and stages.
   simulate::Trace trace;
   base::Ticks bound;         ///< ns: no schedule of both is shorter
   base::Ticks apart;         ///< one after the other under 1F1B, in the fused problem's stages

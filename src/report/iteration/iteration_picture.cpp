@@ -36,6 +36,8 @@ std::optional<std::size_t> shade_of(Activity activity) {
   }
 }
 
+constexpr std::string_view host_link = "host link";
+
 std::size_t service_of(Activity activity) {
   if (activity == Activity::reallocation) return 0;
   if (activity == Activity::migration) return 1;
@@ -59,11 +61,16 @@ std::string device_row_name(const std::vector<int>& devices) {
   return fmt::format("{} {}", devices.size() == 1 ? "device" : "devices", device_ranges(devices));
 }
 
+std::string host_link_row_name(const std::vector<int>& devices) {
+  return fmt::format("{}{} {}", host_link, devices.size() == 1 ? "" : "s", device_ranges(devices));
+}
+
+bool is_host_link_row(std::string_view name) { return name.starts_with(host_link); }
+
 std::vector<PictureRow> rows_of(const IterationPicture& picture) {
   std::vector<PictureRow> rows;
   for (const simulate::Lane& lane : picture.trace.lanes) rows.push_back({device_row_name(lane.devices), lane});
-  for (const simulate::Lane& lane : picture.trace.host_links)
-    rows.push_back({fmt::format("{} {}", lane.devices.size() == 1 ? "host link" : "host links", device_ranges(lane.devices)), lane});
+  for (const simulate::Lane& lane : picture.trace.host_links) rows.push_back({host_link_row_name(lane.devices), lane});
   return rows;
 }
 

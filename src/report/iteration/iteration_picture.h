@@ -26,9 +26,13 @@ std::string device_ranges(const std::vector<int>& devices);
 /// "device 3", "devices 0-7,16": what a row of these devices is called.
 std::string device_row_name(const std::vector<int>& devices);
 
+/// "host link 3", "host links 0-7,16": what a row of the links of these devices to host memory is called; whether one is called so.
+std::string host_link_row_name(const std::vector<int>& devices);
+bool is_host_link_row(std::string_view name);
+
 /// A row of the picture: what devices do, or what goes over their links to host memory.
 struct PictureRow {
-  std::string name;  ///< as device_row_name has it, or "host links 0-7"
+  std::string name;
   const simulate::Lane& lane;
 };
 /// The devices' rows, then those of links, in the order of the trace.

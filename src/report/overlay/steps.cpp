@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "report/iteration/iteration_picture.h"
 #include "report/overlay/pieces.h"
 #include "report/overlay/turn.h"
 #include "report/page/chart_sections.h"
@@ -36,6 +37,13 @@ void time_step(ChartStep& step, const Chart& chart, const std::vector<std::size_
   step.begin = step.length == *stretch ? std::nullopt : std::optional(resumed);
 }
 
+/// [bar] whether it stands on a row of links to host memory: what goes on there is beside its step.
+std::vector<char> bars_on_host_links(const Chart& chart) {
+  std::vector<char> on_links;
+  for (const ChartLane& lane : chart.lanes) on_links.insert(on_links.end(), lane.bars, is_host_link_row(lane.name) ? 1 : 0);
+  return on_links;
+}
+
 }  // namespace
 
 std::string_view step_name(std::string_view title) {
@@ -49,8 +57,10 @@ ChartSteps steps_of(const Chart& chart, bool repeats) {
   if (repeats) steps.stretch = stretch_end(chart);
   std::vector<std::size_t> order(chart.bars.size());
   std::iota(order.begin(), order.end(), 0);
+  const std::vector<char> on_links = bars_on_host_links(chart);
   std::erase_if(order, [&](std::size_t bar) {
-    return is_idle_bar(chart, bar) || (steps.stretch && chart.bars[bar].begin >= *steps.stretch && *steps.stretch < chart.end);
+    return is_idle_bar(chart, bar) || on_links[bar] != 0 ||
+           (steps.stretch && chart.bars[bar].begin >= *steps.stretch && *steps.stretch < chart.end);
   });
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return chart.bars[a].category < chart.bars[b].category; });

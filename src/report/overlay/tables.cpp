@@ -76,12 +76,17 @@ std::string bars_note(std::size_t pairs, std::size_t differ) {
 
 }  // namespace
 
-Ticks begin_change(const Overlay& overlay, const BarPair& pair) {
-  const Ticks begin_a = overlay.a.chart.bars[pair.a].begin - overlay.delayed[0];
-  const Ticks begin_b = overlay.b.chart.bars[pair.b].begin - overlay.delayed[1];
-  return begin_of(overlay.steps[1], pair.b, begin_b) + overlay.delayed[1] - begin_of(overlay.steps[0], pair.a, begin_a) -
-         overlay.delayed[0];
+namespace {
+
+/// When the bar of A or of B begins, counted from the beginning of its step.
+Ticks begin_on(const Overlay& overlay, std::size_t side, std::size_t bar) {
+  const Chart& chart = side == 0 ? overlay.a.chart : overlay.b.chart;
+  return begin_of(overlay.steps[side], bar, chart.bars[bar].begin - overlay.delayed[side]) + overlay.delayed[side];
 }
+
+}  // namespace
+
+Ticks begin_change(const Overlay& overlay, const BarPair& pair) { return begin_on(overlay, 1, pair.b) - begin_on(overlay, 0, pair.a); }
 
 Ticks distance(const Overlay& overlay, const BarPair& pair) {
   const auto absolute = [](Ticks time) { return Ticks(std::abs(time.count())); };
@@ -125,8 +130,8 @@ Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& n
     const ChartBar& one = a.bars[pair.a];
     const ChartBar& other = b.bars[pair.b];
     const auto lane = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), pair.a) - first.begin()) - 1;
-    table.rows.push_back({bar_title(a, pair.a), a.lanes[lane].name, brief_time(one.begin, a.time_unit),
-                          brief_time(other.begin, a.time_unit), signed_time(begin_change(overlay, pair), a.time_unit),
+    table.rows.push_back({bar_title(a, pair.a), a.lanes[lane].name, brief_time(begin_on(overlay, 0, pair.a), a.time_unit),
+                          brief_time(begin_on(overlay, 1, pair.b), a.time_unit), signed_time(begin_change(overlay, pair), a.time_unit),
                           brief_time(length_of(one), a.time_unit), brief_time(length_of(other), a.time_unit),
                           signed_time(length_of(other) - length_of(one), a.time_unit)});
     table.bars.push_back(number_of_a[pair.a]);

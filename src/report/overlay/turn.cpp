@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/iteration/iteration_picture.h"
 #include "report/overlay/pieces.h"
 #include "report/page/chart_sections.h"
 #include "simulate/trace.h"
@@ -64,7 +65,7 @@ Ticks stretch_end(const Chart& chart) {
   const std::vector<std::size_t> first = first_bars(chart);
   std::optional<Ticks> end;
   for (std::size_t lane = 0; lane < chart.lanes.size(); ++lane) {
-    if (first[lane] == first[lane + 1]) continue;
+    if (first[lane] == first[lane + 1] || is_host_link_row(chart.lanes[lane].name)) continue;
     const std::size_t last = first[lane + 1] - 1;
     const Ticks begin = chart.bars[last].begin;
     const bool closes = chart.bars[last].end == chart.end && bar_title(chart, last) == name_of(simulate::Activity::hand_over);

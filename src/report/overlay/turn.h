@@ -6,7 +6,7 @@
 namespace dovetail::report {
 
 /// Where the stretch of a chart that repeats ends: behind it, what an iteration adds on all devices is the last bar of every row
-/// (simulate::Activity::hand_over of no task). The end of the chart where there is no such bar.
+/// of devices (simulate::Activity::hand_over of no task). The end of the chart where there is no such bar.
 base::Ticks stretch_end(const Chart& chart);
 
 /// A chart that repeats, from its time `begin` on: what is before stands at the end of the stretch that repeats, what is behind that

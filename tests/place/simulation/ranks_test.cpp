@@ -79,6 +79,13 @@ TEST(WithRanks, ManyAreOfEightKinds) {
   EXPECT_THAT(words(trace.lanes[7]), ElementsAre("score 0-25", "imbalance 25-100"));
 }
 
+TEST(WithRanks, WithNothingToDoLaunchAllTheSame) {
+  const Lane slowest{devices(2), {span(0, 10, Activity::forward, 4), span(10, 12, Activity::forward, 2)}, {}};
+  const simulate::Trace trace = with_ranks({Ticks(12), {slowest}}, {{3, {1, 0}}});
+  EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
+  EXPECT_THAT(words(trace.lanes[1]), ElementsAre("forward 0-4", "forward 4-6", "imbalance 6-12"));
+}
+
 TEST(WithRanks, AlikeAreOneLane) {
   const Lane slowest{devices(4), {span(0, 10, Activity::score)}, {}};
   EXPECT_EQ(with_ranks({Ticks(10), {slowest}}, {{3, {1, 1, 1, 1}}}).lanes.size(), 1U);
@@ -119,6 +126,24 @@ TEST(WithRanks, SoftwareThatDoesNotBalanceLetsRanksWait) {
     // What ranks do together is what they do with equal shares, but for what attention takes more of long ones.
     const Sums equal = sums_of(trace_on(balanced));
     EXPECT_NEAR(static_cast<double>(sums.passes.count()) / static_cast<double>(equal.passes.count()), 1, 0.12) << task;
+  }
+}
+
+TEST(WithRanks, FewerSamplesThanRanksArePlayed) {
+  plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
+  job.workload.prompts = 2;
+  job.workload.mini_batches = 1;
+  const plan::Plan plan = test::pipelined_on_16(job);
+  Ground ground = ground_of(job, software_of(job).value());
+  for (const bool balances : {false, true}) {
+    ground.software.conventions.balances_ranks = balances;
+    for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
+      if (job.workflow.tasks[task].kind == workflow::TaskKind::generate) continue;
+      const simulate::Trace trace = job.workflow.tasks[task].kind == workflow::TaskKind::train
+                                        ? training_trace(ground, {task, plan.tasks[task]}).value()
+                                        : scoring_trace(ground, task, plan.tasks[task]);
+      EXPECT_EQ(simulate::find_fault(trace), std::nullopt) << task;
+    }
   }
 }
 
