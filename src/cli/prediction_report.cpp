@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,13 @@ namespace dovetail::cli {
 namespace {
 
 using plan::Step;
+
+/// Seconds from the beginning of an iteration until the step begins, with what each iteration takes beside its steps.
+double begin_of(const place::Estimate& estimate, std::size_t index) {
+  const base::Ticks period = estimate.timing.period;
+  const base::Ticks overhead(std::llround(estimate.iteration_seconds * 1e9) - period.count());
+  return static_cast<double>(plan::with_overheads(estimate.timing.steps[index].begin, period, overhead).count()) * 1e-9;
+}
 
 std::string name_of(const Prediction& prediction, const Step& step) { return report::step_words(prediction.job, step.kind, step.task); }
 
@@ -42,8 +50,7 @@ std::string table_of(const Prediction& prediction) {
     const plan::TaskPlan& planned = prediction.plan.tasks[step.task];
     const bool task = step.kind == Step::Kind::task;
     rows.push_back({name_of(prediction, step), rule ? "" : cluster::name_of(prediction.job.cluster, planned.mesh),
-                    rule ? "" : llm::to_text(planned.layout),
-                    seconds_text(static_cast<double>(estimate.timing.steps[index].begin.count()) * 1e-9),
+                    rule ? "" : llm::to_text(planned.layout), seconds_text(begin_of(estimate, index)),
                     step.within ? "fused" : seconds_text(estimate.steps[index].seconds),
                     task ? memory_text(estimate.memory[step.task]) : "", parts_text(estimate.steps[index])});
   }
@@ -94,7 +101,7 @@ Json to_json(const Prediction& prediction) {
   for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
     const Step& step = estimate.graph.steps[index];
     Json entry{{"step", name_of(prediction, step)},
-               {"begin", json_seconds(static_cast<double>(estimate.timing.steps[index].begin.count()) * 1e-9)},
+               {"begin", json_seconds(begin_of(estimate, index))},
                {"seconds", json_seconds(estimate.steps[index].seconds)}};
     if (step.within) entry["within"] = prediction.job.workflow.tasks[*step.within].name;
     entry["parts"] = Json::array();

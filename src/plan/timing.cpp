@@ -241,6 +241,12 @@ void find_blocks(const std::vector<std::array<cluster::Mesh, 2>>& meshes, Blocks
         blocks.of[step][part] = {index_of(mesh.first), index_of(mesh.first + mesh.count)};
 }
 
+Ticks with_overheads(Ticks time, Ticks period, Ticks overhead) {
+  std::int64_t periods = time.count() / period.count();
+  if (time.count() % period.count() < 0) --periods;
+  return time + overhead * periods;
+}
+
 IterationTimer::IterationTimer(const IterationGraph& graph) : player_(std::make_unique<IterationPlayer>(graph)) {}
 IterationTimer::~IterationTimer() = default;
 IterationTimer::IterationTimer(IterationTimer&&) noexcept = default;

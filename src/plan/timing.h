@@ -23,6 +23,10 @@ struct Timing {
   std::vector<StepTime> steps;  ///< [step] of a steady iteration, from the beginning of its first step but host transfers
 };
 
+/// When something happens at `time` of iterations that repeat every `period`, where each period ends with an `overhead` that no step has:
+/// later by as many overheads as there are between; earlier where `time` is below 0. REQUIRES: period > 0.
+base::Ticks with_overheads(base::Ticks time, base::Ticks period, base::Ticks overhead);
+
 /// Devices that all steps use alike, in place of the devices themselves: a plan has few such blocks, whatever the cluster.
 struct BlockRange {
   std::size_t begin = 0;

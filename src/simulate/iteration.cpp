@@ -1,6 +1,7 @@
 #include "simulate/iteration.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace {
 using base::Ticks;
 
 constexpr int links_of_a_device = 4;
+constexpr Ticks least_difference(1000);  // ns between arrivals that are shown as two
 
 Transfer transfer_of(const DeviceTransfer& way) {
   Transfer transfer{{}, way.alone, way.bytes};
@@ -142,7 +144,8 @@ class Cutter {
     return made;
   }
 
-  /// [device] when the last of what it sends or receives has arrived.
+  /// [device] when the last of what it sends or receives has arrived. Those that differ by no more than a microsecond are taken for one,
+  /// the last of them: they are then of devices that do the same.
   std::vector<Ticks> arrivals_of(std::size_t node) const {
     const Played& played = play_.played[node];
     const Step& step = step_of(node);
@@ -153,6 +156,15 @@ class Cutter {
           Ticks& arrival = arrivals[static_cast<std::size_t>(device)];
           arrival = std::max(arrival, played.arrivals[index]);
         }
+    std::vector<Ticks> together = arrivals;
+    std::sort(together.begin(), together.end(), std::greater<>());
+    Ticks last = together.front();
+    std::map<Ticks, Ticks> taken_for;
+    for (const Ticks arrival : together) {
+      if (last - arrival > least_difference) last = arrival;
+      taken_for[arrival] = last;
+    }
+    for (Ticks& arrival : arrivals) arrival = taken_for[arrival];
     return arrivals;
   }
 

@@ -340,5 +340,14 @@ RC_GTEST_PROP(TimeIterations, IsWhatManyIterationsTake, ()) {
   RC_ASSERT(difference < 1);
 }
 
+TEST(WithOverheads, AddsOneForEachPeriodThatIsOver) {
+  EXPECT_EQ(with_overheads(Ticks(0), Ticks(10), Ticks(3)), Ticks(0));
+  EXPECT_EQ(with_overheads(Ticks(9), Ticks(10), Ticks(3)), Ticks(9));
+  EXPECT_EQ(with_overheads(Ticks(10), Ticks(10), Ticks(3)), Ticks(13));
+  EXPECT_EQ(with_overheads(Ticks(25), Ticks(10), Ticks(3)), Ticks(31));
+  EXPECT_EQ(with_overheads(Ticks(-1), Ticks(10), Ticks(3)), Ticks(-4));
+  EXPECT_EQ(with_overheads(Ticks(-10), Ticks(10), Ticks(3)), Ticks(-13));
+}
+
 }  // namespace
 }  // namespace dovetail::plan

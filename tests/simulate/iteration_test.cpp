@@ -89,13 +89,13 @@ TEST(PlayIterations, DevicesWhoseTransfersEndSoonerAwaitTheOthers) {
   weights.reallocation = true;
   weights.devices[0] = {0, 3};
   // Device 0 sends both over one link: each has a half of it until the shorter one has arrived.
-  weights.transfers = {{0, 1, false, Ticks(10), 1}, {0, 2, false, Ticks(30), 3}};
+  weights.transfers = {{0, 1, false, Ticks(10'000), 1}, {0, 2, false, Ticks(30'000), 3}};
   workload.steps = {weights};
   const Iteration iteration = play_iterations(workload);
-  EXPECT_EQ(iteration.period, Ticks(40));
-  EXPECT_EQ(time_on(iteration, 1, Activity::reallocation, 0), Ticks(20));
-  EXPECT_EQ(time_on(iteration, 1, Activity::awaiting, 0), Ticks(20));
-  EXPECT_EQ(time_on(iteration, 2, Activity::reallocation, 0), Ticks(40));
+  EXPECT_EQ(iteration.period, Ticks(40'000));
+  EXPECT_EQ(time_on(iteration, 1, Activity::reallocation, 0), Ticks(20'000));
+  EXPECT_EQ(time_on(iteration, 1, Activity::awaiting, 0), Ticks(20'000));
+  EXPECT_EQ(time_on(iteration, 2, Activity::reallocation, 0), Ticks(40'000));
 }
 
 TEST(PlayIterations, HoldsWhatIsResidentAndWhatTheStepAdds) {
@@ -229,6 +229,21 @@ TEST(PlayIterations, WhatTakesNoTimeIsNoWorkOfItsDevices) {
   const Iteration iteration = play_iterations(workload);
   EXPECT_EQ(iteration.period, Ticks(14));
   EXPECT_EQ(idle_time(uses_of(iteration.trace)), Ticks(0));
+}
+
+TEST(PlayIterations, ArrivalsOfLessThanAMicrosecondApartAreShownAsOne) {
+  for (const std::int64_t apart : {14, 2000}) {
+    Workload workload;
+    workload.devices = 2;
+    Step moves = nothing_to_move({0, 2});
+    moves.task = 1;
+    moves.transfers = {{DeviceTransfer::nobody, 0, false, Ticks(50'000), 1}, {DeviceTransfer::nobody, 1, false, Ticks(50'000 + apart), 1}};
+    workload.steps = {step(0, {0, 2}, 100'000), moves};
+    workload.edges = {{0, 1, 0}, {1, 0, 1}};
+    const Iteration iteration = play_iterations(workload);
+    EXPECT_FALSE(find_fault(iteration.trace).has_value());
+    EXPECT_EQ(iteration.trace.lanes.size(), apart < 1000 ? 1U : 2U);
+  }
 }
 
 RC_GTEST_PROP(PlayIterations, WorkAndWaitingAreAllTheTime, ()) {

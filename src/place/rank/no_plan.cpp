@@ -167,7 +167,8 @@ std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, Means m
     const bool is_asked = std::find(asked.begin(), asked.end(), placement) != asked.end();
     if (!is_asked || std::any_of(plans.begin(), plans.end(), is_of)) continue;
     if (placement == Placement::searched)
-      absent.push_back({placement, plans.empty() ? "does not fit: no plan that was met does" : "found no other plan than these"});
+      absent.push_back(
+          {placement, plans.empty() ? "does not fit: no plan that was met does" : "found no faster plan than the first of these"});
     else if (placement == Placement::rlhfuse)
       absent.push_back({placement, why_rlhfuse(space, means, tried_as(Placement::co_located))});
     else

@@ -25,7 +25,7 @@ struct TriedPlacement {
 /// A placement that was asked for and of which there is no plan.
 struct AbsentPlacement {
   Placement placement = Placement::searched;
-  std::string why;  ///< "does not fit: ...", "does not apply: ...", of the search that it found nothing else
+  std::string why;  ///< "does not fit: ...", "does not apply: ...", of the search that it found nothing faster
 };
 
 /// Of the placements that were asked for those that none of `plans` is of, in the order of all_placements. REQUIRES: each named placement

@@ -58,8 +58,11 @@ Figure memory_figure(const JobPicture& picture) {
   const std::vector<place::TaskMemory>& memory = picture.simulation.closed.memory;
   const std::size_t fullest = place::fullest_task(memory);
   const std::string where = fmt::format("on device {} in {}", memory[fullest].device, picture.ground.job.workflow.tasks[fullest].name);
-  if (const std::int64_t missing = place::missing_bytes(memory); missing > 0)
-    return {"does not fit", gibibytes(missing) + " missing", where};
+  if (memory[fullest].margin() < 0) return {"does not fit", gibibytes(-memory[fullest].margin()) + " missing", where};
+  for (std::size_t task = 0; task < memory.size(); ++task)
+    if (!memory[task].fits())
+      return {"does not fit", gibibytes(memory[task].host - memory[task].host_memory) + " missing",
+              fmt::format("of a node's host memory in {}", picture.ground.job.workflow.tasks[task].name)};
   return {"fits", gibibytes(memory[fullest].margin()) + " left", where};
 }
 

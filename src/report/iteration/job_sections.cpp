@@ -116,19 +116,23 @@ std::vector<Candidate> candidates(const JobPicture& picture) {
   return all;
 }
 
-/// "actor_train +1.2 s (bubbles +0.9 s), weights to actor_generate +0.4 s": the critical steps that differ most, or that none does.
+/// "idle time +1.9 s, actor_train +1.2 s (bubbles +0.9 s)": what makes the candidate slower, or faster: idle time of the average device,
+/// and the critical steps that differ most that way; or that none does.
 std::string why(const JobPicture& picture, const Candidate& candidate) {
   constexpr std::size_t most = 3;
   place::Comparison comparison =
       place::compare(picture.ground, {*candidate.plan, *candidate.estimate}, {picture.plan, picture.simulation.closed});
+  const bool slower = candidate.estimate->iteration_seconds > picture.simulation.closed.iteration_seconds;
+  const auto explains = [&](double lost) { return std::abs(lost) >= negligible && (lost > 0) == slower; };
   // Of a step that others hide no second counts.
   const auto counts = [](const place::StepComparison& step) { return std::max(step.critical.here, step.critical.there) > 0.01; };
-  std::erase_if(comparison.steps,
-                [&](const place::StepComparison& step) { return std::abs(step.seconds.lost()) < negligible || !counts(step); });
+  std::erase_if(comparison.steps, [&](const place::StepComparison& step) { return !explains(step.seconds.lost()) || !counts(step); });
   std::stable_sort(comparison.steps.begin(), comparison.steps.end(), [](const place::StepComparison& a, const place::StepComparison& b) {
     return std::abs(a.seconds.lost()) > std::abs(b.seconds.lost());
   });
   std::vector<std::string> texts;
+  for (const place::TimeUse& use : comparison.uses)
+    if (use.name == "idle" && explains(use.seconds.lost())) texts.push_back("idle time " + signed_seconds(use.seconds.lost()));
   for (const place::StepComparison& step : comparison.steps) {
     if (texts.size() == most) break;
     std::string text = fmt::format("{} {}", step_name(picture.ground, step), signed_seconds(step.seconds.lost()));
@@ -231,9 +235,9 @@ Table ranking_table(const JobPicture& picture) {
   Table table;
   table.title = "Ranked plans, and why each loses";
   table.note = fmt::format(
-      "By their closed forms, the fastest first; {} is the mean error of these predictions. Beside each the steps that differ most from "
-      "the "
-      "plan that is shown, and of these the part that does.",
+      "By their closed forms, the fastest first; {} is the mean error of these predictions. Beside each what makes it slower or "
+      "faster than the plan that is shown: idle time of the average device, and the steps that differ most, with the part of them that "
+      "does.",
       percent(picture.ground.software.efficiency.error));
   table.columns = {{"plan", true},        {"placement"}, {"iteration", true}, {"against it", true}, {"where the difference is"},
                    {"memory left", true}, {"in"}};

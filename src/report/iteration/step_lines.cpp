@@ -13,6 +13,7 @@ namespace dovetail::report {
 std::vector<StepLine> step_lines(const place::Ground& ground, const plan::Plan& plan, const place::Simulation& simulation) {
   const plan::Job& job = ground.job;
   const std::vector<plan::Step>& steps = simulation.closed.graph.steps;
+  const simulate::Iteration& iteration = simulation.iteration;
   std::vector<StepLine> lines;
   for (std::size_t index = 0; index < steps.size(); ++index) {
     if (steps[index].within) continue;
@@ -20,8 +21,8 @@ std::vector<StepLine> step_lines(const place::Ground& ground, const plan::Plan& 
     for (const plan::Step& other : steps)
       if (other.within == index) line.name += " + " + step_words(job, other.kind, other.task);
     if (const cluster::Mesh mesh = plan.tasks[steps[index].task].mesh; mesh.count > 0) line.devices = cluster::name_of(job.cluster, mesh);
-    const plan::StepTime& time = simulation.iteration.steps[index];
-    line.begin = seconds_of(time.begin);
+    const plan::StepTime& time = iteration.steps[index];
+    line.begin = seconds_of(plan::with_overheads(time.begin, iteration.stretch, iteration.trace.end - iteration.stretch));
     line.simulated = seconds_of(time.end - time.begin);
     line.closed = simulation.closed.steps[index].seconds;
     lines.push_back(std::move(line));
