@@ -203,6 +203,9 @@ base::Status check_overlay(const Arguments& arguments) {
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_overlay(arguments));
+  for (const char* other : {".svg", ".json", ".png", ".pdf"})
+    if (arguments.output.ends_with(other))
+      return base::bad_input(fmt::format("a report is HTML, not what '{}' says; accepted: .html, or '-'", arguments.output));
   DOVETAIL_CHECK(check_output_path(arguments.output));
   DOVETAIL_TRY(const std::vector<Input> inputs, read_inputs(arguments));
   report::Page page = build(inputs, arguments.overlay);

@@ -42,6 +42,12 @@ std::string steps_table(const SimulatedPlan& simulated) {
                               rows);
 }
 
+/// What a use is called, whatever its task.
+std::string use_name(const Use& use) {
+  if (simulate::is_idle(use.activity) && use.task < 0) return "no step is there";
+  return std::string(simulate::name_of(use.activity));
+}
+
 /// Uses of one kind, the largest first, as seconds of the average device.
 std::string uses_table(const SimulatedPlan& simulated, bool idle) {
   std::vector<Use> uses = simulate::uses_of(simulated.simulation.iteration.trace);
@@ -53,9 +59,7 @@ std::string uses_table(const SimulatedPlan& simulated, bool idle) {
   std::vector<std::vector<std::string>> rows;
   for (const Use& use : uses) {
     const double mean = seconds_of(use.time) / devices;
-    std::string name(simulate::name_of(use.activity));
-    if (idle && use.task < 0) name = "no step is there";
-    rows.push_back({std::move(name), task_name(simulated, use.task), seconds_text(mean / iterations), percent(mean / all)});
+    rows.push_back({use_name(use), task_name(simulated, use.task), seconds_text(mean / iterations), percent(mean / all)});
   }
   return report::render_table({{idle ? "idle" : "work", Align::left}, {idle ? "in, or for" : "of", Align::left}, {"a device"}, {"share"}},
                               rows);
@@ -66,7 +70,7 @@ std::string idle_text(const Lane& lane, base::Ticks end) {
   std::vector<Use> sums;
   for (const Use& use : simulate::uses_of(lane)) {
     if (!simulate::is_idle(use.activity)) continue;
-    const auto known = std::find_if(sums.begin(), sums.end(), [&](const Use& sum) { return sum.activity == use.activity; });
+    const auto known = std::find_if(sums.begin(), sums.end(), [&](const Use& sum) { return use_name(sum) == use_name(use); });
     if (known == sums.end())
       sums.push_back(use);
     else
@@ -76,7 +80,7 @@ std::string idle_text(const Lane& lane, base::Ticks end) {
   std::vector<std::string> texts;
   for (const Use& sum : sums)
     if (const double share = seconds_of(sum.time) / seconds_of(end); share >= 0.0005)
-      texts.push_back(fmt::format("{} {}", simulate::name_of(sum.activity), percent(share)));
+      texts.push_back(fmt::format("{} {}", use_name(sum), percent(share)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 

@@ -120,18 +120,40 @@ std::string table_of(const SweptPlan& swept) {
   return report::render_table(columns, rows);
 }
 
+/// Where the draws of lengths do not tell the best threshold from others, all of those: "5%, 15% to 70%"; else empty.
+std::string undecided_text(const Sweep& sweep) {
+  const auto is_tie = [&](std::size_t index) {
+    return sweep.points[index].value && place::ties_with_fastest(sweep, sweep.points[index]);
+  };
+  std::vector<std::string> runs;
+  std::size_t ties = 0;
+  for (std::size_t begin = 0; begin < sweep.points.size(); ++begin) {
+    if (!is_tie(begin)) continue;
+    std::size_t end = begin;
+    while (end + 1 < sweep.points.size() && is_tie(end + 1)) ++end;
+    const std::string first = label_of(sweep, sweep.points[begin]);
+    runs.push_back(begin == end ? first : first + " to " + label_of(sweep, sweep.points[end]));
+    ties += end - begin + 1;
+    begin = end;
+  }
+  return ties > 1 ? fmt::format("{}", fmt::join(runs, ", ")) : "";
+}
+
 /// What a threshold gains over none.
 std::string migration_text(const Sweep& sweep) {
+  if (!sweep.complete) return "";
   const SweepPoint& none = sweep.points.front();
   if (sweep.over != SweepInput::threshold || !none.figures || !sweep.fastest) return "";
   if (*sweep.fastest == 0) return "\nWithout migration it is fastest.\n";
   const SweepPoint& best = sweep.points[*sweep.fastest];
-  return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.\n", label_of(sweep, best),
-                     seconds_text(best.figures->seconds()), percent(1 - best.figures->seconds() / none.figures->seconds()));
+  const std::string undecided = undecided_text(sweep);
+  return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.{}\n", label_of(sweep, best),
+                     seconds_text(best.figures->seconds()), percent(1 - best.figures->seconds() / none.figures->seconds()),
+                     undecided.empty() ? "" : fmt::format(" The draws of lengths do not decide among {}.", undecided));
 }
 
 std::string best_text(const Sweep& sweep) {
-  if (sweep.over == SweepInput::threshold || !sweep.fastest) return "";
+  if (sweep.over == SweepInput::threshold || !sweep.fastest || !sweep.complete) return "";
   const SweepPoint& fastest = sweep.points[*sweep.fastest];
   std::string text = fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest), fastest.figures->samples_per_second);
   if (sweep.cheapest == sweep.fastest) return text;

@@ -72,6 +72,13 @@ TEST_F(Report, SaysWhereAFileIsWrongAndWritesNothing) {
   EXPECT_EQ(run_program({"report", trace, "-o", folder.file("nowhere/a.html")}).exit_code, 1);
 }
 
+TEST_F(Report, IsNoPictureAndNoTable) {
+  const ProgramResult result = run_program({"report", schedule("exp5", "list", "a.json"), "-o", folder.file("a.svg")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("a report is HTML"));
+  EXPECT_EQ(content_of(folder.file("a.svg")), "");
+}
+
 /// A job with a plan of it, reported by a search that takes no time.
 class JobReport : public testing::Test {
  protected:

@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 /// `dovetail sweep` of the small job and its plan with more arguments.
@@ -66,6 +67,18 @@ TEST_F(SweepCommand, PlaysPointsWhereItIsAskedTo) {
   const json& played = object["points"][0]["simulated"];
   EXPECT_GT(played["mean_seconds"].get<double>(), 0);
   EXPECT_LE(played["least_seconds"].get<double>(), played["most_seconds"].get<double>());
+}
+
+TEST_F(SweepCommand, OfOneDrawNoThresholdIsATie) {
+  const ProgramResult result = sweep({"--over", "threshold", "--values", "20%,60%", "--simulate", "--draws", "1"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, Not(HasSubstr("do not decide")));
+}
+
+TEST_F(SweepCommand, SaysAmongWhichThresholdsDrawsDoNotDecide) {
+  const ProgramResult result = sweep({"--over", "threshold", "--values", "20%,21%,22%", "--simulate", "--draws", "8"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("The best threshold is 2[012]%: .*The draws of lengths do not decide among 2[012]%"));
 }
 
 TEST_F(SweepCommand, AValueWithoutAPlanIsALine) {

@@ -35,7 +35,7 @@ SweepFigures figures_of(const Ground& ground, const Estimate& estimate) {
 /// From here on the figures are by what was played.
 void add_played(const Simulation& simulation, SweepFigures& figures) {
   const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
-  figures.simulated = PlayedSeconds{simulation.iteration_seconds, *least, *most};
+  figures.simulated = PlayedSeconds{simulation.iteration_seconds, *least, *most, simulation.draws};
   const double factor = simulation.iteration_seconds / figures.iteration_seconds;
   figures.samples_per_second /= factor;
   figures.tokens_per_second /= factor;
@@ -179,6 +179,16 @@ base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const Sw
   }
   find_best(sweep);
   return sweep;
+}
+
+bool ties_with_fastest(const Sweep& sweep, const SweepPoint& point) {
+  DOVETAIL_ASSERT(sweep.over == SweepInput::threshold && sweep.fastest);
+  const std::optional<SweepFigures>& fastest = sweep.points[*sweep.fastest].figures;
+  if (!point.figures || !point.figures->simulated || !fastest->simulated) return false;
+  const std::vector<double>& draws = point.figures->simulated->draws;
+  for (std::size_t draw = 0; draw < draws.size(); ++draw)
+    if (draws[draw] <= fastest->simulated->draws[draw]) return true;
+  return false;
 }
 
 }  // namespace dovetail::place

@@ -17,11 +17,12 @@
 
 namespace dovetail::place {
 
-/// Seconds of an iteration, as played on several draws of lengths (Simulation::draws).
+/// Seconds of an iteration, as played on several draws of lengths.
 struct PlayedSeconds {
   double mean = 0;
   double least = 0;
   double most = 0;
+  std::vector<double> draws = {};  ///< of each (Simulation::draws)
 };
 
 /// What a plan costs and holds at one point.
@@ -80,5 +81,9 @@ struct SweepOptions {
 /// has figures that say so. An Error where none can be: generation that cannot be fused, a network that the job does not have; and those of
 /// Simulator. REQUIRES: a plan without fault but for nodes; values that find_value_fault accepts, rising.
 base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const SweepOptions& options);
+
+/// Whether the draws of lengths do not tell a point from the fastest: at one of them at least it took no longer. REQUIRES: a sweep over
+/// thresholds, whose points are all played on the same draws; a fastest point.
+bool ties_with_fastest(const Sweep& sweep, const SweepPoint& point);
 
 }  // namespace dovetail::place

@@ -173,5 +173,27 @@ TEST(Sweep, StopsWhereItIsCancelled) {
   EXPECT_FALSE(sweep.complete);
 }
 
+/// A sweep over thresholds of which only what was played on draws of lengths is known; the first is the fastest.
+Sweep played_sweep(const std::vector<std::vector<double>>& draws) {
+  Sweep sweep;
+  sweep.fastest = 0;
+  for (const std::vector<double>& of_point : draws) {
+    SweepPoint& point = sweep.points.emplace_back();
+    point.value = 0.1 * static_cast<double>(sweep.points.size());
+    point.figures = SweepFigures{};
+    point.figures->simulated = PlayedSeconds{0, 0, 0, of_point};
+  }
+  return sweep;
+}
+
+TEST(Sweep, ATieTookNoLongerThanTheFastestAtOneDrawAtLeast) {
+  Sweep sweep = played_sweep({{10, 20}, {11, 19}, {11, 20.5}, {11, 20}});
+  EXPECT_TRUE(ties_with_fastest(sweep, sweep.points[1]));
+  EXPECT_FALSE(ties_with_fastest(sweep, sweep.points[2])) << "less than some draw of the fastest, but slower at each";
+  EXPECT_TRUE(ties_with_fastest(sweep, sweep.points[3]));
+  sweep.points[1].figures->simulated.reset();
+  EXPECT_FALSE(ties_with_fastest(sweep, sweep.points[1]));
+}
+
 }  // namespace
 }  // namespace dovetail::place
