@@ -83,6 +83,9 @@ class Consoles(unittest.TestCase):
     def test_manual_shows_what_is_printed(self):
         self.assertGreaterEqual(self.check_page("docs/commands.md"), 15)
 
+    def test_rules_of_the_simulator_show_what_is_printed(self):
+        self.assertGreaterEqual(self.check_page("docs/simulation.md"), 2)
+
 
 if __name__ == "__main__":
     SOURCE, DOVETAIL = Path(sys.argv.pop(1)).resolve(), sys.argv.pop(1)
