@@ -32,12 +32,12 @@ struct Moment {
 
 class Engine {
  public:
-  Engine(const Activities& activities, std::size_t most_iterations)
+  Engine(const Activities& activities, std::size_t most_iterations, Courses& courses)
       : activities_(activities),
         most_(most_iterations),
         into_(activities.items.size()),
         out_of_(activities.items.size()),
-        traffic_(activities.links) {
+        traffic_(activities.links, &courses) {
     int lag = 1;
     for (const plan::StepEdge& edge : activities.edges) {
       into_[edge.to].push_back(edge);
@@ -258,9 +258,10 @@ Ticks Play::period() const {
   return Ticks(((end - begin).count() + count - 1) / count);
 }
 
-Play play(const Activities& activities, std::size_t most_iterations) {
+Play play(const Activities& activities, std::size_t most_iterations, Courses* courses) {
   DOVETAIL_ASSERT(!activities.items.empty() && most_iterations >= 2);
-  return Engine(activities, most_iterations).run();
+  Courses own;
+  return Engine(activities, most_iterations, courses != nullptr ? *courses : own).run();
 }
 
 }  // namespace dovetail::simulate

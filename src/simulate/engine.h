@@ -16,7 +16,7 @@
 #include "base/quantity.h"
 #include "cluster/mesh.h"
 #include "plan/iteration_graph.h"
-#include "simulate/links.h"
+#include "simulate/traffic.h"
 
 namespace dovetail::simulate {
 
@@ -62,7 +62,8 @@ struct Play {
 /// Plays until n iterations, with all that is under way at their end, are like the n before: then everything repeats; but at most
 /// `most_iterations`. As many iterations follow, and then each activity once more: for whoever lets the stretch begin at any moment of it,
 /// and asks what was waited for at its end. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, edges
-/// without a circle in an iteration; the links of transfers are below `links`.
-Play play(const Activities& activities, std::size_t most_iterations);
+/// without a circle in an iteration; the links of transfers are below `links`. `courses` is what is known of transfers, and learns; null:
+/// nothing that outlives the play.
+Play play(const Activities& activities, std::size_t most_iterations, Courses* courses = nullptr);
 
 }  // namespace dovetail::simulate

@@ -53,6 +53,7 @@ struct Workload {
   /// Bytes that a device holds whatever a step's own trace says: in step `step`, or between steps (nothing).
   std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident = {};
   std::size_t most_iterations = 64;  ///< to wait for a steady state
+  Courses* courses = nullptr;        ///< what is known of transfers, and learns (play)
 };
 
 /// What repeats once iterations are steady.
@@ -70,8 +71,8 @@ struct Iteration {
 };
 
 /// Plays the iterations until they are steady, and cuts one period out, from the beginning of an iteration's first step but host transfers
-/// on. Its overhead is at its end. REQUIRES: each step's trace has each of
-/// its devices in one lane, or has no lanes, and no fault (accounting.h); each transfer's devices are the step's.
+/// on. Its overhead is at its end. REQUIRES: each step's trace has each of its devices in one lane, or has no lanes, and no fault
+/// (accounting.h); each transfer's devices are the step's.
 Iteration play_iterations(const Workload& workload);
 
 }  // namespace dovetail::simulate

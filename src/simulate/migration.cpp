@@ -6,7 +6,7 @@
 
 #include "cluster/collective.h"
 #include "cost/generation.h"
-#include "simulate/links.h"
+#include "simulate/traffic.h"
 
 namespace dovetail::simulate {
 

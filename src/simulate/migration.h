@@ -33,7 +33,7 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
 ///   the lower number).
 /// - Keys and values go from each device to the one of the same rank: over the links inside a node where both instances lie in it, else
 ///   over those between nodes. An instance sends one sample after the other, and shares its links fairly with what else is on them
-///   (links.h). A sample decodes on as soon as it has arrived. Nothing that is decoded meanwhile is slower.
+///   (traffic.h). A sample decodes on as soon as it has arrived. Nothing that is decoded meanwhile is slower.
 /// - Or they are left behind, and computed again at the destination; whichever has all samples decoding again sooner, taken for all alike.
 /// `freed`: [instance] when it has sent everything; of a destination, 0. REQUIRES: destinations in [1, number of instances).
 Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance>& instances, base::Ticks at, std::size_t destinations,

@@ -89,6 +89,7 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   workload.edges = simulation.closed.graph.edges;
   workload.overhead = simulate::ticks_of(ground_.software.efficiency.iteration);
   workload.most_iterations = options_.most_iterations;
+  workload.courses = &courses_;
   DOVETAIL_TRY(workload.steps, fixed_steps(plan, simulation));
   for (int draw = 0; draw < options_.draws; ++draw) {
     tell(fmt::format("playing draw {} of {}", draw + 1, options_.draws));

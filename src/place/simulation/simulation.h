@@ -63,6 +63,7 @@ class Simulator {
   const Ground& ground_;
   SimulationOptions options_;
   std::optional<Fused> fused_;
+  simulate::Courses courses_;
 };
 
 }  // namespace dovetail::place

@@ -1,12 +1,9 @@
-#include "simulate/links.h"
+#include "simulate/fair_shares.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <queue>
 #include <utility>
-
-#include "base/assert.h"
 
 namespace dovetail::simulate {
 namespace {
@@ -95,100 +92,5 @@ class Filling {
 }  // namespace
 
 std::vector<double> fair_shares(const std::vector<const Transfer*>& transfers) { return Filling(transfers).fill(); }
-
-void Traffic::begin(const Transfer& transfer, std::size_t name) {
-  DOVETAIL_ASSERT(transfer.alone > base::Ticks(0) && !transfer.links.empty());
-  if (under_way_ == 0) {
-    ways_.clear();
-    started_ = now_;
-  }
-  begun_ = true;
-  for (const int link : transfer.links) on_[static_cast<std::size_t>(link)].push_back(ways_.size());
-  ways_.push_back({&transfer, name, static_cast<double>(transfer.alone.count()), now_, 0, base::Ticks(0)});
-  changed_.insert(changed_.end(), transfer.links.begin(), transfer.links.end());
-  ++under_way_;
-}
-
-/// The ways that share a link with one that has changed, or with one of these, and so on; ascending.
-std::vector<std::size_t> Traffic::connected() {
-  std::vector<char> seen_link(on_.size());
-  std::vector<char> seen_way(ways_.size());
-  std::vector<std::size_t> found;
-  while (!changed_.empty()) {
-    const auto link = static_cast<std::size_t>(changed_.back());
-    changed_.pop_back();
-    if (std::exchange(seen_link[link], 1) != 0) continue;
-    for (const std::size_t way : on_[link]) {
-      if (std::exchange(seen_way[way], 1) != 0) continue;
-      found.push_back(way);
-      const std::vector<int>& links = ways_[way].transfer->links;
-      changed_.insert(changed_.end(), links.begin(), links.end());
-    }
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-void Traffic::give(std::size_t index, double share) {
-  DOVETAIL_ASSERT(share > 0);
-  Way& way = ways_[index];
-  if (way.share == share) return;
-  if (way.share > 0) later_.erase({way.arrival, index});
-  way.left = std::max(0.0, way.left - way.share * static_cast<double>((now_ - way.since).count()));
-  way.since = now_;
-  way.share = share;
-  way.arrival = now_ + base::Ticks(static_cast<std::int64_t>(std::ceil(way.left / way.share)));
-  later_.emplace(way.arrival, index);
-}
-
-/// When what was left has lain idle for long enough.
-base::Ticks Traffic::due() const {
-  return first_left_ + base::Ticks((first_left_ - started_).count() / static_cast<std::int64_t>(exact_count));
-}
-
-bool Traffic::must_share() const { return begun_ || under_way_ <= exact_count || left_ * exact_count >= under_way_ || now_ >= due(); }
-
-void Traffic::share_out() {
-  if (changed_.empty() || !must_share()) return;
-  begun_ = false;
-  left_ = 0;
-  const std::vector<std::size_t> ways = connected();
-  std::vector<const Transfer*> transfers;
-  transfers.reserve(ways.size());
-  for (const std::size_t way : ways) transfers.push_back(ways_[way].transfer);
-  const std::vector<double> shares = fair_shares(transfers);
-  for (std::size_t index = 0; index < ways.size(); ++index) give(ways[index], shares[index]);
-}
-
-base::Ticks Traffic::next_arrival() {
-  DOVETAIL_ASSERT(!empty());
-  share_out();
-  const base::Ticks next = later_.begin()->first;
-  return changed_.empty() ? next : std::min(next, due());
-}
-
-void Traffic::leave(std::size_t index) {
-  const std::vector<int>& links = ways_[index].transfer->links;
-  for (const int link : links) std::erase(on_[static_cast<std::size_t>(link)], index);
-  changed_.insert(changed_.end(), links.begin(), links.end());
-  --under_way_;
-  if (left_++ == 0) first_left_ = now_;
-}
-
-std::vector<std::size_t> Traffic::advance(base::Ticks time) {
-  DOVETAIL_ASSERT(time >= now_ && (empty() || time <= next_arrival()));
-  now_ = time;
-  std::vector<std::size_t> arrived;
-  while (!later_.empty() && later_.begin()->first <= time) {
-    arrived.push_back(later_.begin()->second);
-    later_.erase(later_.begin());
-  }
-  std::sort(arrived.begin(), arrived.end());
-  for (std::size_t& way : arrived) {
-    leave(way);
-    way = ways_[way].name;
-  }
-  return arrived;
-}
 
 }  // namespace dovetail::simulate

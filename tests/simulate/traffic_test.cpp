@@ -1,4 +1,4 @@
-#include "simulate/links.h"
+#include "simulate/traffic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,59 +8,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "simulate/transfers.h"
+
 namespace dovetail::simulate {
 namespace {
 
 using base::Ticks;
-using testing::DoubleNear;
 using testing::ElementsAre;
-
-std::vector<double> shares(const std::vector<Transfer>& transfers) {
-  std::vector<const Transfer*> pointers;
-  for (const Transfer& transfer : transfers) pointers.push_back(&transfer);
-  return fair_shares(pointers);
-}
-
-TEST(FairShares, OneAloneHasAllOfItsLinks) { EXPECT_THAT(shares({{{0, 1}, Ticks(5), 0}}), ElementsAre(1.0)); }
-
-TEST(FairShares, WhatAnotherLinkHoldsBackIsTheOthers) {
-  // Three share link 1; the one of them that is on link 0 as well leaves two thirds of that to its only other.
-  const std::vector<Transfer> transfers{{{0}, Ticks(5), 0}, {{0, 1}, Ticks(5), 0}, {{1}, Ticks(5), 0}, {{1}, Ticks(5), 0}};
-  const double third = 1.0 / 3;
-  EXPECT_THAT(shares(transfers),
-              ElementsAre(DoubleNear(2 * third, 1e-12), DoubleNear(third, 1e-12), DoubleNear(third, 1e-12), DoubleNear(third, 1e-12)));
-}
-
-std::vector<Transfer> random_transfers(int links) {
-  std::vector<Transfer> transfers(static_cast<std::size_t>(*rc::gen::inRange(1, 12)));
-  for (Transfer& transfer : transfers) {
-    for (int link = 0; link < links; ++link)
-      if (*rc::gen::arbitrary<bool>()) transfer.links.push_back(link);
-    if (transfer.links.empty()) transfer.links.push_back(*rc::gen::inRange(0, links));
-    transfer.alone = Ticks(*rc::gen::inRange(1, 1000));
-  }
-  return transfers;
-}
-
-RC_GTEST_PROP(FairShares, NobodyCouldHaveMoreWithoutOneThatHasNoMoreHavingLess, ()) {
-  const int links = *rc::gen::inRange(1, 6);
-  const std::vector<Transfer> transfers = random_transfers(links);
-  const std::vector<double> share = shares(transfers);
-  std::vector<double> used(static_cast<std::size_t>(links));
-  std::vector<double> most(static_cast<std::size_t>(links));
-  for (std::size_t index = 0; index < transfers.size(); ++index)
-    for (const int link : transfers[index].links) {
-      used[static_cast<std::size_t>(link)] += share[index];
-      most[static_cast<std::size_t>(link)] = std::max(most[static_cast<std::size_t>(link)], share[index]);
-    }
-  for (const double sum : used) RC_ASSERT(sum <= 1 + 1e-9);
-  // Each has a link that is full, and on which nobody has more.
-  for (std::size_t index = 0; index < transfers.size(); ++index)
-    RC_ASSERT(std::any_of(transfers[index].links.begin(), transfers[index].links.end(), [&](int link) {
-      const auto at = static_cast<std::size_t>(link);
-      return used[at] >= 1 - 1e-9 && most[at] <= share[index] + 1e-9;
-    }));
-}
 
 /// [name] when each arrives, all having begun at 0.
 std::vector<Ticks> arrivals_of(const std::vector<Transfer>& transfers, int links) {
@@ -94,7 +48,7 @@ TEST(Traffic, WhoComesLaterTakesItsPartFromThen) {
 
 RC_GTEST_PROP(Traffic, NoLinkIsFasterThanItsWork, ()) {
   const int links = *rc::gen::inRange(1, 5);
-  const std::vector<Transfer> transfers = random_transfers(links);
+  const std::vector<Transfer> transfers = test::random_transfers(links, 12);
   const std::vector<Ticks> arrivals = arrivals_of(transfers, links);
   for (std::size_t index = 0; index < transfers.size(); ++index) RC_ASSERT(arrivals[index] >= transfers[index].alone);
   std::int64_t all = 0;
@@ -113,7 +67,7 @@ RC_GTEST_PROP(Traffic, NoLinkIsFasterThanItsWork, ()) {
 }
 
 RC_GTEST_PROP(Traffic, OneLinkIsNeverIdleBeforeItsLastArrival, ()) {
-  std::vector<Transfer> transfers = random_transfers(1);
+  std::vector<Transfer> transfers = test::random_transfers(1, 12);
   const std::vector<Ticks> arrivals = arrivals_of(transfers, 1);
   const std::int64_t work = std::accumulate(transfers.begin(), transfers.end(), std::int64_t{0},
                                             [](std::int64_t sum, const Transfer& transfer) { return sum + transfer.alone.count(); });
@@ -151,7 +105,7 @@ std::vector<double> arrivals_sharing_all(const std::vector<Transfer>& transfers,
 
 RC_GTEST_PROP(Traffic, ArrivesAsWhereEverybodysShareIsMadeAnew, ()) {
   const int links = *rc::gen::inRange(1, 8);
-  const std::vector<Transfer> transfers = random_transfers(links);
+  const std::vector<Transfer> transfers = test::random_transfers(links, 12);
   std::vector<double> begins(transfers.size());
   for (double& begin : begins) begin = static_cast<double>(*rc::gen::inRange(0, 500));
   std::vector<std::size_t> order(transfers.size());
@@ -188,6 +142,61 @@ TEST(Traffic, ManyAreSharedOutInSteps) {
   const double least = *std::max_element(exact.begin(), exact.end());
   EXPECT_GE(last, 0.999 * least);
   EXPECT_LE(last, (1 + 2.0 / Traffic::exact_count) * least);
+}
+
+/// When each arrives that begins at one of `begins`, and time goes on to each of `stops`, too.
+std::vector<Ticks> arrivals_by(Traffic traffic, const std::vector<Transfer>& transfers, const std::vector<Ticks>& begins,
+                               const std::vector<Ticks>& stops) {
+  std::vector<Ticks> arrivals(transfers.size());
+  const auto go_to = [&](Ticks time) {
+    while (!traffic.empty() && traffic.next_arrival() < time) {
+      const Ticks next = traffic.next_arrival();
+      for (const std::size_t name : traffic.advance(next)) arrivals[name] = next;
+    }
+    for (const std::size_t name : traffic.advance(time)) arrivals[name] = time;
+  };
+  std::vector<Ticks> times = begins;
+  times.insert(times.end(), stops.begin(), stops.end());
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  for (const Ticks time : times) {
+    go_to(time);
+    for (std::size_t index = 0; index < transfers.size(); ++index)
+      if (begins[index] == time) traffic.begin(transfers[index], index);
+  }
+  while (!traffic.empty()) go_to(traffic.next_arrival());
+  return arrivals;
+}
+
+// Twice each: what is known by then is found out the first time. Others come while they are on their way, or once they have arrived.
+RC_GTEST_PROP(Courses, ChangeNoArrival, ()) {
+  const int links = *rc::gen::inRange(2, 8);
+  std::vector<Transfer> transfers = *rc::gen::arbitrary<bool>() ? test::random_transfers(links, 12) : std::vector<Transfer>();
+  const std::size_t late = transfers.size();
+  while (transfers.size() < late + 2 * Traffic::exact_count)
+    for (Transfer& transfer : test::random_transfers(links, 12)) transfers.push_back(std::move(transfer));
+  std::vector<Ticks> together(transfers.size());
+  std::vector<Ticks> begins = together;
+  for (std::size_t index = 0; index < late; ++index) begins[index] = Ticks(*rc::gen::inRange(0, 100'000));
+  std::vector<Ticks> stops(5);
+  for (Ticks& stop : stops) stop = Ticks(*rc::gen::inRange(0, 100'000));
+  Courses courses;
+  for (const std::vector<Ticks>& times : {together, begins, together, begins})
+    RC_ASSERT(arrivals_by(Traffic(links, &courses), transfers, times, stops) == arrivals_by(Traffic(links), transfers, times, {}));
+}
+
+TEST(Courses, KnowWhatHasGoneTogether) {
+  Courses courses;
+  const std::vector<Transfer> transfers(2 * Traffic::exact_count, {{0, 1}, Ticks(7), 0});
+  std::vector<const Transfer*> asked;
+  for (const Transfer& transfer : transfers) asked.push_back(&transfer);
+  EXPECT_EQ(courses.find(asked), nullptr);
+  const std::vector<Ticks> at_once(transfers.size());
+  arrivals_by(Traffic(2, &courses), transfers, at_once, {});
+  ASSERT_NE(courses.find(asked), nullptr);
+  EXPECT_EQ(courses.find(asked)->arrivals.size(), transfers.size());
+  asked.pop_back();
+  EXPECT_EQ(courses.find(asked), nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,210 @@
+#include "simulate/traffic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace dovetail::simulate {
+namespace {
+
+std::size_t hash_of(const std::vector<const Transfer*>& transfers) {
+  std::uint64_t hash = transfers.size();
+  const auto mix = [&hash](std::int64_t value) {
+    hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9E3779B97F4A7C15U;
+    hash ^= hash >> 29U;
+  };
+  for (const Transfer* transfer : transfers) {
+    for (const int link : transfer->links) mix(link);
+    mix(transfer->alone.count());
+  }
+  return hash;
+}
+
+}  // namespace
+
+const Courses::Course* Courses::find(const std::vector<const Transfer*>& transfers) const {
+  const auto [begin, end] = known_.equal_range(hash_of(transfers));
+  for (auto known = begin; known != end; ++known)
+    if (std::equal(transfers.begin(), transfers.end(), known->second.transfers.begin(), known->second.transfers.end(),
+                   [](const Transfer* a, const Transfer& b) { return *a == b; }))
+      return &known->second;
+  return nullptr;
+}
+
+void Courses::add(const std::vector<const Transfer*>& transfers, std::vector<Arrival> arrivals) {
+  Course course{{}, std::move(arrivals)};
+  course.transfers.reserve(transfers.size());
+  for (const Transfer* transfer : transfers) course.transfers.push_back(*transfer);
+  known_.emplace(hash_of(transfers), std::move(course));
+}
+
+void Traffic::begin(const Transfer& transfer, std::size_t name) {
+  DOVETAIL_ASSERT(transfer.alone > base::Ticks(0) && !transfer.links.empty());
+  if (under_way_ == 0) {
+    ways_.clear();
+    later_.clear();
+    started_ = now_;
+    gathering_ = true;
+  }
+  if (course_ != nullptr) leave_course();
+  ways_.push_back({&transfer, name, static_cast<double>(transfer.alone.count()), now_, 0, base::Ticks(0)});
+  ++under_way_;
+  if (gathering_) return;
+  kept_ = false;
+  join(ways_.size() - 1);
+}
+
+std::vector<const Transfer*> Traffic::transfers() const {
+  std::vector<const Transfer*> transfers;
+  transfers.reserve(ways_.size());
+  for (const Way& way : ways_) transfers.push_back(way.transfer);
+  return transfers;
+}
+
+/// Time begins to pass for those that have begun together.
+void Traffic::set_out() {
+  gathering_ = false;
+  kept_ = courses_ != nullptr && ways_.size() > exact_count;
+  arrivals_.clear();
+  if (kept_) course_ = courses_->find(transfers());
+  if (course_ == nullptr) return join_all();
+  kept_ = false;
+  next_ = 0;
+}
+
+/// Another joins those that are on a known course: they are played from their beginning to now.
+void Traffic::leave_course() {
+  const base::Ticks now = std::exchange(now_, started_);
+  course_ = nullptr;
+  under_way_ = ways_.size();
+  join_all();
+  do {
+    advance(std::min(next_arrival(), now));
+  } while (now_ < now);
+}
+
+void Traffic::join_all() {
+  for (std::size_t way = 0; way < ways_.size(); ++way) join(way);
+}
+
+void Traffic::join(std::size_t index) {
+  const std::vector<int>& links = ways_[index].transfer->links;
+  for (const int link : links) on_[static_cast<std::size_t>(link)].push_back(index);
+  changed_.insert(changed_.end(), links.begin(), links.end());
+  begun_ = true;
+}
+
+/// The ways that share a link with one that has changed, or with one of these, and so on; ascending.
+std::vector<std::size_t> Traffic::connected() {
+  std::vector<char> seen_link(on_.size());
+  std::vector<char> seen_way(ways_.size());
+  while (!changed_.empty()) {
+    const auto link = static_cast<std::size_t>(changed_.back());
+    changed_.pop_back();
+    if (std::exchange(seen_link[link], 1) != 0) continue;
+    for (const std::size_t way : on_[link]) {
+      if (std::exchange(seen_way[way], 1) != 0) continue;
+      const std::vector<int>& links = ways_[way].transfer->links;
+      changed_.insert(changed_.end(), links.begin(), links.end());
+    }
+  }
+  std::vector<std::size_t> found;
+  for (std::size_t way = 0; way < seen_way.size(); ++way)
+    if (seen_way[way] != 0) found.push_back(way);
+  return found;
+}
+
+void Traffic::give(std::size_t index, double share) {
+  DOVETAIL_ASSERT(share > 0);
+  Way& way = ways_[index];
+  if (way.share == share) return;
+  way.left = std::max(0.0, way.left - way.share * static_cast<double>((now_ - way.since).count()));
+  way.since = now_;
+  way.share = share;
+  way.arrival = now_ + base::Ticks(static_cast<std::int64_t>(std::ceil(way.left / way.share)));
+  later_.push_back({way.arrival, index});
+  std::push_heap(later_.begin(), later_.end(), std::greater<>());
+}
+
+/// When what was left has lain idle for long enough.
+base::Ticks Traffic::due() const {
+  return first_left_ + base::Ticks((first_left_ - started_).count() / static_cast<std::int64_t>(exact_count));
+}
+
+bool Traffic::must_share() const { return begun_ || under_way_ <= exact_count || left_ * exact_count >= under_way_ || now_ >= due(); }
+
+void Traffic::share_out() {
+  if (changed_.empty() || !must_share()) return;
+  begun_ = false;
+  left_ = 0;
+  const std::vector<std::size_t> ways = connected();
+  std::vector<const Transfer*> transfers;
+  transfers.reserve(ways.size());
+  for (const std::size_t way : ways) transfers.push_back(ways_[way].transfer);
+  const std::vector<double> shares = fair_shares(transfers);
+  for (std::size_t index = 0; index < ways.size(); ++index) give(ways[index], shares[index]);
+  if (later_.size() <= 4 * under_way_) return;
+  std::erase_if(later_, [this](const Due& noted) { return is_outdated(noted); });
+  std::make_heap(later_.begin(), later_.end(), std::greater<>());
+}
+
+/// The arrival that comes first; null: none has a share.
+const Traffic::Due* Traffic::first_due() {
+  while (!later_.empty() && is_outdated(later_.front())) {
+    std::pop_heap(later_.begin(), later_.end(), std::greater<>());
+    later_.pop_back();
+  }
+  return later_.empty() ? nullptr : &later_.front();
+}
+
+base::Ticks Traffic::next_arrival() {
+  DOVETAIL_ASSERT(!empty());
+  if (gathering_) set_out();
+  if (course_ != nullptr) return started_ + course_->arrivals[next_].after;
+  share_out();
+  const base::Ticks next = first_due()->time;
+  return changed_.empty() ? next : std::min(next, due());
+}
+
+void Traffic::arrive(std::size_t index) {
+  Way& way = ways_[index];
+  way.arrival = base::Ticks(-1);
+  for (const int link : way.transfer->links) std::erase(on_[static_cast<std::size_t>(link)], index);
+  changed_.insert(changed_.end(), way.transfer->links.begin(), way.transfer->links.end());
+  if (left_++ == 0) first_left_ = now_;
+  if (kept_) arrivals_.push_back({now_ - started_, index});
+}
+
+/// The ways that arrive by now, on the course or by their shares.
+std::vector<std::size_t> Traffic::arrived() {
+  std::vector<std::size_t> ways;
+  if (course_ != nullptr) {
+    for (; next_ < course_->arrivals.size() && started_ + course_->arrivals[next_].after <= now_; ++next_)
+      ways.push_back(course_->arrivals[next_].transfer);
+  } else {
+    for (const Due* due = first_due(); due != nullptr && due->time <= now_; due = first_due()) {
+      ways.push_back(due->way);
+      arrive(due->way);
+    }
+  }
+  std::sort(ways.begin(), ways.end());
+  return ways;
+}
+
+std::vector<std::size_t> Traffic::advance(base::Ticks time) {
+  DOVETAIL_ASSERT(time >= now_ && (empty() || time <= next_arrival()));
+  now_ = time;
+  std::vector<std::size_t> ways = arrived();
+  under_way_ -= ways.size();
+  if (empty()) {
+    course_ = nullptr;
+    if (std::exchange(kept_, false)) courses_->add(transfers(), std::exchange(arrivals_, {}));
+  }
+  for (std::size_t& way : ways) way = ways_[way].name;
+  return ways;
+}
+
+}  // namespace dovetail::simulate
