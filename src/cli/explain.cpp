@@ -22,7 +22,7 @@ struct Arguments {
 };
 
 base::Result<int> run(const Arguments& arguments) {
-  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan.job));
+  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const std::string text, base::read_file(*arguments.plan.plan));
   DOVETAIL_TRY(const plan::Plan plan, plan::parse_plan(text, base::display_path(*arguments.plan.plan), job));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));

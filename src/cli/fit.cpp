@@ -52,7 +52,7 @@ base::Result<int> run_job(const Arguments& arguments, const place::Ground& groun
 }
 
 base::Result<int> run(const Arguments& arguments) {
-  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan.job));
+  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   const place::Ground ground = place::ground_of(job, software);
   return arguments.plan.plan ? run_plan(arguments, ground) : run_job(arguments, ground);

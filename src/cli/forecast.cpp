@@ -89,6 +89,13 @@ base::Status check_arguments(const Arguments& arguments) {
 /// The file of plan number `index`: "run.A.plan.json" of "run".
 std::string plan_path(const std::string& prefix, std::size_t index) { return prefix + "." + plan_letter(index) + ".plan.json"; }
 
+base::Status check_prefix(const std::string& prefix) {
+  if (prefix.empty() || prefix.back() == '/')
+    return base::bad_input(
+        fmt::format("-o {} names no file; accepted: what the names of plans begin with, as run of run.A.plan.json", base::quote(prefix)));
+  return check_output_path(plan_path(prefix, 0));
+}
+
 base::Status write_plans(const std::string& prefix, const ForecastRun& run) {
   for (std::size_t index = 0; index < run.forecast.plans.size(); ++index) {
     const auto written = write_output(plan_path(prefix, index), plan::plan_to_json(run.forecast.plans[index].plan, run.ground.job));
@@ -125,8 +132,8 @@ base::Result<place::Forecast> forecast_of(const Arguments& arguments, const plac
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_arguments(arguments));
-  if (arguments.output) DOVETAIL_CHECK(check_output_path(plan_path(*arguments.output, 0)));
-  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan.job));
+  if (arguments.output) DOVETAIL_CHECK(check_prefix(*arguments.output));
+  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_TRY(place::Growth asked, growth_of(arguments));
   DOVETAIL_TRY(const std::optional<std::int64_t> cap, cap_of(arguments, job));

@@ -16,9 +16,10 @@ void add_plan_arguments(CLI::App& command, PlanArguments& arguments, const std::
   add_json_flag(command, arguments.json);
 }
 
-base::Result<plan::Job> load_job(const std::string& path) {
-  DOVETAIL_TRY(const std::string text, base::read_file(path));
-  return plan::parse_job(text, base::display_path(path));
+base::Result<plan::Job> load_job(const PlanArguments& arguments) {
+  if (arguments.job == "-" && arguments.plan == "-") return base::bad_input("the job and the plan cannot both be read from standard input");
+  DOVETAIL_TRY(const std::string text, base::read_file(arguments.job));
+  return plan::parse_job(text, base::display_path(arguments.job));
 }
 
 base::Result<place::Software> load_software(const plan::Job& job, const std::string& path) {
@@ -35,7 +36,7 @@ base::Result<place::Software> load_software(const plan::Job& job, const std::str
 }
 
 base::Result<Prediction> predict(const PlanArguments& arguments) {
-  DOVETAIL_TRY(plan::Job job, load_job(arguments.job));
+  DOVETAIL_TRY(plan::Job job, load_job(arguments));
   DOVETAIL_TRY(const std::string plan_text, base::read_file(*arguments.plan));
   DOVETAIL_TRY(plan::Plan plan, plan::parse_plan(plan_text, base::display_path(*arguments.plan), job));
   if (plan::is_for_another_job(plan, job))

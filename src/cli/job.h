@@ -37,8 +37,8 @@ struct Prediction {
   std::vector<place::ProfileUse> profile_uses = {};  ///< which seconds are from them
 };
 
-/// Reads the job.
-base::Result<plan::Job> load_job(const std::string& path);
+/// Reads the job; an Error where its plan is to come from standard input, too.
+base::Result<plan::Job> load_job(const PlanArguments& arguments);
 /// The software that it names; `path` is the job's, for errors.
 base::Result<place::Software> load_software(const plan::Job& job, const std::string& path);
 /// Reads both files and predicts. REQUIRES: there is a plan among the arguments.

@@ -17,12 +17,13 @@
 namespace dovetail::cli {
 namespace {
 
-/// What no plan of the job can beat; nothing where there is none at all.
-std::optional<double> bound_of(const place::Ground& ground, const place::RankOptions& options) {
+/// What no plan of the job that fuses no more can beat; nothing where there is none at all.
+std::optional<double> bound_of(const place::Ground& ground, const place::RankOptions& options, const plan::Fusion& fusion) {
   const place::SearchSpace space =
       place::make_search_space(ground, place::search_meshes(ground.job), {options.means}, options.search.threads);
   if (place::impossible_task(space)) return std::nullopt;
-  return place::period_bound(space) + ground.software.efficiency.iteration;
+  return place::period_bound(space, {.generation = fusion.threshold.has_value(), .training = fusion.training.has_value()}) +
+         ground.software.efficiency.iteration;
 }
 
 /// A chosen plan to be fused.
@@ -41,7 +42,7 @@ void fuse_training(const Asked& asked) {
       pair ? plan::find_training_fault(asked.ground.job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])
            : "no two trainings of different models can run together: there is nothing to fuse with";
   if (fault)
-    asked.notes.push_back("training is not fused: " + *fault);
+    asked.notes.push_back("training is not fused: " + plan::as_reason(*fault));
   else
     plan.fusion.training = pair;
 }
@@ -52,7 +53,7 @@ void fuse_generation(const Asked& asked) {
   if (plan.fusion.threshold) return;
   constexpr double any = 0.5;
   if (const auto fault = plan::find_threshold_fault(any, asked.ground.job, plan.tasks)) {
-    asked.notes.push_back("generation is not fused with inference: " + *fault);
+    asked.notes.push_back("generation is not fused with inference: " + plan::as_reason(*fault));
     return;
   }
   const simulate::ThresholdChoice choice =
@@ -115,12 +116,14 @@ base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::
       return std::move(ranking).error();
   }
   if (!plan_path) chosen.plan = chosen.ranking->plans.front().plan;
-  chosen.bound = chosen.ranking ? std::optional(chosen.ranking->bound) : bound_of(ground, options);
-  if (chosen.bound == 0) chosen.bound = std::nullopt;
   line.update(std::string_view("choosing what is fused"));
   fuse_as_asked({ground, arguments, chosen.plan, chosen.notes});
-  // The bound is one on plans whose tasks do not run in each other's gaps.
-  if (chosen.plan.fusion.any()) chosen.bound = std::nullopt;
+  const plan::Fusion& fusion = chosen.plan.fusion;
+  if (!chosen.ranking)
+    chosen.bound = bound_of(ground, options, fusion);
+  else
+    chosen.bound = fusion.any() ? chosen.ranking->fused_bound : chosen.ranking->bound;
+  if (chosen.bound == 0) chosen.bound = std::nullopt;
   return chosen;
 }
 

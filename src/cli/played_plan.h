@@ -30,7 +30,7 @@ void add_play_arguments(CLI::App& command, PlayArguments& arguments);
 /// What is to be played.
 struct ChosenPlan {
   plan::Plan plan;
-  std::optional<double> bound;            ///< seconds that no plan's iteration can beat; nothing where the plan fuses something
+  std::optional<double> bound;            ///< seconds that no plan's iteration can beat that fuses no more; nothing where none is known
   std::optional<place::Ranking> ranking;  ///< of all plans that were found, where some were searched and one fits
   std::vector<std::string> notes;         ///< why something that was asked for is not fused, or how it is
 };

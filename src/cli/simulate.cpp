@@ -62,7 +62,7 @@ base::Status write(const std::string& path, const SimulatedPlan& simulated) {
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_output_options(arguments.output, std::nullopt, arguments.plan.json));
   if (arguments.output) DOVETAIL_CHECK(check_output(*arguments.output));
-  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan.job));
+  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   const place::Ground ground = place::ground_of(job, software);
   std::optional<ProgressLine> line(job.name);
@@ -71,6 +71,7 @@ base::Result<int> run(const Arguments& arguments) {
   line.reset();
   const SimulatedPlan simulated{ground,
                                 chosen.plan,
+                                !arguments.plan.plan,
                                 arguments.play.search.budget.seed,
                                 chosen.bound,
                                 std::move(played.simulation),

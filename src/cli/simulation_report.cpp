@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "cli/job.h"
+#include "cli/plan_words.h"
+#include "cluster/cluster.h"
 #include "cluster/mesh.h"
 #include "report/iteration/iteration_picture.h"
 #include "report/iteration/step_lines.h"
@@ -108,14 +110,21 @@ std::string lanes_table(const SimulatedPlan& simulated) {
   return text;
 }
 
+/// Seconds of the average device.
+double mean_seconds(const SimulatedPlan& simulated, base::Ticks of_all) {
+  return seconds_of(of_all) / cluster::device_count(simulated.ground.job.cluster);
+}
+
 std::string variants_table(const SimulatedPlan& simulated) {
   if (simulated.variants.empty()) return "";
   std::vector<std::vector<std::string>> rows;
   for (const place::FusionVariant& variant : simulated.variants)
     rows.push_back({variant.name + (variant.played ? " *" : ""), seconds_text(variant.seconds),
-                    fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds)});
-  return "\nWhat stage fusion gains (*: the plan above):\n" +
-         report::render_table({{"fused", Align::left}, {"iteration"}, {"speed"}}, rows);
+                    fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds),
+                    seconds_text(mean_seconds(simulated, simulate::idle_time(variant.uses))),
+                    seconds_text(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))});
+  return "\nWhat stage fusion gains (*: the plan above), with the idle time and the hand-over of the average device:\n" +
+         report::render_table({{"fused", Align::left}, {"iteration"}, {"speed"}, {"idle"}, {"hand-over"}}, rows);
 }
 
 std::string training_text(const SimulatedPlan& simulated) {
@@ -136,12 +145,14 @@ std::string iteration_text(const SimulatedPlan& simulated) {
                                  seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
   if (simulated.bound)
     text += fmt::format(
-        "bound           no plan of the meshes, layouts and settings looked at takes less than {} (proven of the closed form)\n",
-        seconds_text(*simulated.bound));
+        "bound           no plan of the meshes, layouts and settings looked at{} takes less than {} (proven of the closed form)\n",
+        simulated.plan.fusion.any() ? " that fuses no more" : "", seconds_text(*simulated.bound));
   const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
-  text +=
-      fmt::format("lengths         {} (seed {}): {} to {}\n", report::counted(static_cast<std::int64_t>(simulation.draws.size()), "draw"),
-                  simulated.seed, seconds_text(*least), seconds_text(*most));
+  text += fmt::format("lengths         {} (seed {}): {} to {}", report::counted(static_cast<std::int64_t>(simulation.draws.size()), "draw"),
+                      simulated.seed, seconds_text(*least), seconds_text(*most));
+  if (simulation.draws.size() > 1)
+    text += fmt::format("; steps, times and memory below are of the first, {}", seconds_text(simulation.draws.front()));
+  text += "\n";
   const simulate::Iteration& iteration = simulation.iteration;
   if (iteration.steady)
     text += fmt::format("steady state    {} after {}\n",
@@ -207,6 +218,7 @@ std::string to_text(const SimulatedPlan& simulated) {
                       software.conventions.name);
   text += iteration_text(simulated);
   text += training_text(simulated);
+  if (simulated.found) text += "\nThe plan, the first that dovetail plan finds:\n" + tasks_table(job, simulated.plan);
   text += "\n" + steps_table(simulated);
   text += "\nWhere the time of the average device goes:\n" + uses_table(simulated, false);
   text += "\n" + uses_table(simulated, true);
@@ -249,7 +261,11 @@ Json to_json(const SimulatedPlan& simulated, bool timeline) {
   object["fusion"] = Json::array();
   for (const place::FusionVariant& variant : simulated.variants)
     object["fusion"].push_back(
-        Json{{"fused", variant.name}, {"iteration_seconds", json_ratio(variant.seconds)}, {"played", variant.played}});
+        Json{{"fused", variant.name},
+             {"iteration_seconds", json_ratio(variant.seconds)},
+             {"idle_seconds", json_ratio(mean_seconds(simulated, simulate::idle_time(variant.uses)))},
+             {"hand_over_seconds", json_ratio(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))},
+             {"played", variant.played}});
   object["notes"] = simulated.notes;
   if (timeline) object["span_columns"] = Json::array({"begin", "end", "activity", "task", "amount", "launch"});
   object["devices"] = Json::array();

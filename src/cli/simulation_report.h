@@ -16,8 +16,9 @@ namespace dovetail::cli {
 struct SimulatedPlan {
   const place::Ground& ground;
   const plan::Plan& plan;
+  bool found = false;  ///< by a search, not read
   std::uint64_t seed = 1;
-  std::optional<double> bound;  ///< seconds that no plan's iteration can beat
+  std::optional<double> bound;  ///< as ChosenPlan's
   place::Simulation simulation;
   std::vector<place::FusionVariant> variants;  ///< the least fused first; empty where nothing is fused
   std::vector<std::string> notes;              ///< why something that was asked for is not fused

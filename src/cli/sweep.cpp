@@ -99,7 +99,7 @@ base::Result<int> run(const Arguments& arguments) {
   if (!asked) return base::bad_input("what varies is missing: --over " + choices());
   const place::SweepInput over = *asked;
   DOVETAIL_CHECK(check_arguments(arguments, over));
-  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan.job));
+  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   const place::Ground ground = place::ground_of(job, software);
   std::optional<ProgressLine> line(job.name);

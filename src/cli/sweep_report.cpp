@@ -10,6 +10,7 @@
 
 #include "cli/job.h"
 #include "cli/plan_words.h"
+#include "cluster/mesh.h"
 #include "place/advice/fit.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
@@ -122,9 +123,7 @@ std::string table_of(const SweptPlan& swept) {
 
 /// Where the draws of lengths do not tell the best threshold from others, all of those: "5%, 15% to 70%"; else empty.
 std::string undecided_text(const Sweep& sweep) {
-  const auto is_tie = [&](std::size_t index) {
-    return sweep.points[index].value && place::ties_with_fastest(sweep, sweep.points[index]);
-  };
+  const auto is_tie = [&](std::size_t index) { return sweep.points[index].value && place::ties_with_fastest(sweep, sweep.points[index]); };
   std::vector<std::string> runs;
   std::size_t ties = 0;
   for (std::size_t begin = 0; begin < sweep.points.size(); ++begin) {
@@ -152,10 +151,23 @@ std::string migration_text(const Sweep& sweep) {
                      undecided.empty() ? "" : fmt::format(" The draws of lengths do not decide among {}.", undecided));
 }
 
-std::string best_text(const Sweep& sweep) {
+/// Whether something generates on devices that something trains on, so that neither can run ahead of the other.
+bool takes_turns(const plan::Job& job, const plan::Plan& plan) {
+  for (std::size_t one = 0; one < plan.tasks.size(); ++one)
+    for (std::size_t two = 0; two < plan.tasks.size(); ++two)
+      if (job.workflow.tasks[one].kind == workflow::TaskKind::generate && job.workflow.tasks[two].kind == workflow::TaskKind::train &&
+          cluster::overlap(plan.tasks[one].mesh, plan.tasks[two].mesh))
+        return true;
+  return false;
+}
+
+std::string best_text(const SweptPlan& swept) {
+  const Sweep& sweep = swept.sweep;
   if (sweep.over == SweepInput::threshold || !sweep.fastest || !sweep.complete) return "";
   const SweepPoint& fastest = sweep.points[*sweep.fastest];
   std::string text = fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest), fastest.figures->samples_per_second);
+  if (sweep.over == SweepInput::staleness && takes_turns(swept.ground.job, fastest.plan))
+    text += "Generation and training have devices in common: older weights let neither run ahead there. dovetail what-if splits them.\n";
   if (sweep.cheapest == sweep.fastest) return text;
   const SweepPoint& cheapest = sweep.points[*sweep.cheapest];
   return text + fmt::format("Least GPU-hours a sample at {}: {} of those at {}.\n", label_of(sweep, cheapest),
@@ -221,7 +233,7 @@ std::string to_text(const SweptPlan& swept) {
   std::string text = fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n\n", title_of(swept),
                                  job.workflow.name, report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
                                  swept.ground.software.efficiency.name, swept.ground.software.conventions.name);
-  text += table_of(swept) + migration_text(swept.sweep) + best_text(swept.sweep) + overflow_text(swept) + problems_text(swept.sweep);
+  text += table_of(swept) + migration_text(swept.sweep) + best_text(swept) + overflow_text(swept) + problems_text(swept.sweep);
   if (!swept.sweep.complete) text += "\nInterrupted: what follows is not known.\n";
   return text;
 }

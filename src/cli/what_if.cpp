@@ -35,7 +35,7 @@ base::Result<plan::Plan> choose(const Arguments& arguments, const place::Ground&
 }
 
 base::Result<int> run(const Arguments& arguments) {
-  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan.job));
+  DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_CHECK(check_playable(job, arguments.plan.job));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   const place::Ground ground = place::ground_of(job, software);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/assert.h"
 #include "cluster/mesh.h"
@@ -131,6 +132,12 @@ std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, c
       pipeline::fuse_layouts(degrees_of(*tasks[0], first.layout), degrees_of(*tasks[1], second.layout), pipeline::TimeUnit::ns);
   if (!fused.ok()) return fused.error().message;
   return std::nullopt;
+}
+
+std::string as_reason(std::string fault) {
+  constexpr std::string_view accepted = "; accepted: ";
+  if (const std::size_t at = fault.find(accepted); at != std::string::npos) fault.replace(at, accepted.size(), "; it takes ");
+  return fault;
 }
 
 }  // namespace dovetail::plan

@@ -108,6 +108,8 @@ TEST_F(ForecastCommand, MistakesSayWhatIsAccepted) {
   fails({"--steps", "10", "--mean", "5:600", "--p50", "5:600"}, "say the same in different ways");
   fails({"--steps", "10", "--mean", "5:600", "--cap", "550"}, "no growth makes the mean 600 tokens at step 5: responses end at 550");
   fails({"--steps", "10", "--pause", "5m"}, "accepted: STEPS:TIME");
+  fails({"--steps", "10", "-o", ""}, "-o `` names no file");
+  fails({"--steps", "10", "-o", folder_.file("")}, "names no file");
   const ProgramResult without = run_program({"forecast", folder_.write("job.yaml", small_job), "--steps", "10", "--searches", "0"});
   EXPECT_EQ(without.exit_code, 2);
   EXPECT_THAT(without.err, HasSubstr("--searches 0 keeps the plan of --plan, which is missing"));

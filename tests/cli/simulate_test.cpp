@@ -102,7 +102,28 @@ TEST(Simulate, FindsAPlanWhereNoneIsGiven) {
   const ProgramResult result =
       run_program({"simulate", folder.write("job.yaml", small_job), "--chains", "2", "--iterations", "500", "--threads", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, ContainsRegex("\nbound +no plan of the meshes, layouts and settings looked at takes less than [0-9.]+ m?s"));
+  EXPECT_THAT(result.out, ContainsRegex("\nbound +no plan of the meshes, layouts and settings looked at( that fuses no more)? takes less than [0-9.]+ m?s"));
+  EXPECT_THAT(result.out, ContainsRegex("\nThe plan, the first that dovetail plan finds:\ntask +devices +layout "));
+}
+
+TEST(Simulate, BoundsWhatIsFusedToo) {
+  const TemporaryFolder folder;
+  std::string tailed = small_job;
+  tailed.replace(tailed.find("response_length: 512"), 20, "response_length: {p50: 300, p90: 800, cap: 1024}");
+  const std::string job = folder.write("job.yaml", tailed);
+  const std::string plan = folder.write("plan.json", small_plan);
+  const auto bound = [&](const char* fuse) {
+    const json object = json::parse(run_program({"simulate", job, "--plan", plan, "--fuse", fuse, "--json"}).out);
+    EXPECT_LE(object["bound_seconds"], object["closed_form_seconds"]) << fuse;
+    return object["bound_seconds"].get<double>();
+  };
+  EXPECT_LT(bound("inter"), bound("none"));
+}
+
+TEST(Simulate, OfSeveralDrawsSaysWhichIsShown) {
+  const TemporaryFolder folder;
+  EXPECT_THAT(simulate(folder, {"--draws", "2"}).out, HasSubstr("; steps, times and memory below are of the first, "));
+  EXPECT_THAT(simulate(folder, {"--draws", "1"}).out, Not(HasSubstr("of the first, ")));
 }
 
 TEST(Simulate, ThePlanThatIsFoundIsTheFirstOfPlan) {
@@ -135,6 +156,7 @@ TEST(Simulate, MistakesAreSaidBeforeAnythingIsPlayed) {
   EXPECT_EQ(simulate(folder, {"--fuse", "all"}).exit_code, 2);
   EXPECT_EQ(simulate(folder, {"--draws", "0"}).exit_code, 2);
   EXPECT_EQ(simulate(folder, {"-o", folder.file("none/iteration.svg")}).exit_code, 1);
+  EXPECT_THAT(run_program({"simulate", "-", "--plan", "-"}).err, HasSubstr("the job and the plan cannot both be read from standard input"));
 }
 
 }  // namespace

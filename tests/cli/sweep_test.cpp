@@ -75,6 +75,10 @@ TEST_F(SweepCommand, OfOneDrawNoThresholdIsATie) {
   EXPECT_THAT(result.out, Not(HasSubstr("do not decide")));
 }
 
+TEST_F(SweepCommand, SaysWhyOlderWeightsGainNothing) {
+  EXPECT_THAT(sweep({"--over", "staleness", "--values", "0,1"}).out, HasSubstr("\nGeneration and training have devices in common"));
+}
+
 TEST_F(SweepCommand, SaysAmongWhichThresholdsDrawsDoNotDecide) {
   const ProgramResult result = sweep({"--over", "threshold", "--values", "20%,21%,22%", "--simulate", "--draws", "8"});
   ASSERT_EQ(result.exit_code, 0) << result.err;

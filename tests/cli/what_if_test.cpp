@@ -30,7 +30,7 @@ TEST(WhatIf, AnswersBothQuestions) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("\nFused training: no, grpo trains no second model"));
   EXPECT_THAT(result.out, HasSubstr("\nGeneration fused with inference: no, "));
-  EXPECT_THAT(result.out, ContainsRegex("\none after the other, 1F1B \\* +[0-9.]+ m?s "));
+  EXPECT_THAT(result.out, ContainsRegex("\n1F1B \\* +[0-9.]+ m?s "));
   EXPECT_THAT(result.out, ContainsRegex("\nno fusion \\* +8 +[0-9.]+ s "));
   EXPECT_THAT(result.out, ContainsRegex("\n1 step off policy +[0-9]+\\+[0-9]+ "));
   EXPECT_THAT(result.out, ContainsRegex("\npartial rollout, 90% end +8 "));

@@ -31,6 +31,12 @@ struct PpoFusion : testing::Test {
   }
 };
 
+TEST(Fusion, AFaultIsAReasonWhereNobodyAskedForIt) {
+  EXPECT_EQ(as_reason("one is here, the other there; accepted: the same devices"),
+            "one is here, the other there; it takes the same devices");
+  EXPECT_EQ(as_reason("neither is here"), "neither is here");
+}
+
 TEST_F(PpoFusion, GenerationIsWithWhatInfersOnItsDevices) {
   EXPECT_THAT(inferring(), testing::ElementsAre("reward_infer", "reference_infer", "critic_infer"));
   test::task_of(plan, job, "reference_infer").mesh = {0, 8};

@@ -102,7 +102,7 @@ std::string why_training_is_not(const Ground& ground, const plan::Plan& plan) {
   const auto [first, second] = *pair;
   if (!job.fixed_fusion.intra_stage.value_or(true)) return "Training is not fused: the job forbids it.";
   if (const auto fault = plan::find_training_fault(job, *pair, plan.tasks[first], plan.tasks[second]))
-    return fmt::format("Training is not fused: {}.", *fault);
+    return fmt::format("Training is not fused: {}.", plan::as_reason(*fault));
   plan::Plan fused = plan;
   fused.fusion.training = pair;
   const IntraStage training = intra_stage_over_bound(ground, fused, 1);
@@ -114,7 +114,7 @@ std::string why_generation_is_not(const Ground& ground, const plan::Plan& plan) 
   const plan::Job& job = ground.job;
   if (!job.fixed_fusion.inter_stage.value_or(true)) return "Generation is not fused with inference: the job forbids it.";
   if (const auto fault = plan::find_threshold_fault(0.5, job, plan.tasks))
-    return fmt::format("Generation is not fused with inference: {}.", *fault);
+    return fmt::format("Generation is not fused with inference: {}.", plan::as_reason(*fault));
   const InterStage half = inter_stage(ground, plan.tasks, 0.5);
   if (half.instances == 1) return "Generation is not fused with inference: with one instance none can be freed.";
   if (const std::optional<double> threshold = best_threshold(ground, plan.tasks)) {

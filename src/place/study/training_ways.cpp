@@ -207,12 +207,27 @@ TaskRun run_of(const TaskWays& ways, TrainingWay way) {
   return ways.smaller_micro_batches();
 }
 
+/// How several trainings follow one another; empty of one.
+std::string order_of(const plan::Job& job, const plan::Plan& plan) {
+  const std::vector<std::size_t> tasks = train_tasks_of(job);
+  int pairs = 0;
+  int shared = 0;
+  for (std::size_t two = 1; two < tasks.size(); ++two)
+    for (std::size_t one = 0; one < two; ++one) {
+      ++pairs;
+      if (cluster::overlap(plan.tasks[tasks[one]].mesh, plan.tasks[tasks[two]].mesh)) ++shared;
+    }
+  if (pairs == 0) return "";
+  if (shared == 0) return "the trainings run side by side, on devices of their own";
+  return shared == pairs ? "one training after the other" : "trainings that share devices run one after the other";
+}
+
 }  // namespace
 
 std::string_view name_of(TrainingWay way) {
   switch (way) {
     case TrainingWay::serial:
-      return "one after the other, 1F1B";
+      return "1F1B";
     case TrainingWay::interleaved:
       return "interleaved 1F1B";
     case TrainingWay::zero_bubble:
@@ -252,6 +267,7 @@ TrainingAlternative training_alternative(const Ground& ground, const plan::Plan&
     add(run, plan.tasks[task].mesh, busy, phase);
   }
   if (!changed) phase.why_not = std::move(why_not);
+  if (way == TrainingWay::serial) phase.how = order_of(ground.job, plan);
   return phase;
 }
 

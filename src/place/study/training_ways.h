@@ -17,7 +17,7 @@
 namespace dovetail::place {
 
 enum class TrainingWay {
-  serial,                 ///< one task after the other under 1F1B (Narayanan et al. 2021), without virtual stages
+  serial,                 ///< every task by itself under 1F1B (Narayanan et al. 2021), without virtual stages
   interleaved,            ///< the same with 2, 4 or 8 virtual stages, whichever is fastest (Narayanan et al. 2021, section 2.2)
   zero_bubble,            ///< ZB-H1 or ZB-H2, whichever is faster and fits (Qi et al. 2024)
   smaller_micro_batches,  ///< 1F1B with more and smaller micro-batches, of a half to a sixteenth, whatever is fastest and fits
@@ -30,7 +30,7 @@ inline constexpr TrainingWay training_ways[] = {TrainingWay::serial,      Traini
 
 inline bool is_fused(TrainingWay way) { return way == TrainingWay::fused || way == TrainingWay::fused_smaller; }
 
-/// "one after the other, 1F1B", "interleaved 1F1B", "zero bubble", "smaller micro-batches", "fused", "fused smaller micro-batches".
+/// "1F1B", "interleaved 1F1B", "zero bubble", "smaller micro-batches", "fused", "fused smaller micro-batches".
 std::string_view name_of(TrainingWay way);
 
 /// The training phase in one way.
@@ -40,7 +40,7 @@ struct TrainingAlternative {
   std::int64_t activations = 0;  ///< bytes that the fullest device holds at most, of fullest micro-batches
   bool fits = false;
   bool planned = false;      ///< it is what the plan says
-  std::string how = {};      ///< what is changed of which task; empty: nothing
+  std::string how = {};      ///< what is changed of which task, of `serial` how they follow one another; empty: nothing
   std::string why_not = {};  ///< it cannot be had: the figures are none
   plan::Plan plan = {};      ///< the plan with what is changed; its fusion is the given plan's
 };

@@ -90,7 +90,7 @@ class Study {
     const plan::Job& job = ground_.job;
     constexpr double any = 0.5;
     if (const auto fault = plan::find_threshold_fault(any, job, plan_.tasks)) {
-      no_threshold_ = *fault;
+      no_threshold_ = plan::as_reason(*fault);
     } else {
       tell("choosing the threshold");
       found_.thresholds = simulated_thresholds(ground_, plan_, options_.simulation.seed, options_.simulation.draws);
@@ -100,8 +100,8 @@ class Study {
     pair_ = plan_.fusion.training ? plan_.fusion.training : plan::train_pair(job);
     if (!pair_) {
       no_pair_ = fmt::format("{} trains no second model beside the first", job.workflow.name);
-    } else if (auto fault = plan::find_training_fault(job, *pair_, plan_.tasks[(*pair_)[0]], plan_.tasks[(*pair_)[1]])) {
-      no_pair_ = std::move(*fault);
+    } else if (const auto fault = plan::find_training_fault(job, *pair_, plan_.tasks[(*pair_)[0]], plan_.tasks[(*pair_)[1]])) {
+      no_pair_ = plan::as_reason(*fault);
       pair_.reset();
     }
   }

@@ -27,7 +27,7 @@ std::optional<std::string> why_not_fused_training(const Ground& ground, const pl
   if (!pair) return fmt::format("{} trains no second model whose passes could fill the bubbles of the first", job.workflow.name);
   const plan::TaskPlan& first = plan.tasks[(*pair)[0]];
   const plan::TaskPlan& second = plan.tasks[(*pair)[1]];
-  if (auto fault = plan::find_training_fault(job, *pair, first, second)) return fault;
+  if (auto fault = plan::find_training_fault(job, *pair, first, second)) return plan::as_reason(*fault);
   if (first.layout.pipeline > 1 || second.layout.pipeline > 1) return std::nullopt;
   std::string why = "pipelines of one stage have no bubbles that could be filled";
   if (overhead_seconds(ground, (*pair)[0], first).hand_over > 0) why += "; all that it would take off is a hand-over of data";
@@ -124,7 +124,7 @@ GenerationWorth generation_worth(const Ground& ground, const plan::Plan& plan, c
   const auto stage = plan::generation_stage(ground.job, plan.tasks);
   if (!stage || !what_ifs.thresholds) {
     constexpr double any = 0.5;
-    found.fusion = {false, plan::find_threshold_fault(any, ground.job, plan.tasks).value_or("thresholds were not played")};
+    found.fusion = {false, plan::as_reason(plan::find_threshold_fault(any, ground.job, plan.tasks).value_or("thresholds were not played"))};
     return found;
   }
   const std::vector<simulate::ThresholdPoint>& points = what_ifs.thresholds->points;

@@ -20,7 +20,9 @@ namespace {
 Figure iteration_figure(const JobPicture& picture) {
   const place::Simulation& simulation = picture.simulation;
   std::string note = fmt::format("{} by the closed form", seconds_text(simulation.closed.iteration_seconds));
-  if (picture.bound) note += fmt::format(", by which no plan takes less than {}", seconds_text(*picture.bound));
+  if (picture.bound)
+    note += fmt::format(", by which no plan{} takes less than {}", picture.plan.fusion.any() ? " that fuses no more" : "",
+                        seconds_text(*picture.bound));
   if (!simulation.iteration.steady) note += "; not yet steady";
   return {"iteration", seconds_text(simulation.iteration_seconds), note};
 }

@@ -18,8 +18,8 @@ namespace dovetail::report {
 struct JobPicture {
   const place::Ground& ground;
   const plan::Plan& plan;
-  const place::Simulation& simulation;                ///< of the plan
-  std::optional<double> bound;                        ///< seconds that no plan's iteration can beat; nothing: none is known for this plan
+  const place::Simulation& simulation;  ///< of the plan
+  std::optional<double> bound;          ///< seconds that no plan's iteration can beat that fuses no more; nothing: none is known
   const std::vector<place::FusionVariant>& variants;  ///< as play_fusion_variants has them
   const std::vector<std::string>& notes;              ///< why something is not fused, or how it is
   const place::Ranking* ranking = nullptr;            ///< the plans that a search found; null: none did

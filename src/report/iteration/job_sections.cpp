@@ -67,6 +67,11 @@ std::vector<double> idle_seconds(const JobPicture& picture, const place::FusionV
   return seconds;
 }
 
+/// Of the average device.
+double hand_over_seconds(const JobPicture& picture, const place::FusionVariant& variant) {
+  return seconds_of(simulate::time_of(variant.uses, simulate::Activity::hand_over)) / cluster::device_count(picture.ground.job.cluster);
+}
+
 /// The notes behind each other, each with a capital letter and a full stop.
 std::string sentences(const std::vector<std::string>& notes) {
   std::string text;
@@ -192,7 +197,7 @@ Table fusion_table(const JobPicture& picture) {
     idle.push_back(idle_seconds(picture, variant));
     for (std::size_t cause = 0; cause < all.size(); ++cause) all[cause] += idle.back()[cause];
   }
-  table.columns.push_back({"idle", true});
+  for (const char* column : {"hand-over", "idle"}) table.columns.push_back({column, true});
   for (std::size_t cause = 0; cause < all.size(); ++cause)
     if (all[cause] >= negligible) table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::Activity>(cause))), true});
   for (std::size_t index = 0; index < picture.variants.size(); ++index) {
@@ -200,7 +205,8 @@ Table fusion_table(const JobPicture& picture) {
     double sum = 0;
     for (const double seconds : idle[index]) sum += seconds;
     std::vector<std::string> row{variant.name == "none" ? "nothing" : variant.name, seconds_text(variant.seconds),
-                                 fmt::format("{:.2f}x", picture.variants.front().seconds / variant.seconds), seconds_text(sum)};
+                                 fmt::format("{:.2f}x", picture.variants.front().seconds / variant.seconds),
+                                 seconds_text(hand_over_seconds(picture, variant)), seconds_text(sum)};
     for (std::size_t cause = 0; cause < all.size(); ++cause)
       if (all[cause] >= negligible) row.push_back(seconds_text(idle[index][cause]));
     if (variant.played) table.marked.push_back(index);

@@ -37,6 +37,7 @@ TEST(TrainingWays, OneAfterTheOtherIsTheSumOfBothSchedules) {
   const Scene scene(job, pipelined(job, 4));
   const TrainingAlternative serial = way_of(scene, TrainingWay::serial);
   EXPECT_NEAR(serial.seconds, scheduled(scene, "actor_train") + scheduled(scene, "critic_train"), 1e-9);
+  EXPECT_EQ(serial.how, "one training after the other");
   EXPECT_TRUE(serial.planned);
   EXPECT_TRUE(serial.fits);
   EXPECT_GT(serial.activations, 0);
@@ -50,8 +51,9 @@ TEST(TrainingWays, TasksOnOtherDevicesRunBesideEachOther) {
     planned.mesh = {first, 4};
     planned.layout.data = 1;
   }
-  EXPECT_NEAR(way_of(scene, TrainingWay::serial).seconds, std::max(scheduled(scene, "actor_train"), scheduled(scene, "critic_train")),
-              1e-9);
+  const TrainingAlternative serial = way_of(scene, TrainingWay::serial);
+  EXPECT_NEAR(serial.seconds, std::max(scheduled(scene, "actor_train"), scheduled(scene, "critic_train")), 1e-9);
+  EXPECT_EQ(serial.how, "the trainings run side by side, on devices of their own");
 }
 
 TEST(TrainingWays, PipelinesOfOneStageHaveNothingToGain) {

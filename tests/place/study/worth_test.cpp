@@ -72,7 +72,7 @@ TEST(Worth, OfFusedTrainingIsNoWhereTrainingsAreOnOtherDevices) {
   }
   const Worth fusion = training_of(scene).fusion;
   EXPECT_FALSE(fusion.worth);
-  EXPECT_THAT(fusion.reason, HasSubstr("accepted: the same devices"));
+  EXPECT_THAT(fusion.reason, HasSubstr("it takes the same devices"));
 }
 
 TEST(Worth, OfFusedGenerationIsNoWithoutATail) {
