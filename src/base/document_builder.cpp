@@ -11,20 +11,20 @@ namespace dovetail::base {
 
 namespace {
 
-Error text_error(const std::string& path, TextPlace place, std::string message) {
+Error text_error(const std::string& path, FilePlace place, std::string message) {
   return Error{.failure = Failure::bad_input, .path = path, .line = place.line, .column = place.column, .message = std::move(message)};
 }
 
 }  // namespace
 
-std::uint32_t DocumentBuilder::add_null(TextPlace place) { return add(Kind::null, place, {}); }
-std::uint32_t DocumentBuilder::add_boolean(TextPlace place, std::string_view text) { return add(Kind::boolean, place, text); }
-std::uint32_t DocumentBuilder::add_number(TextPlace place, std::string_view text) { return add(Kind::number, place, text); }
-std::uint32_t DocumentBuilder::add_string(TextPlace place, std::string_view text) { return add(Kind::string, place, text); }
-std::uint32_t DocumentBuilder::begin_list(TextPlace place) { return begin(Kind::list, place); }
-std::uint32_t DocumentBuilder::begin_map(TextPlace place) { return begin(Kind::map, place); }
+std::uint32_t DocumentBuilder::add_null(FilePlace place) { return add(Kind::null, place, {}); }
+std::uint32_t DocumentBuilder::add_boolean(FilePlace place, std::string_view text) { return add(Kind::boolean, place, text); }
+std::uint32_t DocumentBuilder::add_number(FilePlace place, std::string_view text) { return add(Kind::number, place, text); }
+std::uint32_t DocumentBuilder::add_string(FilePlace place, std::string_view text) { return add(Kind::string, place, text); }
+std::uint32_t DocumentBuilder::begin_list(FilePlace place) { return begin(Kind::list, place); }
+std::uint32_t DocumentBuilder::begin_map(FilePlace place) { return begin(Kind::map, place); }
 
-std::uint32_t DocumentBuilder::add(Kind kind, TextPlace place, std::string_view text) {
+std::uint32_t DocumentBuilder::add(Kind kind, FilePlace place, std::string_view text) {
   if (failed()) return 0;
   const auto index = static_cast<std::uint32_t>(document_.records_.size());
   document_.records_.push_back({.begin = static_cast<std::uint32_t>(document_.text_.size()),
@@ -37,7 +37,7 @@ std::uint32_t DocumentBuilder::add(Kind kind, TextPlace place, std::string_view 
   return index;
 }
 
-std::uint32_t DocumentBuilder::begin(Kind kind, TextPlace place) {
+std::uint32_t DocumentBuilder::begin(Kind kind, FilePlace place) {
   if (failed()) return 0;
   const std::uint32_t index = add(kind, place, {});
   open_.push_back({.index = index, .first_child = pending_.size()});
@@ -49,7 +49,7 @@ bool DocumentBuilder::expects_key() const {
   return (pending_.size() - open_.back().first_child) % 2 == 0;
 }
 
-void DocumentBuilder::attach(std::uint32_t index, TextPlace place) {
+void DocumentBuilder::attach(std::uint32_t index, FilePlace place) {
   if (open_.empty()) {
     document_.root_ = index;
     return;
@@ -85,7 +85,7 @@ void DocumentBuilder::check_duplicate_keys(std::uint32_t map) {
   }
 }
 
-void DocumentBuilder::share(TextPlace place, std::uint32_t value) {
+void DocumentBuilder::share(FilePlace place, std::uint32_t value) {
   if (failed()) return;
   const bool is_open = std::any_of(open_.begin(), open_.end(), [&](const OpenValue& open) { return open.index == value; });
   if (is_open) {
@@ -95,7 +95,7 @@ void DocumentBuilder::share(TextPlace place, std::uint32_t value) {
   attach(value, place);
 }
 
-void DocumentBuilder::fail(TextPlace place, std::string message) {
+void DocumentBuilder::fail(FilePlace place, std::string message) {
   if (!failed()) error_ = text_error(document_.path_, place, std::move(message));
 }
 
@@ -116,7 +116,7 @@ Status check_text(std::string_view content, const std::string& path, std::string
   return check_characters(text, path);
 }
 
-TextPlace place_at(std::string_view content, std::size_t offset) {
+FilePlace place_at(std::string_view content, std::size_t offset) {
   const std::string_view before = content.substr(0, offset);
   const std::size_t line_break = before.rfind('\n');
   const std::size_t line_begin = line_break == std::string_view::npos ? 0 : line_break + 1;

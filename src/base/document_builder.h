@@ -8,14 +8,9 @@
 #include <vector>
 
 #include "base/document.h"
+#include "base/file_place.h"
 
 namespace dovetail::base {
-
-/// A place in a file, counted from 1.
-struct TextPlace {
-  int line = 1;
-  int column = 1;
-};
 
 /// Takes the values of a file in order. The first mistake is kept and everything after it ignored.
 class DocumentBuilder {
@@ -23,19 +18,19 @@ class DocumentBuilder {
   explicit DocumentBuilder(std::string path) { document_.path_ = std::move(path); }
 
   /// Each returns the number of the new value, by which share() can repeat it.
-  std::uint32_t add_null(TextPlace place);
-  std::uint32_t add_boolean(TextPlace place, std::string_view text);
-  std::uint32_t add_number(TextPlace place, std::string_view text);
-  std::uint32_t add_string(TextPlace place, std::string_view text);
-  std::uint32_t begin_list(TextPlace place);
-  std::uint32_t begin_map(TextPlace place);
+  std::uint32_t add_null(FilePlace place);
+  std::uint32_t add_boolean(FilePlace place, std::string_view text);
+  std::uint32_t add_number(FilePlace place, std::string_view text);
+  std::uint32_t add_string(FilePlace place, std::string_view text);
+  std::uint32_t begin_list(FilePlace place);
+  std::uint32_t begin_map(FilePlace place);
   /// Ends the innermost list or map.
   void end();
 
   /// Puts a value that is there already at this place too; an Error where it is a list or map that is still open.
-  void share(TextPlace place, std::uint32_t value);
+  void share(FilePlace place, std::uint32_t value);
 
-  void fail(TextPlace place, std::string message);
+  void fail(FilePlace place, std::string message);
   bool failed() const { return error_.has_value(); }
 
   /// The document, or the first mistake. REQUIRES: a value was added and all lists and maps have ended, or failed().
@@ -48,10 +43,10 @@ class DocumentBuilder {
     std::size_t first_child;  ///< in pending_
   };
 
-  std::uint32_t add(Kind kind, TextPlace place, std::string_view text);
-  std::uint32_t begin(Kind kind, TextPlace place);
+  std::uint32_t add(Kind kind, FilePlace place, std::string_view text);
+  std::uint32_t begin(Kind kind, FilePlace place);
   /// Hands a value to the list or map that is open, or makes it the root.
-  void attach(std::uint32_t index, TextPlace place);
+  void attach(std::uint32_t index, FilePlace place);
   bool expects_key() const;
   void check_duplicate_keys(std::uint32_t map);
 
@@ -69,6 +64,6 @@ inline constexpr std::size_t largest_content = (std::size_t{2} << 30) - 2;
 Status check_text(std::string_view content, const std::string& path, std::string_view accepted);
 
 /// Line and column of the byte at `offset`.
-TextPlace place_at(std::string_view content, std::size_t offset);
+FilePlace place_at(std::string_view content, std::size_t offset);
 
 }  // namespace dovetail::base

@@ -25,13 +25,13 @@ class JsonReader {
   JsonReader(std::string_view content, std::string path) : content_(content), builder_(std::move(path)) {}
 
   bool null() {
-    const TextPlace place = go_to_value();
+    const FilePlace place = go_to_value();
     take("null");
     builder_.add_null(place);
     return true;
   }
   bool boolean(bool value) {
-    const TextPlace place = go_to_value();
+    const FilePlace place = go_to_value();
     builder_.add_boolean(place, take(value ? "true" : "false"));
     return true;
   }
@@ -39,7 +39,7 @@ class JsonReader {
   bool number_unsigned(Json::number_unsigned_t) { return number(); }
   bool number_float(Json::number_float_t, const std::string&) { return number(); }
   bool string(const std::string& text) {
-    const TextPlace place = go_to_value();
+    const FilePlace place = go_to_value();
     cursor_ = end_of_string(content_, cursor_);
     builder_.add_string(place, text);
     return true;
@@ -47,13 +47,13 @@ class JsonReader {
   bool key(const std::string& text) { return string(text); }
   bool binary(const Json::binary_t&) { return false; }
   bool start_object(std::size_t) {
-    const TextPlace place = go_to_value();
+    const FilePlace place = go_to_value();
     ++cursor_;
     builder_.begin_map(place);
     return true;
   }
   bool start_array(std::size_t) {
-    const TextPlace place = go_to_value();
+    const FilePlace place = go_to_value();
     ++cursor_;
     builder_.begin_list(place);
     return true;
@@ -66,7 +66,7 @@ class JsonReader {
 
  private:
   bool number() {
-    const TextPlace place = go_to_value();
+    const FilePlace place = go_to_value();
     const std::size_t end = std::min(content_.find_first_not_of("+-.0123456789eE", cursor_), content_.size());
     const std::string_view text = content_.substr(cursor_, end - cursor_);
     cursor_ = end;
@@ -80,7 +80,7 @@ class JsonReader {
     return !builder_.failed();
   }
   /// Moves over blanks and separators to the next value, or the bracket that ends a list or map.
-  TextPlace go_to_value() {
+  FilePlace go_to_value() {
     while (cursor_ < content_.size() && std::string_view(" \t\r\n,:").find(content_[cursor_]) != std::string_view::npos) {
       if (content_[cursor_] == '\n') {
         ++line_;
@@ -121,7 +121,7 @@ bool JsonReader::parse_error(std::size_t position, const std::string&, const Jso
   const std::string_view text = exception.what();
   const auto says = [&](std::string_view words) { return text.find(words) != std::string_view::npos; };
   // `position` counts the characters read. A broken token is shown where it breaks, a sound one out of place at its start.
-  TextPlace place;
+  FilePlace place;
   if (says("unexpected end of input")) {
     place = place_at(content_, content_.size());
   } else if (says("; last read: ") || says("unexpected '")) {

@@ -30,7 +30,7 @@ class ViewBuffer : public std::streambuf {
 };
 
 /// The place of a mark, which counts from 0; unknown where yaml-cpp gives none.
-TextPlace place_of(const YAML::Mark& mark) {
+FilePlace place_of(const YAML::Mark& mark) {
   if (mark.line < 0) return {.line = 0, .column = 0};
   return {.line = mark.line + 1, .column = mark.column + 1};
 }
@@ -55,7 +55,7 @@ class YamlReader : public YAML::EventHandler {
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
-    const TextPlace place = place_of(mark);
+    const FilePlace place = place_of(mark);
     if (tag == "!") {
       remember(anchor, builder_.add_string(place, value));
     } else if (check_tag(place, tag)) {
@@ -78,12 +78,12 @@ class YamlReader : public YAML::EventHandler {
   DocumentBuilder& builder() { return builder_; }
 
  private:
-  bool check_tag(TextPlace place, const std::string& tag) {
+  bool check_tag(FilePlace place, const std::string& tag) {
     if (tag.empty() || tag == "?") return true;
     builder_.fail(place, fmt::format("the tag {}; accepted: values without tags", quote(tag)));
     return false;
   }
-  std::uint32_t add_plain(TextPlace place, const std::string& value) {
+  std::uint32_t add_plain(FilePlace place, const std::string& value) {
     if (value == "true" || value == "false") return builder_.add_boolean(place, value);
     if (is_decimal(value)) return builder_.add_number(place, value);
     return builder_.add_string(place, value);
@@ -102,7 +102,7 @@ class YamlReader : public YAML::EventHandler {
 
 /// Stands before what the reader found: events that lead to a syntax error may not be what the user meant.
 Error syntax_error(const std::string& path, const YAML::Mark& mark, std::string message) {
-  const TextPlace place = place_of(mark);
+  const FilePlace place = place_of(mark);
   return Error{.failure = Failure::bad_input, .path = path, .line = place.line, .column = place.column, .message = std::move(message)};
 }
 

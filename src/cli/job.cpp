@@ -28,7 +28,7 @@ base::Result<place::Software> load_software(const plan::Job& job, const std::str
   base::Error error = std::move(software).error();
   if (!error.path.empty()) return error;
   // A name that is not known.
-  const plan::FilePlace place = place::conventions_of(job.software).ok() ? job.efficiency_place : job.training_place;
+  const base::FilePlace place = place::conventions_of(job.software).ok() ? job.efficiency_place : job.training_place;
   error.path = base::display_path(path);
   error.line = place.line;
   error.column = place.column;

@@ -155,7 +155,7 @@ base::Status check_valid(const LoadedSchedule& loaded) {
   if (!violation) return loaded.file.activation_mismatch ? base::Status(*loaded.file.activation_mismatch) : base::Status();
   base::Error error{base::Failure::invalid, loaded.path, 0, 0,
                     fmt::format("{}: {}", pipeline::name_of(violation->rule), violation->message)};
-  const pipeline::Place place = pipeline::place_of(loaded.file, *violation);
+  const base::FilePlace place = pipeline::place_of(loaded.file, *violation);
   error.line = place.line;
   error.column = place.column;
   return error;

@@ -160,7 +160,8 @@ std::string splits_text(const place::WhatIfs& what_ifs) {
 constexpr std::string_view legend =
     "  devices: for training + rollout, where they are split; age: policy versions between sampling and training, mean of tokens\n"
     "  and most; stale: tokens of an older policy than the one that trains. All is played event by event; of partial rollout\n"
-    "  generation is, with the other steps of the plan's own play.\n";
+    "  generation is, with the other steps of the plan's own play. What a fusion gains may be data handed over once in place of\n"
+    "  once a task: dovetail simulate shows how much.\n";
 
 Json worth_json(const place::Worth& worth) { return Json{{"worth", worth.worth}, {"reason", worth.reason}}; }
 

@@ -16,6 +16,7 @@ namespace {
 
 using base::Error;
 using base::Failure;
+using base::FilePlace;
 using base::Result;
 using base::Status;
 
@@ -63,7 +64,7 @@ std::optional<Error> find_activation_mismatch(const Trace& trace, const Schedule
 
 Result<ScheduledOp> make_op(const TraceCell& cell, const Problem& problem, const std::vector<Pipeline>& pipelines,
                             const std::string& path) {
-  const auto error = [&path](Place place, std::string message) {
+  const auto error = [&path](FilePlace place, std::string message) {
     return Error{Failure::bad_input, path, place.line, place.column, std::move(message)};
   };
   if (static_cast<std::size_t>(cell.pipeline) >= pipelines.size())
@@ -88,7 +89,7 @@ Status check_expressible(const Problem& problem, const Trace& trace, const std::
                                model.name)};
   const auto devices = static_cast<std::size_t>(problem.devices);
   if (trace.devices.size() != devices) {
-    const Place place = trace.device_places[std::min(devices, trace.devices.size() - 1)];
+    const FilePlace place = trace.device_places[std::min(devices, trace.devices.size() - 1)];
     return Error{Failure::bad_input, path, place.line, place.column,
                  fmt::format("the trace has {} device lines; the problem has {} devices, and a line for each is accepted",
                              trace.devices.size(), problem.devices)};

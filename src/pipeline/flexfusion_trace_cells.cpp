@@ -16,6 +16,7 @@ namespace {
 
 using base::Error;
 using base::Failure;
+using base::FilePlace;
 using base::Result;
 using base::Status;
 
@@ -54,9 +55,9 @@ class TraceParser {
     return true;
   }
 
-  Place place_of(std::size_t offset) const { return {std::max(line_number_, 1), static_cast<int>(offset) + 1}; }
+  FilePlace place_of(std::size_t offset) const { return {std::max(line_number_, 1), static_cast<int>(offset) + 1}; }
   Error error_at(std::size_t offset, std::string message) const {
-    const Place place = place_of(offset);
+    const FilePlace place = place_of(offset);
     return {Failure::bad_input, path_, place.line, place.column, std::move(message)};
   }
 
@@ -173,7 +174,7 @@ class TraceParser {
     return read_summary_value(name, value, place_of(begin));
   }
 
-  Status read_summary_value(std::string_view name, std::string_view value, Place place) {
+  Status read_summary_value(std::string_view name, std::string_view value, FilePlace place) {
     if (name == "E2E time usage") {
       DOVETAIL_TRY(const Ticks time, parse_time(name, value));
       if (in_ours_) {
@@ -202,7 +203,7 @@ class TraceParser {
   std::string_view line_;
   int line_number_ = 0;
   std::size_t next_ = 0;
-  Place field_place_;
+  FilePlace field_place_;
   bool in_ours_ = false;
 };
 

@@ -20,19 +20,19 @@ struct TraceCell {
   Ticks start;
   Ticks end;
   Memory held;  ///< on the device after the op
-  Place place;
-  Place pipeline_place;
-  Place microbatch_place;
-  Place stage_place;
+  base::FilePlace place;
+  base::FilePlace pipeline_place;
+  base::FilePlace microbatch_place;
+  base::FilePlace stage_place;
 };
 
 /// What the text of a trace says.
 struct Trace {
   std::vector<std::vector<TraceCell>> devices;
-  std::vector<Place> device_places;  ///< of each line
-  Claims claims;                     ///< of the block `Ours:`
-  Place makespan_place;
-  Place peak_activation_place;
+  std::vector<base::FilePlace> device_places;  ///< of each line
+  Claims claims;                               ///< of the block `Ours:`
+  base::FilePlace makespan_place;
+  base::FilePlace peak_activation_place;
 };
 
 /// The rows of a device in order of start; of equal starts the first in the file first. What an op leaves held is a matter of time, not

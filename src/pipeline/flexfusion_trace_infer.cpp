@@ -15,6 +15,7 @@ namespace {
 
 using base::Error;
 using base::Failure;
+using base::FilePlace;
 using base::Result;
 using base::Status;
 
@@ -30,7 +31,7 @@ struct InferredStage {
 /// How often a number (a stage, a micro-batch) stands in the cells, and where first.
 struct Mention {
   std::int64_t count = 0;
-  Place first;
+  FilePlace first;
 };
 
 struct InferredPipeline {
@@ -75,13 +76,13 @@ class ProblemInference {
   }
 
  private:
-  Error error(Place place, std::string message) const {
+  Error error(FilePlace place, std::string message) const {
     return {Failure::bad_input, path_, place.line, place.column, std::move(message) + "; give the problem with --problem"};
   }
 
   /// An op that stands twice would make nonsense of what is inferred: it is said before.
   Status find_duplicate() const {
-    std::map<std::tuple<int, int, int>, Place> seen;
+    std::map<std::tuple<int, int, int>, FilePlace> seen;
     for (const auto& device : trace_.devices)
       for (const TraceCell& cell : device) {
         const auto [first, is_new] = seen.try_emplace({cell.pipeline, cell.microbatch, cell.stage}, cell.place);
@@ -93,7 +94,7 @@ class ProblemInference {
     return {};
   }
 
-  static void add_mention(std::map<int, Mention>& mentions, int number, Place place) {
+  static void add_mention(std::map<int, Mention>& mentions, int number, FilePlace place) {
     Mention& mention = mentions.try_emplace(number, Mention{0, place}).first->second;
     ++mention.count;
   }

@@ -15,6 +15,7 @@ namespace {
 
 using base::Error;
 using base::Failure;
+using base::FilePlace;
 using base::Result;
 using base::Status;
 
@@ -57,7 +58,7 @@ class ActionParser {
     DOVETAIL_TRY(const std::vector<base::CsvRow> rows, base::parse_csv(content, path_));
     for (const base::CsvRow& row : rows) {
       file_.ranks.emplace_back();
-      file_.rank_places.push_back(row.empty() ? after_last_row() : Place{row.front().line, 1});
+      file_.rank_places.push_back(row.empty() ? after_last_row() : FilePlace{row.front().line, 1});
       for (const base::CsvCell& cell : row) DOVETAIL_CHECK(read_cell(cell));
     }
     if (std::all_of(file_.ranks.begin(), file_.ranks.end(), [](const auto& rank) { return rank.empty(); }))
@@ -68,9 +69,11 @@ class ActionParser {
 
  private:
   /// Where a row without cells stands.
-  Place after_last_row() const { return {file_.rank_places.empty() ? 1 : file_.rank_places.back().line + 1, 1}; }
+  FilePlace after_last_row() const { return {file_.rank_places.empty() ? 1 : file_.rank_places.back().line + 1, 1}; }
 
-  Error error(Place place, std::string message) const { return {Failure::bad_input, path_, place.line, place.column, std::move(message)}; }
+  Error error(FilePlace place, std::string message) const {
+    return {Failure::bad_input, path_, place.line, place.column, std::move(message)};
+  }
 
   Status read_cell(const base::CsvCell& cell) {
     const std::string_view text = cell.text;
@@ -88,7 +91,7 @@ class ActionParser {
     return {};
   }
 
-  Status read_action(std::string_view text, Place place) {
+  Status read_action(std::string_view text, FilePlace place) {
     const std::size_t name_begin = std::min(text.find_first_not_of(digits), text.size());
     const std::size_t name_end = std::min(text.find_first_of(digits, name_begin), text.size());
     const std::string_view name = text.substr(name_begin, name_end - name_begin);

@@ -31,7 +31,7 @@ struct Action {
   int microbatch = 0;
   int rank = 0;
   int position = 0;  ///< in the rank's row
-  Place place;
+  base::FilePlace place;
 };
 
 /// Whether it is an op of the pipeline: F, B, I or W.
@@ -42,8 +42,8 @@ std::string text_of(const Action& action);
 
 struct ActionFile {
   std::vector<std::vector<Action>> ranks;
-  std::vector<Place> rank_places;  ///< of each row
-  std::string dialect;             ///< in words, for a note
+  std::vector<base::FilePlace> rank_places;  ///< of each row
+  std::string dialect;                       ///< in words, for a note
 };
 
 /// Calls visit(action) for each, rank by rank.

@@ -12,10 +12,11 @@ namespace {
 
 using base::Error;
 using base::Failure;
+using base::FilePlace;
 using base::Result;
 using base::Status;
 
-Error error_at(const std::string& path, Failure failure, std::string message, Place place = {1, 1}) {
+Error error_at(const std::string& path, Failure failure, std::string message, FilePlace place = {1, 1}) {
   return {failure, path, place.line, place.column, std::move(message)};
 }
 
@@ -37,8 +38,8 @@ class ProblemInference {
  private:
   Status find_stages() {
     std::int64_t stage_count = 0;
-    Place last_stage;
-    Place last_microbatch;
+    FilePlace last_stage;
+    FilePlace last_microbatch;
     for_each_action(file_, [&](const Action& action) {
       if (!is_compute(action.verb)) return;
       ++actions_;

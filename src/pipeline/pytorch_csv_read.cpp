@@ -17,10 +17,11 @@ namespace {
 
 using base::Error;
 using base::Failure;
+using base::FilePlace;
 using base::Result;
 using base::Status;
 
-Error error_at(const std::string& path, Place place, Failure failure, std::string message) {
+Error error_at(const std::string& path, FilePlace place, Failure failure, std::string message) {
   return {failure, path, place.line, place.column, std::move(message)};
 }
 
@@ -71,7 +72,7 @@ class SlotTable {
   Slot& slot_of(const Action& action) {
     return slots_[static_cast<std::size_t>(action.stage) * microbatches() + static_cast<std::size_t>(action.microbatch)];
   }
-  Error invalid(Place place, std::string message) const { return error_at(path_, place, Failure::invalid, std::move(message)); }
+  Error invalid(FilePlace place, std::string message) const { return error_at(path_, place, Failure::invalid, std::move(message)); }
 
   Status check_action(const Action& action) const {
     const std::string text = text_of(action);
@@ -109,8 +110,8 @@ class SlotTable {
 
   Error missing_op(int stage, char kind, int microbatch) const {
     const auto rank = static_cast<std::size_t>(stage_ranks_[static_cast<std::size_t>(stage)]);
-    const Place end_of_file = file_.rank_places.back();
-    const Place row_place = rank < file_.ranks.size() ? file_.rank_places[rank] : end_of_file;
+    const FilePlace end_of_file = file_.rank_places.back();
+    const FilePlace row_place = rank < file_.ranks.size() ? file_.rank_places[rank] : end_of_file;
     const bool has_ops = rank < file_.ranks.size() && !file_.ranks[rank].empty();
     return invalid(has_ops ? file_.ranks[rank].back().place : row_place,
                    fmt::format("{}{}{} is missing in row {}", stage, kind, microbatch, rank));

@@ -16,6 +16,7 @@ namespace dovetail::pipeline {
 
 namespace {
 
+using base::FilePlace;
 using base::Node;
 using base::quote;
 using base::Result;
@@ -57,7 +58,7 @@ Result<std::uint64_t> read_seed(const Node& node) {
   return seed;
 }
 
-Place place_of(const Node& node) { return {.line = node.line(), .column = node.column()}; }
+FilePlace place_of(const Node& node) { return {.line = node.line(), .column = node.column()}; }
 
 Result<Problem> read_own_problem(const Node& root) {
   DOVETAIL_TRY(const Node problem_node, base::require(root, "the schedule", "problem"));
@@ -242,13 +243,13 @@ Status read_claims(const Node& root, ScheduleFile& file) {
 
 }  // namespace
 
-Place place_of(const ScheduleFile& file, const Violation& violation) {
+FilePlace place_of(const ScheduleFile& file, const Violation& violation) {
   if (violation.rule == Rule::false_makespan) return file.makespan_place;
   if (violation.rule == Rule::false_peak) return file.peak_activation_place;
   if (!violation.device) return file.devices_place;
   if (violation.row) return file.places.at(*violation.device).at(*violation.row);
   // A problem given apart may have more devices than the file.
-  const bool known = *violation.device < file.device_places.size() && file.device_places[*violation.device] != Place();
+  const bool known = *violation.device < file.device_places.size() && file.device_places[*violation.device] != FilePlace();
   return known ? file.device_places[*violation.device] : file.devices_place;
 }
 

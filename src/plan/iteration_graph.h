@@ -40,8 +40,7 @@ struct IterationGraph {
 /// Data edges of the workflow within an iteration, and its version edges from each train task to the uses of its role in later iterations:
 /// through a reallocation where the use has another mesh or layout than the training, or generates (an engine has weights in a form of its
 /// own). Uses of one role with the same mesh and layout share it. It overwrites what it brought before, and so waits for the uses of the
-/// iteration before. An average of a role is made where it is used, from the reallocated
-/// weights. REQUIRES: the plan has no fault.
+/// iteration before. An average of a role is made where it is used, from the reallocated weights. REQUIRES: the plan has no fault.
 IterationGraph iteration_graph(const Job& job, const Plan& plan);
 
 /// Lets step `leader` do the work of `members` with its own: it waits for all that they wait for, and they end when it does. What is within

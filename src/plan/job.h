@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_place.h"
 #include "cluster/cluster.h"
 #include "llm/transformer.h"
 #include "plan/pin.h"
@@ -23,12 +24,6 @@ struct Software {
   friend bool operator==(const Software&, const Software&) = default;
 };
 
-/// Where a job's file says something, for errors; 0: nowhere.
-struct FilePlace {
-  int line = 0;
-  int column = 0;
-};
-
 struct Job {
   std::string name;
   workflow::Workflow workflow;
@@ -39,8 +34,8 @@ struct Job {
   std::vector<TaskPin> fixed = {};           ///< [task of the workflow] what its plans must have; empty: nothing
   FusionPin fixed_fusion = {};               ///< likewise of what its plans fuse
   std::vector<std::string> placements = {};  ///< the names of those that may be looked at; empty: all
-  FilePlace training_place = {};             ///< of Software::training
-  FilePlace efficiency_place = {};           ///< of Software::efficiency
+  base::FilePlace training_place = {};       ///< of Software::training
+  base::FilePlace efficiency_place = {};     ///< of Software::efficiency
 };
 
 /// Whether what Software::efficiency says is a file's path, not the name of a bundled set.

@@ -18,6 +18,7 @@
 namespace dovetail::plan {
 namespace {
 
+using base::FilePlace;
 using base::Node;
 using base::Result;
 using base::Status;

@@ -142,7 +142,9 @@ class TraceReader {
     for (std::size_t i = 0; i < values.size(); ++i) {
       DOVETAIL_TRY(const double value, number_of(values.value(i), values.key(i)));
       const std::string series = values.size() == 1 ? std::string(name) : fmt::format("{} · {}", name, values.key(i));
-      process_of(event).counters[series].emplace_back(time, value);
+      TraceProcess::Series& counter = process_of(event).counters[series];
+      counter.key = values.key(i);
+      counter.values.emplace_back(time, value);
     }
     return {};
   }

@@ -34,6 +34,7 @@ struct TraceLane {
 /// A counter of a process.
 struct TraceCounter {
   std::string name;                                    ///< "memory", or "memory · used" where an event holds several series
+  std::string key;                                     ///< of its values: "bytes", "used"
   std::size_t lane = 0;                                ///< the first of its process
   std::vector<std::pair<base::Ticks, double>> values;  ///< times ascending, each once: the last value of the time
 };

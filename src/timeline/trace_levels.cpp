@@ -80,9 +80,10 @@ void join_idle_thread(TraceProcess& process, const std::vector<std::string>& cat
 }
 
 void add_counters(TraceProcess& process, std::size_t lane, Ticks origin, ChromeTrace& trace) {
-  for (auto& [name, values] : process.counters) {
+  for (auto& [name, series] : process.counters) {
+    auto& values = series.values;
     std::stable_sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    TraceCounter counter{name, lane, {}};
+    TraceCounter counter{name, series.key, lane, {}};
     for (const auto& [time, value] : values) {
       if (!counter.values.empty() && counter.values.back().first == time - origin) counter.values.pop_back();
       counter.values.emplace_back(time - origin, value);

@@ -28,7 +28,11 @@ struct TraceProcess {
   std::int64_t sort_index = 0;
   std::vector<TraceThread> threads;
   std::map<std::string, std::size_t> thread_number;
-  std::map<std::string, std::vector<std::pair<base::Ticks, double>>> counters = {};  ///< by series, as they stand in the file
+  struct Series {
+    std::string key;                                     ///< of its values
+    std::vector<std::pair<base::Ticks, double>> values;  ///< as they stand in the file
+  };
+  std::map<std::string, Series> counters = {};  ///< by name
 };
 
 /// Fills in lanes, counters and notes of `trace`, all times counted from `origin`; what is open then ends at `last`.

@@ -14,6 +14,7 @@
 namespace dovetail::pipeline {
 namespace {
 
+using base::FilePlace;
 using testing::HasSubstr;
 
 /// One model of one stage and one micro-batch that holds 1.5.
@@ -376,13 +377,13 @@ TEST(FlexFusionTrace, ViolationsWithoutARowHaveTheirPlaces) {
   };
   TraceText dropped(read_trace({"exp2", false}));
   dropped.devices[1].erase(dropped.devices[1].begin() + 5);
-  EXPECT_EQ(place(dropped), (Place{2, 1}));
+  EXPECT_EQ(place(dropped), (FilePlace{2, 1}));
   TraceText claimed(read_trace({"exp2", false}));
   const std::size_t ours = claimed.summary.find("Ours:");
   const std::size_t makespan = claimed.summary.find("usage: ", ours) + 7;
   claimed.summary.insert(makespan, "9");
   const std::string before = claimed.text().substr(0, claimed.text().size() - claimed.summary.size() + makespan);
-  EXPECT_EQ(place(claimed), (Place{1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')), 17}));
+  EXPECT_EQ(place(claimed), (FilePlace{1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')), 17}));
 }
 
 }  // namespace

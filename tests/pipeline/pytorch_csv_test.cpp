@@ -15,6 +15,7 @@
 namespace dovetail::pipeline {
 namespace {
 
+using base::FilePlace;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -100,8 +101,8 @@ TEST(PytorchCsv, AFileOfForwardsAndWholeBackwardsIsOfEveryDialect) {
 TEST(PytorchCsv, RowsHaveTheirPlaces) {
   const auto two = parse_pytorch_csv("0F0,0B0\n 1F0,1B0", "f.csv", nullptr);
   ASSERT_TRUE(two.ok()) << to_text(two.error());
-  EXPECT_EQ(two->device_places, (std::vector<Place>{{1, 1}, {2, 1}}));
-  EXPECT_EQ(two->devices_place, (Place{1, 1}));
+  EXPECT_EQ(two->device_places, (std::vector<FilePlace>{{1, 1}, {2, 1}}));
+  EXPECT_EQ(two->devices_place, (FilePlace{1, 1}));
 }
 
 TEST(PytorchCsv, ReadsOverlapContainersAsTheirPartsInOrder) {

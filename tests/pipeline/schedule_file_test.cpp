@@ -13,6 +13,7 @@
 namespace dovetail::pipeline {
 namespace {
 
+using base::FilePlace;
 using testing::ElementsAre;
 
 constexpr const char* problem_text =
@@ -233,7 +234,7 @@ TEST(PlaceOf, IsTheRowTheDeviceOrTheClaim) {
     const ScheduleFile file = parse_schedule(file_text(claims_and_columns + "\"devices\": " + devices), "s.json").value();
     const auto violation = validate(file.schedule);
     if (!violation) return std::string("nothing");
-    const Place place = place_of(file, *violation);
+    const FilePlace place = place_of(file, *violation);
     return std::string(name_of(violation->rule)) + " " + std::to_string(place.line) + ":" + std::to_string(place.column);
   };
   const std::string first = R"([["F", 0, 0, 0, 0, 0, 1], ["B", 0, 0, 0, 0, 4, 6]])";
@@ -249,9 +250,9 @@ TEST(PlaceOf, IsTheRowTheDeviceOrTheClaim) {
 TEST(PlaceOf, IsTheListOfDevicesWhereTheirNumberIsWrong) {
   ScheduleFile file = parse_schedule(file_text(std::string(columns_text) + ",\n" + devices_text), "s.json").value();
   file.schedule.problem.devices = 3;
-  EXPECT_EQ(place_of(file, *validate(file.schedule)), (Place{5, 12}));
+  EXPECT_EQ(place_of(file, *validate(file.schedule)), (FilePlace{5, 12}));
   // A device that the file knows nothing of.
-  EXPECT_EQ(place_of(file, {.rule = Rule::missing_op, .message = "", .device = 2, .row = std::nullopt}), (Place{5, 12}));
+  EXPECT_EQ(place_of(file, {.rule = Rule::missing_op, .message = "", .device = 2, .row = std::nullopt}), (FilePlace{5, 12}));
 }
 
 TEST(ScheduleFile, TimesAndPeaksAreReadAsFarAsAProblemMayAddUp) {

@@ -106,6 +106,7 @@ TEST(ChromeTraceFile, ReadsCounters) {
       {"ph":"C","pid":1,"ts":4,"name":"memory","args":{"held":1}}, {"ph":"C","pid":1,"ts":6,"name":"memory","args":{"held":3}})");
   ASSERT_EQ(trace.counters.size(), 1U);
   EXPECT_EQ(trace.counters[0].name, "memory");
+  EXPECT_EQ(trace.counters[0].key, "held");
   EXPECT_THAT(trace.counters[0].values, ElementsAre(Pair(Ticks(0), 1.0), Pair(Ticks(2000), 3.0)));
 }
 

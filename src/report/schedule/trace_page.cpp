@@ -119,6 +119,7 @@ class Grouping {
 void add_curves(Chart& chart, const ChromeTrace& trace) {
   if (trace.counters.empty()) return;
   chart.curve_name = trace.counters.front().name;
+  if (trace.counters.front().key == "bytes") chart.curve_unit = "bytes";
   for (const timeline::TraceCounter& counter : trace.counters) {
     const bool has_one =
         std::any_of(chart.curves.begin(), chart.curves.end(), [&](const Curve& curve) { return curve.lane == counter.lane; });

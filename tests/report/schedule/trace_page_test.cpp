@@ -34,5 +34,13 @@ TEST(TraceChart, KeepsIdleTimeApartFromWorkWhereKindsShareOne) {
   EXPECT_EQ(trace_chart(trace_of(30), "t").categories.size(), 16U);
 }
 
+TEST(TraceChart, ShowsBytesAsSuch) {
+  timeline::ChromeTrace trace = trace_of(1);
+  trace.counters = {{"memory in use", "bytes", 0, {{Ticks(0), 1e9}}}};
+  EXPECT_EQ(trace_chart(trace, "t").curve_unit, "bytes");
+  trace.counters[0].key = "held";
+  EXPECT_EQ(trace_chart(trace, "t").curve_unit, "");
+}
+
 }  // namespace
 }  // namespace dovetail::report
