@@ -41,6 +41,7 @@ struct Effort {
   int iterations = 20'000;  ///< of the search for ReaL's plan, a chain
   int draws = 4;            ///< of lengths that each plan is played on
   double task = 0;          ///< seconds of each task's hand-over, of RLHFuse and Base
+  int mini_batch = 64;      ///< samples of an optimizer step, of all but DeepSpeed-Chat
 };
 
 /// Kernels as NVIDIA's stack reaches them on H100. The runtime is one program for all tasks, as RLHFuse's is: no engine wakes up or is
@@ -105,9 +106,9 @@ std::vector<System> systems(const Effort& effort) {
   using place::Means;
   using place::Placement;
   return {{"DeepSpeed-Chat", "deepspeed-zero", 256, zero, hybrid_engine_runtime(), Means::all, Placement::co_located},
-          {"ReaL", "megatron", 64, real + apart, real_runtime(), Means::real, Placement::searched},
-          {"RLHFuse-Base", "megatron", 64, real + apart, one_runtime(effort.task), Means::all, Placement::co_located},
-          {"RLHFuse", "megatron", 64, real, one_runtime(effort.task), Means::all, Placement::rlhfuse}};
+          {"ReaL", "megatron", effort.mini_batch, real + apart, real_runtime(), Means::real, Placement::searched},
+          {"RLHFuse-Base", "megatron", effort.mini_batch, real + apart, one_runtime(effort.task), Means::all, Placement::co_located},
+          {"RLHFuse", "megatron", effort.mini_batch, real, one_runtime(effort.task), Means::all, Placement::rlhfuse}};
 }
 
 plan::Job job_of(const System& system, const std::array<const char*, 2>& pair, int length) {
@@ -284,7 +285,7 @@ void print_setting(const Effort& effort) {
   fmt::print(
       "512 prompts (median 100 tokens, 90% below 300), responses log-normal with median 200 and sigma 0.85, cut at the length; "
       "mini-batches\n"
-      "of 64 (DeepSpeed-Chat 256); 32 nodes of 8 H100, 200 Gb/s each. Seconds of an iteration, mean of {} draws of lengths. Assumed:\n"
+      "of {} (DeepSpeed-Chat 256); 32 nodes of 8 H100, 200 Gb/s each. Seconds of an iteration, mean of {} draws of lengths. Assumed:\n"
       "- RLHFuse, Base: h100/megatron-vllm's kernels in one runtime (no refit beyond moving weights, {} s of hand-over a task, 0.5 s an\n"
       "  iteration)\n"
       "- ReaL: the same kernels, decoding in CUDA graphs; a100/realhf's seconds of the host between decode steps and between passes, and\n"
@@ -292,7 +293,7 @@ void print_setting(const Effort& effort) {
       "- DeepSpeed-Chat: as ReaL, but decoding kernel by kernel, half as many a layer as a100/realhf launches; all on all GPUs, ZeRO 3 in\n"
       "  training and inference, tensor parallel generation; nothing is padded\n"
       "- layouts and micro-batches: the planner's; ReaL with its own means, {} iterations in each of 2 chains\n\n",
-      effort.draws, effort.task, effort.iterations);
+      effort.mini_batch, effort.draws, effort.task, effort.iterations);
 }
 
 /// Both tables; how many figures are in their bands for enough pairs.
@@ -347,6 +348,8 @@ int main(int argc, char** argv) {
   program.add_option("--draws", effort.draws, "of lengths that each plan is played on")->check(CLI::PositiveNumber);
   program.add_option("--task", effort.task, "seconds of each task's hand-over, of RLHFuse and Base (NeMo-RL's: 0.882)")
       ->check(CLI::Range(0.0, 60.0));
+  program.add_option("--mini-batch", effort.mini_batch, "samples of an optimizer step, of all but DeepSpeed-Chat")
+      ->check(CLI::Range(1, 512));
   CLI11_PARSE(program, argc, argv);
   bench::print_heading(argc, argv);
   print_setting(effort);
