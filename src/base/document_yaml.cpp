@@ -123,7 +123,7 @@ Result<Document> parse_yaml(std::string_view content, const std::string& path) {
   YamlReader reader(path);
   try {
     const int documents = read_documents(without_byte_order_mark(content), reader);
-    if (documents == 0) reader.builder().fail({}, "the file holds no value; accepted: a YAML or JSON document");
+    if (documents == 0) reader.builder().fail({1, 1}, "the file holds no value; accepted: a YAML or JSON document");
   } catch (const YAML::DeepRecursion& exception) {
     return syntax_error(path, exception.mark,
                         fmt::format("lists and maps are nested too deep; accepted: at most {} levels", deepest_nesting));
