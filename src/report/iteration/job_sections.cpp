@@ -83,7 +83,7 @@ std::string sentences(const std::vector<std::string>& notes) {
 }
 
 std::string fusion_note(const JobPicture& picture) {
-  std::string note = picture.variants.empty() ? "This plan fuses nothing." : "Idle time is that of the average device.";
+  std::string note = picture.variants.empty() ? "This plan fuses nothing." : "Hand-over and idle time are those of the average device.";
   note += sentences(picture.notes);
   if (const auto& fused = picture.simulation.training)
     note += fmt::format(
