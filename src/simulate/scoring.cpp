@@ -121,10 +121,9 @@ class Scorer {
     if (task != none) load(worker, task);
   }
 
+  Ticks hand_over(const State& state, std::size_t task) const { return state.begun[task] ? Ticks(0) : tasks_[task].hand_over; }
   /// Until it has what it needs for the task.
-  Ticks loading(const State& state, std::size_t task) const {
-    return tasks_[task].load + (state.begun[task] ? Ticks(0) : tasks_[task].hand_over);
-  }
+  Ticks loading(const State& state, std::size_t task) const { return hand_over(state, task) + tasks_[task].load; }
 
   /// The task that this worker helps most; none where it helps none, or too little to change models as long as more samples come.
   std::size_t most_work(std::size_t worker) {
@@ -175,10 +174,12 @@ class Scorer {
     holders_.clear();
     const Ticks begin = std::max(now_, state.drained);
     scoring_.memory[worker].emplace_back(begin, cost::weight_bytes(tasks_[task].facts, tasks_[task].layout));
+    const Ticks handed = begin + hand_over(state, task);
     const Ticks end = begin + loading(state, task);
     state.begun[task] = true;
     if (end == now_) return;
-    if (end > begin) show(worker, {begin, end, Activity::loading, tasks_[task].task});
+    if (handed > begin) show(worker, {begin, handed, Activity::hand_over, tasks_[task].task});
+    if (end > handed) show(worker, {handed, end, Activity::loading, tasks_[task].task});
     state.free = false;
     state.available = end;
     push(end, Event::Kind::free, worker);

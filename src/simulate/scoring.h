@@ -13,7 +13,7 @@
 //   what is ready. Where it has a model and samples are still to come, what is ready must also take it at least the task's `load`: else a
 //   few workers would load all models in turn for each sample that the tail of generation yields. A hand-over is paid only once, so that
 //   it counts for nothing there.
-// - Loading takes the task's `load`, and the first time on a worker its `hand_over` as well.
+// - Loading takes the task's `load`, and the first time on a worker its `hand_over` before that.
 // - At one moment samples become ready first, in their order; then free workers choose their models, in theirs; then they take samples.
 #pragma once
 
@@ -39,7 +39,7 @@ struct Worker {
 struct Scoring {
   base::Ticks end;                               ///< of the last sample; 0 without tasks
   std::vector<std::vector<base::Ticks>> scored;  ///< [task][sample]
-  std::vector<std::vector<Span>> spans;          ///< [worker] loading, scoring and draining pipelines; gaps where it waits
+  std::vector<std::vector<Span>> spans;          ///< [worker] hand-over, loading, scoring and draining pipelines; gaps where it waits
   std::vector<std::vector<std::pair<base::Ticks, std::int64_t>>> memory;  ///< [worker] bytes of weights on each device, from that time on
 };
 

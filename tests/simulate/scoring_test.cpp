@@ -115,6 +115,21 @@ TEST(Scoring, ALoneWorkerHasPaidAllHandOversBeforeTheTailEnds) {
   EXPECT_EQ(scoring.end - ready[1], ticks_of(seconds_of(ground.task.infer[0], {1}, 1, samples).done) * 3);
 }
 
+TEST(Scoring, HandsOverBeforeItLoads) {
+  StageGround ground("llama-3.1-8b", layout_of(1, 1, 1));
+  InferTask& task = ground.add("llama-3.1-8b", 1, 1, 4, 0);
+  task.hand_over = ticks_of(1);
+  task.load = ticks_of(2);
+  const Scoring scoring = score(ground.task.infer, equal_samples(1, 100, 100), {Ticks(0)}, workers_of(1, 1, Ticks(0)));
+  const std::vector<Span>& spans = scoring.spans[0];
+  ASSERT_GE(spans.size(), 3U);
+  EXPECT_EQ(spans[0].activity, Activity::hand_over);
+  EXPECT_EQ(spans[0].end, ticks_of(1));
+  EXPECT_EQ(spans[1].activity, Activity::loading);
+  EXPECT_EQ(spans[1].end, ticks_of(3));
+  EXPECT_EQ(spans[2].activity, Activity::score);
+}
+
 TEST(Scoring, AnswersThatAreReadComeFirst) {
   StageGround ground("llama-3.1-8b", layout_of(2, 1, 1));
   ground.add("llama-3.1-8b", 1, 1, 4, 0);
