@@ -1,6 +1,7 @@
 // dovetail forecast: a run of many steps whose responses grow.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,11 @@ struct Arguments {
 /// "0:1,500:2.5", or where there is no colon a file's name.
 base::Result<place::Growth> read_growth(const std::string& option, const std::string& text, place::GrowthFigure figure) {
   if (figure == place::GrowthFigure::factor && text.find(':') == std::string::npos) {
+    if (std::error_code none; text != "-" && !std::filesystem::exists(text, none))
+      return base::bad_input(
+          fmt::format("{}: {} is neither factors nor a file; accepted: STEP:FACTOR, separated by commas, such as "
+                      "0:1,500:2.5, or a CSV file",
+                      option, base::quote(text)));
     DOVETAIL_TRY(const std::string content, base::read_file(text));
     return place::parse_growth_table(content, base::display_path(text));
   }

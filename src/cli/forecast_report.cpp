@@ -92,9 +92,11 @@ std::string overflow_text(const ForecastRun& run, const Overflow& overflow) {
   if (overflow.host)
     return fmt::format("it stops fitting at step {}: in {} a node holds {} of its {} of host memory", overflow.step, task,
                        gibibytes(overflow.needed), gibibytes(overflow.usable));
-  return fmt::format("it stops fitting at step {}: {} needs {} of {} on device {}; {} has {}, {} more than at step 0", overflow.step, task,
-                     gibibytes(overflow.needed), gibibytes(overflow.usable), overflow.device, overflow.part, gibibytes(overflow.part_bytes),
-                     gibibytes(overflow.part_growth));
+  const std::string text = fmt::format(
+      "{}: {} needs {} of {} on device {}; {} has {}",
+      overflow.step == 0 ? "it does not fit from the first step on" : fmt::format("it stops fitting at step {}", overflow.step), task,
+      gibibytes(overflow.needed), gibibytes(overflow.usable), overflow.device, overflow.part, gibibytes(overflow.part_bytes));
+  return overflow.step == 0 ? text : text + fmt::format(", {} more than at step 0", gibibytes(overflow.part_growth));
 }
 
 /// What would be with the first plan alone.

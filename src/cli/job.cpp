@@ -35,18 +35,20 @@ base::Result<place::Software> load_software(const plan::Job& job, const std::str
   return error;
 }
 
-base::Result<Prediction> predict(const PlanArguments& arguments) {
+base::Result<Prediction> predict(const PlanArguments& arguments, bool fused) {
   DOVETAIL_TRY(plan::Job job, load_job(arguments));
   DOVETAIL_TRY(const std::string plan_text, base::read_file(*arguments.plan));
   DOVETAIL_TRY(plan::Plan plan, plan::parse_plan(plan_text, base::display_path(*arguments.plan), job));
   if (plan::is_for_another_job(plan, job))
     print_note("the plan was made for another job, or for this one before it was changed; what follows is of this job");
+  const bool parted = !fused && plan.fusion.any();
+  if (parted) plan.fusion = {};
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.job));
   const place::Ground ground = place::ground_of(job, software);
   place::Estimate estimate = place::estimate(ground, plan);
   std::vector<place::ProfileUse> uses = place::profile_uses(ground, plan);
   return Prediction{std::move(job),      std::move(plan),       software.efficiency.name, software.conventions.name,
-                    std::move(estimate), software.profile.name, std::move(uses)};
+                    std::move(estimate), software.profile.name, std::move(uses),          parted};
 }
 
 }  // namespace dovetail::cli

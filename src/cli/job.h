@@ -35,14 +35,15 @@ struct Prediction {
   place::Estimate estimate;
   std::string profile = {};                          ///< the name of the measured layers, where the job has some
   std::vector<place::ProfileUse> profile_uses = {};  ///< which seconds are from them
+  bool parted = false;                               ///< the file's plan fuses stages, and `plan` does not
 };
 
 /// Reads the job; an Error where its plan is to come from standard input, too.
 base::Result<plan::Job> load_job(const PlanArguments& arguments);
 /// The software that it names; `path` is the job's, for errors.
 base::Result<place::Software> load_software(const plan::Job& job, const std::string& path);
-/// Reads both files and predicts. REQUIRES: there is a plan among the arguments.
-base::Result<Prediction> predict(const PlanArguments& arguments);
+/// Reads both files and predicts, without `fused` as if the plan fused nothing. REQUIRES: there is a plan among the arguments.
+base::Result<Prediction> predict(const PlanArguments& arguments, bool fused = true);
 
 using report::gibibytes;
 using report::seconds_text;

@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/measured_report.h"
+#include "cli/schedule_format.h"
 #include "place/measurement/measured_file.h"
 
 namespace dovetail::cli {
@@ -88,10 +89,21 @@ base::Status write_measurement(const Arguments& arguments, const Prediction& pre
 base::Status check_arguments(const Arguments& arguments) {
   if (arguments.job.has_value() != arguments.plan.has_value())
     return base::bad_input("only one of --job and --plan is there; accepted: both, or neither");
+  DOVETAIL_CHECK(check_output_options(arguments.output, std::nullopt, arguments.json));
   if (!arguments.output) return {};
   if (!arguments.job) return base::bad_input("a measurement names its job and its plan; accepted: -o with --job and --plan");
   if (*arguments.job == "-" || *arguments.plan == "-")
     return base::bad_input("a measurement names its job and its plan by their files, not standard input; accepted: paths");
+  return {};
+}
+
+/// Says that the plan is compared without its fusion; an Error where it would be named in a measurement.
+base::Status part_stages(const Arguments& arguments, place::LogFormat format) {
+  const std::string reason = fmt::format("the plan fuses stages, and {} runs each by itself", place::name_of(format));
+  if (arguments.output)
+    return base::Error{base::Failure::bad_input, base::display_path(*arguments.plan), 0, 0,
+                       reason + ": the measurement is of another plan; accepted: a plan without `fusion`"};
+  print_note(reason + ": it is compared without its fusion");
   return {};
 }
 
@@ -100,7 +112,8 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(place::MeasuredRun measured, read_run(arguments));
   MeasuredAnswer answer{std::move(measured), {}};
   if (arguments.job) {
-    DOVETAIL_TRY(const Prediction prediction, predict({*arguments.job, arguments.plan, arguments.json}));
+    DOVETAIL_TRY(const Prediction prediction, predict({*arguments.job, arguments.plan, arguments.json}, false));
+    if (prediction.parted) DOVETAIL_CHECK(part_stages(arguments, answer.run.format));
     answer.efficiency = prediction.efficiency;
     answer.comparison = place::compare_measured(answer.run, prediction.job, {prediction.plan, prediction.estimate});
     if (arguments.output) DOVETAIL_CHECK(write_measurement(arguments, prediction, answer));

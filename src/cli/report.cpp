@@ -17,6 +17,7 @@
 #include "pipeline/evaluate.h"
 #include "place/rank/fusion_choice.h"
 #include "place/study/sweep.h"
+#include "plan/fusion.h"
 #include "plan/job_file.h"
 #include "report/iteration/iteration_sections.h"
 #include "report/iteration/job_page.h"
@@ -82,7 +83,7 @@ void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& l
     return;
   }
   // What was asked for in vain has said so already.
-  const std::string& reason = swept.error().message;
+  const std::string reason = plan::as_reason(swept.error().message);
   const auto is_said = [&](const std::string& note) { return note.find(reason) != std::string::npos; };
   if (std::none_of(of.chosen.notes.begin(), of.chosen.notes.end(), is_said))
     of.chosen.notes.push_back("generation cannot be fused with inference: " + reason);

@@ -123,6 +123,7 @@ std::string table_of(const SweptPlan& swept) {
 
 /// Where the draws of lengths do not tell the best threshold from others, all of those: "5%, 15% to 70%"; else empty.
 std::string undecided_text(const Sweep& sweep) {
+  if (const auto& played = sweep.points[*sweep.fastest].figures->simulated; !played || played->draws.size() < 2) return "";
   const auto is_tie = [&](std::size_t index) { return sweep.points[index].value && place::ties_with_fastest(sweep, sweep.points[index]); };
   std::vector<std::string> runs;
   std::size_t ties = 0;

@@ -79,6 +79,12 @@ TEST_F(ForecastCommand, ARunThatStopsFittingSaysWhereAndWhatGrew) {
   EXPECT_THAT(result.out, ContainsRegex("From step [0-9]+ on no plan that was compared fits"));
 }
 
+TEST_F(ForecastCommand, LengthsAreFactorsOrAFile) {
+  const ProgramResult result = forecast({"--steps", "10", "--lengths", "foo"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--lengths: `foo` is neither factors nor a file; accepted: STEP:FACTOR"));
+}
+
 TEST_F(ForecastCommand, WritesThePlansOfTheSchedule) {
   const ProgramResult result = forecast({"--steps", "10", "-o", folder_.file("run")});
   ASSERT_EQ(result.exit_code, 0) << result.err;

@@ -59,6 +59,27 @@ TEST(Measured, SetsPredictionsBesideAndWritesAMeasurement) {
   EXPECT_EQ(report["comparison"]["phases"][0]["measured"], 502.5);
 }
 
+TEST(Measured, ComparesAFusedPlanWithoutItsFusion) {
+  const TemporaryFolder folder;
+  std::string fused = small_plan;
+  fused.insert(fused.rfind('}'), ", \"fusion\": {\"inter_stage\": {\"threshold\": 0.2}}");
+  const std::vector<std::string> compare{"measured", folder.write("run.jsonl", verl_log(50)), "--job", folder.write("job.yaml", small_job),
+                                         "--plan"};
+  const auto compared = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), compare.begin(), compare.end());
+    return run_program(more);
+  };
+  const ProgramResult alone = compared({folder.write("fused.json", fused)});
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_THAT(alone.err, HasSubstr("the plan fuses stages, and verl runs each by itself: it is compared without its fusion"));
+  EXPECT_EQ(alone.out, compared({folder.write("plan.json", small_plan)}).out);
+  const ProgramResult written = compared({folder.file("fused.json"), "-o", folder.file("out.yaml")});
+  EXPECT_EQ(written.exit_code, 2);
+  EXPECT_THAT(written.err, HasSubstr("accepted: a plan without `fusion`"));
+  EXPECT_EQ(content_of(folder.file("out.yaml")), "");
+  EXPECT_THAT(compared({folder.file("plan.json"), "--json", "-o", "-"}).err, HasSubstr("both want standard output"));
+}
+
 TEST(Measured, MistakesAreTold) {
   const TemporaryFolder folder;
   const std::string log = folder.write("run.jsonl", verl_log(50));

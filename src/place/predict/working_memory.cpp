@@ -30,7 +30,8 @@ cost::TrainingShape shape_of(const Ground& ground, const workflow::Task& task, c
   const workflow::Workload& workload = ground.job.workload;
   const bool trains = task.kind == workflow::TaskKind::train;
   const double steps = trains ? static_cast<double>(workload.mini_batches) : 1;
-  const double share = static_cast<double>(workflow::sequences_of(task, workload)) / steps / planned.layout.data;
+  const double extra = static_cast<double>(task.extra_tokens) / ground.lengths.mean();
+  const double share = (static_cast<double>(workflow::sequences_of(task, workload)) + extra) / steps / planned.layout.data;
   // The loss of a pair needs both of its sequences at once.
   const int together = trains ? static_cast<int>(task.sequences.count) : 1;
   const double asked = cost::count_micro_batches(ground.lengths, share, planned.micro_batching, together);

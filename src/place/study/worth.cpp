@@ -97,6 +97,17 @@ Worth judge(const GenerationWorth& found, int instances) {
   return {false, waits + ", but moving samples and loading models takes what scoring beside the tail saves"};
 }
 
+/// Why what both stages gain is no gain of the iteration's, as far as it was played; nothing where it is.
+std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, double threshold) {
+  const WhatIf* fused = find_fusion(what_ifs, true, trained);
+  const WhatIf* plain = find_fusion(what_ifs, false, trained);
+  if (fused == nullptr || !fused->figures || fused->figures->plan.fusion.threshold != threshold) return std::nullopt;
+  if (!fused->figures->fits) return "what devices then hold does not fit";
+  if (plain == nullptr || !plain->figures || fused->figures->iteration_seconds < plain->figures->iteration_seconds) return std::nullopt;
+  return fmt::format("the iteration takes {:.2f} s in place of {:.2f} s", fused->figures->iteration_seconds,
+                     plain->figures->iteration_seconds);
+}
+
 }  // namespace
 
 TrainingWorth training_worth(const Ground& ground, const plan::Plan& plan, const std::optional<FusedTraining>& fused) {
@@ -136,6 +147,10 @@ GenerationWorth generation_worth(const Ground& ground, const plan::Plan& plan, c
     if (index == what_ifs.thresholds->best) found.best = found.fused.size() - 1;
   }
   found.fusion = judge(found, plan.tasks[stage->generate].layout.data);
+  if (!found.fusion.worth) return found;
+  const bool trained = plan.fusion.training.has_value();
+  if (const auto lost = why_lost(what_ifs, trained, found.fused[*found.best].threshold))
+    found.fusion = {false, found.fusion.reason + ", but " + *lost};
   return found;
 }
 

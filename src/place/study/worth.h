@@ -1,7 +1,8 @@
 // Is stage fusion worth it for a plan? Fused training beside what else would fill its bubbles, generation fused with inference beside
 // plain and one step off policy; yes or no, and why.
 //
-// A fusion is worth it where it takes at least a hundredth off the best of what can be had without it.
+// A fusion is worth it where it fits and takes at least a hundredth off the best of what can be had without it; that of generation also
+// makes the iteration no longer, as far as that was played.
 #pragma once
 
 #include <optional>

@@ -145,9 +145,9 @@ Table lane_differences(const Overlay& overlay) {
   const TimeUnit unit = a.time_unit;
   Table table;
   table.title = "Differences by lane";
-  table.note = overlay.lanes.empty()
-                   ? "No row is in both: none of A has the name of one of B."
-                   : fmt::format("A is {}, B is {}. Busy is the time of work, without idle time.", overlay.a.name, overlay.b.name);
+  table.note = overlay.lanes.empty() ? "No row is in both: none of A has the name of one of B."
+                                     : fmt::format("A is {}, B is {}. Busy is the time of work with its launches, without other idle time.",
+                                                   overlay.a.name, overlay.b.name);
   table.columns = {{"lane"},         {"busy A", true},  {"busy B", true},    {"change", true},   {"last end A", true}, {"last end B", true},
                    {"change", true}, {"in both", true}, {"only in A", true}, {"only in B", true}};
   const std::vector<std::size_t> first_a = first_bars(a);

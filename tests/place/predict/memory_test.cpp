@@ -48,6 +48,19 @@ TEST(Memory, ATaskHoldsWhatStaysOfTheOthers) {
   EXPECT_EQ(own.needed(), scoring.needed());
 }
 
+TEST(Memory, PretrainingTokensMakeMicroBatchesThatAreInFlightToo) {
+  plan::Job job = test::grpo_job();
+  plan::Plan plan = test::co_located(job);
+  const std::size_t train = workflow::find_task(job.workflow, "actor_train")->index();
+  plan.tasks[train].layout.data = 2;
+  plan.tasks[train].layout.pipeline = 4;
+  plan.tasks[train].micro_batching = {.sequences = 64};  // all that a pipeline has of a mini-batch
+  const std::int64_t without = bytes_of(memory_of(job, plan)[train], "activations");
+  job.workflow.tasks[train].extra_tokens = 3 * 640 * 256;
+  const std::int64_t with = bytes_of(memory_of(job, plan)[train], "activations");
+  EXPECT_GT(with, without + without / 2) << "four micro-batches on the first stage";
+}
+
 TEST(Memory, WhatIsOffloadedGoesToTheHost) {
   const plan::Job job = test::grpo_job();
   const auto kept = memory_of(job, test::co_located(job));
