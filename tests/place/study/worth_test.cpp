@@ -116,5 +116,19 @@ TEST(Worth, OfFusedGenerationIsWhatThresholdsSave) {
   }
 }
 
+TEST(Worth, OfFusedGenerationIsNoWhereTheIterationIsNoShorterOrDoesNotFit) {
+  const plan::Job job = ppo_with(test::long_tail);
+  const Scene scene(job, pipelined(job, 4));
+  WhatIfs found = what_ifs_of(scene);
+  ASSERT_TRUE(generation_worth(scene.ground, scene.plan, found, 1).fusion.worth);
+  WhatIfFigures& fused = *found.ways[static_cast<std::size_t>(find_fusion(found, true, false) - found.ways.data())].figures;
+  fused.iteration_seconds = find_fusion(found, false, false)->figures->iteration_seconds + 1;
+  const Worth longer = generation_worth(scene.ground, scene.plan, found, 1).fusion;
+  EXPECT_FALSE(longer.worth);
+  EXPECT_THAT(longer.reason, HasSubstr("less than one after the other, but the iteration takes "));
+  fused.fits = false;
+  EXPECT_THAT(generation_worth(scene.ground, scene.plan, found, 1).fusion.reason, HasSubstr("but what devices then hold does not fit"));
+}
+
 }  // namespace
 }  // namespace dovetail::place
