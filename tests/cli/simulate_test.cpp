@@ -102,7 +102,9 @@ TEST(Simulate, FindsAPlanWhereNoneIsGiven) {
   const ProgramResult result =
       run_program({"simulate", folder.write("job.yaml", small_job), "--chains", "2", "--iterations", "500", "--threads", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, ContainsRegex("\nbound +no plan of the meshes, layouts and settings looked at( that fuses no more)? takes less than [0-9.]+ m?s"));
+  EXPECT_THAT(
+      result.out,
+      ContainsRegex("\nbound +no plan of the meshes, layouts and settings looked at( that fuses no more)? takes less than [0-9.]+ m?s"));
   EXPECT_THAT(result.out, ContainsRegex("\nThe plan, the first that dovetail plan finds:\ntask +devices +layout "));
 }
 

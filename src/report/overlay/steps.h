@@ -24,9 +24,9 @@ struct ChartStep {
 };
 
 struct ChartSteps {
-  std::vector<ChartStep> steps;                            ///< in the order of their categories
-  std::vector<std::int32_t> of;                            ///< [bar] its step; -1: idle time, links to host memory, and what is behind the stretch that repeats
-  std::optional<base::Ticks> stretch;                      ///< of a chart that repeats: stretch_end
+  std::vector<ChartStep> steps;        ///< in the order of their categories
+  std::vector<std::int32_t> of;        ///< [bar] its step; -1: idle time, links to host memory, and what is behind the stretch that repeats
+  std::optional<base::Ticks> stretch;  ///< of a chart that repeats: stretch_end
   std::map<std::string, std::size_t, std::less<>> number;  ///< [name] of the step
 };
 
