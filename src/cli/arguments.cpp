@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -54,7 +56,7 @@ void add_whole_number(CLI::App& command, const std::string& name, const std::str
 void add_choice(CLI::App& command, const std::string& name, const std::string& choices, const std::string& description,
                 std::function<void(const std::string&)> take) {
   add_parsed(command, name, choices, description, [choices, take = std::move(take)](const std::string& text) -> std::string {
-    const std::vector<std::string> accepted = CLI::detail::split(choices, '|');
+    const std::vector<std::string> accepted = split(choices, '|');
     if (std::find(accepted.begin(), accepted.end(), text) == accepted.end()) {
       const std::vector<std::string> but_last(accepted.begin(), accepted.end() - 1);
       return fmt::format("'{}' is not {} or {}", text, fmt::join(but_last, ", "), accepted.back());
@@ -160,8 +162,12 @@ void add_memory_cap_option(CLI::App& command, std::optional<base::Memory>& cap) 
              });
 }
 
+void add_flag(CLI::App& command, const std::string& name, bool& value, const std::string& description) {
+  command.add_flag(name, value, description);
+}
+
 void add_json_flag(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "print one JSON object on standard output in place of text");
+  add_flag(command, "--json", json, "print one JSON object on standard output in place of text");
 }
 
 void add_choice_option(CLI::App& command, const std::string& name, std::string& value, const std::string& choices,
@@ -176,19 +182,28 @@ void add_color_option(CLI::App& command, ColorChoice& choice) {
              });
 }
 
-CLI::Option* add_positional(CLI::App& command, const std::string& name, std::string& value, const std::string& description) {
-  return command.add_option(name, value, description)->required()->option_text(" ");
+void add_positional(CLI::App& command, const std::string& name, std::string& value, const std::string& description) {
+  command.add_option(name, value, description)->required()->option_text(" ");
 }
 
-CLI::Option* add_text_option(CLI::App& command, const std::string& names, std::optional<std::string>& value, const std::string& kind,
-                             const std::string& description) {
-  return command.add_option(names, value, description)->option_text(kind);
+void add_positional_list(CLI::App& command, const std::string& name, std::vector<std::string>& values, const std::string& description) {
+  command.add_option(name, values, description)->required()->option_text(" ");
 }
 
-CLI::Option* add_name_list(CLI::App& command, const std::string& names, std::vector<std::string>& values, const std::string& kind,
-                           const std::string& description) {
+void add_text_option(CLI::App& command, const std::string& names, std::optional<std::string>& value, const std::string& kind,
+                     const std::string& description) {
+  command.add_option(names, value, description)->option_text(kind);
+}
+
+void add_text_option(CLI::App& command, const std::string& names, std::string& value, const std::string& kind,
+                     const std::string& description) {
+  command.add_option(names, value, description)->option_text(kind);
+}
+
+void add_name_list(CLI::App& command, const std::string& names, std::vector<std::string>& values, const std::string& kind,
+                   const std::string& description) {
   // Without extra arguments: a list must not swallow the positional argument that follows it.
-  return command.add_option(names, values, description)->allow_extra_args(false)->option_text(kind);
+  command.add_option(names, values, description)->allow_extra_args(false)->option_text(kind);
 }
 
 void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most, const std::string& description) {
@@ -209,5 +224,15 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
   command->footer("Example:\n" + example);
   return command;
 }
+
+void require_option(CLI::App& command, const std::string& name) { command.get_option(name)->required(); }
+
+void exclude_option(CLI::App& command, const std::string& name, const std::string& other) { command.get_option(name)->excludes(other); }
+
+void set_action(CLI::App& command, Action& action, Action run) {
+  command.callback([&action, run = std::move(run)] { action = run; });
+}
+
+std::vector<std::string> split(const std::string& text, char separator) { return CLI::detail::split(text, separator); }
 
 }  // namespace dovetail::cli

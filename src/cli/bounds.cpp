@@ -191,7 +191,7 @@ void add_bounds(CLI::App& program, Action& action) {
   add_count_option(*command, "--work", arguments->work, 0, 1'000'000,
                    "millions of device states that each proof may look at (default 20: about a second; 0: sums only)");
   add_json_flag(*command, arguments->json);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -113,7 +113,7 @@ void add_calibrate(CLI::App& program, Action& action) {
   add_count_option(*command, "--restarts", arguments->restarts, 0, 1000, "starts of each fit beside the given one");
   add_count_option(*command, "--seed", arguments->seed, 0, 1'000'000'000, "of the other starts");
   add_json_flag(*command, arguments->json);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -226,7 +226,7 @@ void add_check(CLI::App& program, Action& action) {
   add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that it is a schedule of (default: as the file says)");
   add_text_option(*command, "--format", arguments->format, read_formats, "format of FILE (default: told from its content)");
   add_json_flag(*command, arguments->json);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

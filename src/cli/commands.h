@@ -1,18 +1,12 @@
 // The subcommands: each adds itself to the command line and, when it is the one that was asked for, sets what to run.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
-
-#include "base/result.h"
+#include "cli/command_line.h"
 
 namespace dovetail::cli {
 
 /// Exit codes of the program.
 enum ExitCode : int { exit_done = 0, exit_invalid = 1, exit_bad_input = 2, exit_infeasible = 3, exit_interrupted = 130 };
-
-/// Runs a subcommand whose arguments have been read; gives the exit code, or the Error to print.
-using Action = std::function<base::Result<int>()>;
 
 void add_schedule(CLI::App& program, Action& action);
 void add_compare(CLI::App& program, Action& action);

@@ -262,13 +262,14 @@ void add_compare(CLI::App& program, Action& action) {
                                   "  dovetail compare exp5\n  dovetail compare problem.yaml --solver greedy --solver auto --time-limit 1m");
   add_positional(*command, "PROBLEM", arguments->problem, "problem file, '-' for standard input, or a bundled instance");
   add_name_list(*command, "--solver", arguments->solvers, "SOLVER", "run this one only; may be repeated");
-  command->add_flag("--all", arguments->all, "run every solver, those too that are not shown otherwise")->excludes("--solver");
+  add_flag(*command, "--all", arguments->all, "run every solver, those too that are not shown otherwise");
+  exclude_option(*command, "--all", "--solver");
   add_objective_options(*command, arguments->search, false);
   add_search_options(*command, arguments->search);
   add_count_option(*command, "--draws", arguments->draws, 1, 1'000'000,
                    fmt::format("draws of varied durations (default {})", arguments->draws));
   add_json_flag(*command, arguments->json);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

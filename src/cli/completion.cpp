@@ -1,6 +1,7 @@
 // dovetail completion: a script that completes commands, options and their values in bash or zsh.
 #include "cli/completion.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -77,7 +78,7 @@ void add_completion(CLI::App& program, Action& action) {
   CLI::App* command =
       add_command(program, "completion", "print a completion script for bash or zsh", "  source <(dovetail completion bash)");
   add_positional(*command, "SHELL", arguments->shell, "bash or zsh");
-  command->callback([arguments, &program, &action] { action = [arguments, &program] { return run(program, *arguments); }; });
+  set_action(*command, action, [arguments, &program] { return run(program, *arguments); });
 }
 
 }  // namespace dovetail::cli

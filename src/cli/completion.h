@@ -1,10 +1,11 @@
 // Completion scripts for shells, made from the command line's own structure.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cli/command_line.h"
 
 namespace dovetail::cli {
 

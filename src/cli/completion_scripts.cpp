@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include "cli/completion.h"
 
 namespace dovetail::cli {

@@ -78,7 +78,7 @@ void add_convert(CLI::App& program, Action& action) {
   add_text_option(*command, "--to", arguments->to, written_formats, "format of OUT (default: by its extension; JSON for '-')");
   add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that it is a schedule of (default: as the file says)");
   add_json_flag(*command, arguments->json);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

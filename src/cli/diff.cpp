@@ -340,7 +340,7 @@ void add_diff(CLI::App& program, Action& action) {
   add_choice_option(*command, "--gantt", arguments->gantt, "always|never|auto", "draw both, one above the other (auto: on a terminal)");
   add_color_option(*command, arguments->color);
   add_json_flag(*command, arguments->json);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -52,10 +52,10 @@ void add_explain(CLI::App& program, Action& action) {
   CLI::App* command = add_command(program, "explain", "why a plan is not the best, or does not fit, and what to change",
                                   "  dovetail explain examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
   add_plan_arguments(*command, arguments->plan, "the plan, a dovetail/plan@1 file");
-  command->get_option("--plan")->required();
+  require_option(*command, "--plan");
   add_count_option(*command, "--top", arguments->shown, 1, 1000, "how many changes to show at most");
   add_plan_search_arguments(*command, arguments->search);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

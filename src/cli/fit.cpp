@@ -67,7 +67,7 @@ void add_fit(CLI::App& program, Action& action) {
                                   "  dovetail fit examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
   add_plan_arguments(*command, arguments->plan, "this plan, a dovetail/plan@1 file, in place of searching");
   add_plan_search_arguments(*command, arguments->search);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

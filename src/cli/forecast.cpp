@@ -1,6 +1,7 @@
 // dovetail forecast: a run of many steps whose responses grow.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -181,7 +182,7 @@ void add_forecast(CLI::App& program, Action& action) {
                    "at how many lengths plans are searched, from the first to the longest; 0: the plan is kept");
   add_text_option(*command, "-o,--output", arguments->output, "PREFIX", "write the schedule's plans: PREFIX.A.plan.json, ...");
   add_plan_search_arguments(*command, arguments->search);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

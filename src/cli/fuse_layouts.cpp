@@ -70,7 +70,7 @@ base::Status read_item(const std::string& key, const std::string& value, ModelTe
 }
 
 base::Result<ModelText> read_model(const std::string& text) {
-  const Strings items = CLI::detail::split(text, ',');
+  const Strings items = split(text, ',');
   ModelText model;
   model.name = items.front();
   if (model.name.empty() || model.name.find('=') != std::string::npos) return wrong_model(text, "it does not start with the model's name");
@@ -92,7 +92,7 @@ base::Result<ModelText> read_model(const std::string& text) {
 template <class Amount, class Parse>
 base::Result<std::vector<Amount>> read_costs(const ModelText& model, const char* key, const std::string& text, Parse parse) {
   std::vector<Amount> costs;
-  for (const std::string& item : CLI::detail::split(text, '/')) {
+  for (const std::string& item : split(text, '/')) {
     base::Result<Amount> cost = parse(item);
     if (!cost.ok()) return wrong_model(model.name, fmt::format("{} '{}' {}", key, item, cost.error().message));
     costs.push_back(*cost);
@@ -177,11 +177,11 @@ void add_fuse_layouts(CLI::App& program, Action& action) {
   add_name_list(*command, "--model", arguments->models, "NAME,KEY=VALUE,...",
                 "a model: dp, pp, tp, microbatches (of a pipeline), forward, backward, activation (of one of its stages; one\n"
                 "number, or one for each stage separated by '/'); give it twice");
-  command->add_option("--time-unit", arguments->time_unit, "unit of forward and backward (default tick)")->option_text("tick|s|ms|us|ns");
-  command->add_option("-o,--output", arguments->output, "write it to FILE (.json: JSON, else YAML); default: standard output")
-      ->option_text("FILE");
-  command->add_flag("--json", arguments->json, "print one JSON object on standard output: the problem, and how it came about");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  add_text_option(*command, "--time-unit", arguments->time_unit, "tick|s|ms|us|ns", "unit of forward and backward (default tick)");
+  add_text_option(*command, "-o,--output", arguments->output, "FILE",
+                  "write it to FILE (.json: JSON, else YAML); default: standard output");
+  add_flag(*command, "--json", arguments->json, "print one JSON object on standard output: the problem, and how it came about");
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -120,7 +120,7 @@ void add_instances(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = add_command(program, "instances", "list the bundled problems, with published results", "  dovetail instances");
   add_json_flag(*command, arguments->json);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -1,12 +1,12 @@
 // Jobs, plans of them and what is predicted of these: what the commands about plans have in common.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "cli/output.h"
 #include "place/predict/estimate.h"
 #include "place/predict/profile_use.h"

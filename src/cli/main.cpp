@@ -1,6 +1,7 @@
 // dovetail: reads the command line, runs a subcommand, and turns what comes back into an exit code.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>

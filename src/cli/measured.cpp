@@ -134,13 +134,10 @@ void add_measured(CLI::App& program, Action& action) {
                                   "  dovetail measured examples/measurements/nemo-rl-grpo.jsonl --job examples/jobs/grpo-8b.yaml --plan "
                                   "examples/jobs/grpo-8b.plan.json -o run.yaml\n"
                                   "  dovetail measured run-1-tag-timing_s_gen.csv timing_s/step=step.csv");
-  command
-      ->add_option(
-          "FILE", arguments->logs,
-          "logs of one run: JSON lines, one object a step, or CSV as TensorBoard exports it (one scalar a file, KEY=FILE where the "
-          "file's name does not say the key); '-' for standard input")
-      ->required()
-      ->option_text(" ");
+  add_positional_list(
+      *command, "FILE", arguments->logs,
+      "logs of one run: JSON lines, one object a step, or CSV as TensorBoard exports it (one scalar a file, KEY=FILE where the "
+      "file's name does not say the key); '-' for standard input");
   add_text_option(*command, "--job", arguments->job, "JOB", "the job that ran, for the prediction");
   add_text_option(*command, "--plan", arguments->plan, "FILE", "the plan that it ran by, a dovetail/plan@1 file");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
@@ -151,7 +148,7 @@ void add_measured(CLI::App& program, Action& action) {
   add_count_option(*command, "--skip", arguments->skip, 0, 1'000'000'000,
                    "first steps to leave out as warm-up (default 2, fewer where there are no more steps)");
   add_json_flag(*command, arguments->json);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -169,7 +169,7 @@ void add_plan(CLI::App& program, Action& action) {
       "of the first plans that are ties, how many to play event by event at most, and to order by that (default 5, as other commands do)");
   add_plan_search_arguments(*command, arguments->search);
   add_mpi_options(*command, arguments->mpi);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

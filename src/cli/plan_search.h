@@ -1,12 +1,12 @@
 // The options of commands that search plans, and what such a search shows of itself.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/arguments.h"
+#include "cli/command_line.h"
 #include "cli/progress_line.h"
 #include "place/rank/rank.h"
 

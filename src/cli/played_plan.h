@@ -1,13 +1,13 @@
 // A plan of a job, chosen, fused as asked and played: what `dovetail simulate` and `dovetail report JOB` show.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "cli/plan_search.h"
 #include "cli/progress_line.h"
 #include "place/rank/rank.h"

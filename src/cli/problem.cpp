@@ -59,7 +59,7 @@ base::Status add_devices(const std::string& text, pipeline::TimingsOptions& opti
   constexpr const char* example = "actor=0,1,2,3 (the device of each stage)";
   DOVETAIL_TRY(const Assignment assignment, parse_assignment(option, text, example));
   std::vector<base::DeviceId> devices;
-  for (const std::string& item : CLI::detail::split(assignment.value, ',')) {
+  for (const std::string& item : split(assignment.value, ',')) {
     const auto device = base::parse_index(item);
     if (!device) return base::bad_input(fmt::format("{} '{}': '{}' is no device number; accepted: {}", option, text, item, example));
     devices.emplace_back(*device);
@@ -127,10 +127,10 @@ void add_problem(CLI::App& program, Action& action) {
   add_name_list(*command, "--microbatches", arguments->microbatches, "NAME=N", "micro-batches of a model; once for each model");
   add_name_list(*command, "--map", arguments->map, "NAME=D,D,...",
                 "devices of a model's stages (default: 0, 1, ... for the first model, reversed for the others)");
-  command->add_option("-o,--output", arguments->output, "write it to FILE (.json: JSON, else YAML); default: standard output")
-      ->option_text("FILE");
-  command->add_flag("--json", arguments->json, "write JSON in place of YAML");
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  add_text_option(*command, "-o,--output", arguments->output, "FILE",
+                  "write it to FILE (.json: JSON, else YAML); default: standard output");
+  add_flag(*command, "--json", arguments->json, "write JSON in place of YAML");
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -32,7 +32,7 @@ std::string message_of(const base::Result<std::string>& input) {
 }  // namespace
 
 void add_mpi_options(CLI::App& command, MpiArguments& arguments) {
-  command.add_flag("--mpi", arguments.asked, "share the chains out over the processes that mpirun started; never changes the answer");
+  add_flag(command, "--mpi", arguments.asked, "share the chains out over the processes that mpirun started; never changes the answer");
   add_seconds_option(
       command, "--mpi-timeout",
       fmt::format("with --mpi: how long to wait for another process before it counts as lost (default {:g}s)", default_timeout_seconds),

@@ -1,12 +1,12 @@
 // `--mpi`: the processes that mpirun started share a search out; the first of them speaks for all.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "parallel/exchange.h"
 
 namespace dovetail::cli {

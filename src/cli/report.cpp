@@ -228,21 +228,18 @@ void add_report(CLI::App& program, Action& action) {
                                   "  dovetail report schedule.json -o schedule.html\n"
                                   "  dovetail report planned.json measured.trace.json --overlay -o both.html\n"
                                   "  dovetail report job.yaml --plan plan.json measured.trace.json --overlay -o both.html");
-  command
-      ->add_option("FILE", arguments->files, "jobs, schedules (JSON, FlexFusion trace, PyTorch CSV) or Chrome traces; '-': standard input")
-      ->required()
-      ->option_text(" ");
+  add_positional_list(*command, "FILE", arguments->files,
+                      "jobs, schedules (JSON, FlexFusion trace, PyTorch CSV) or Chrome traces; '-': standard input");
   add_name_list(*command, "--plan", arguments->plans, "PLAN",
                 "of the job, in place of the best that is found, a dovetail/plan@1 file (may be given several times)");
-  command->add_option("-o,--output", arguments->output, "file to write, '-' for standard output (default: report.html)")
-      ->option_text("FILE");
+  add_text_option(*command, "-o,--output", arguments->output, "FILE", "file to write, '-' for standard output (default: report.html)");
   add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: the names of the files)");
-  command->add_flag("--overlay", arguments->overlay,
-                    "lay two timelines over each other, begun with the same step, and list how they differ");
+  add_flag(*command, "--overlay", arguments->overlay,
+           "lay two timelines over each other, begun with the same step, and list how they differ");
   add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that the schedules are of (default: as the files say)");
   add_text_option(*command, "--format", arguments->format, read_formats, "format of the schedules (default: told from their content)");
   add_play_arguments(*command, arguments->play);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -218,10 +218,8 @@ void add_schedule(CLI::App& program, Action& action) {
                                       list_of_solvers());
   add_positional(*command, "PROBLEM", arguments->problem,
                  "problem file, '-' for standard input, or a bundled instance (see dovetail instances)");
-  command
-      ->add_option("--solver", arguments->solver,
-                   fmt::format("how to make it (default {}: {})", default_solver().name, default_solver().summary))
-      ->option_text("SOLVER");
+  add_text_option(*command, "--solver", arguments->solver, "SOLVER",
+                  fmt::format("how to make it (default {}: {})", default_solver().name, default_solver().summary));
   add_objective_options(*command, arguments->search, true);
   add_text_option(*command, "--deadline", arguments->deadline, "TIME",
                   "find the least peak among the schedules that end by TIME, in the problem's unit");
@@ -233,7 +231,7 @@ void add_schedule(CLI::App& program, Action& action) {
                   "write the schedule, or the front (.json, .svg), to FILE ('-': standard output)");
   add_text_option(*command, "--format", arguments->format, written_formats, "format of FILE (default: by its extension)");
   add_json_flag(*command, arguments->json);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

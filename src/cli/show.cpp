@@ -92,9 +92,8 @@ void add_show(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
       add_command(program, "show", "draw schedules in the terminal", "  dovetail show schedule.json\n  dovetail show exp5 --solver greedy");
-  command->add_option("FILE", arguments->files, "schedule files ('-': standard input); with --solver: problems or bundled instances")
-      ->required()
-      ->option_text(" ");
+  add_positional_list(*command, "FILE", arguments->files,
+                      "schedule files ('-': standard input); with --solver: problems or bundled instances");
   add_text_option(*command, "--solver", arguments->solver, "SOLVER", "take FILE as a problem, and draw what this solver makes of it");
   add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that FILE is a schedule of (default: as the file says)");
   add_text_option(*command, "--format", arguments->format, read_formats, "format of FILE (default: told from its content)");
@@ -103,7 +102,7 @@ void add_show(CLI::App& program, Action& action) {
                    "width of the chart (default: COLUMNS, else the terminal's, else 80)");
   add_count_option(*command, "--rows", arguments->rows, 1, pipeline::largest_device_count, "most devices to draw (default: all)");
   add_search_options(*command, arguments->search);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -96,7 +96,7 @@ void add_simulate(CLI::App& program, Action& action) {
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write what every device does there: .json, .svg, .html, or .trace.json for Perfetto and chrome://tracing");
   add_play_arguments(*command, arguments->play);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -144,11 +144,11 @@ void add_sweep(CLI::App& program, Action& action) {
   add_text_option(*command, "--cap", arguments->cap, "TOKENS",
                   "of --over length: where responses end: tokens, keep (the job's longest) or scale (none: the longest grow as all do; the "
                   "default)");
-  command->add_flag("--simulate", arguments->simulate, "also play every point event by event (of threshold: always)");
+  add_flag(*command, "--simulate", arguments->simulate, "also play every point event by event (of threshold: always)");
   add_count_option(*command, "--draws", arguments->draws, 1, 1000, "how often the lengths of all samples are drawn and played");
   add_text_option(*command, "-o,--output", arguments->output, "FILE", "write the curves: .svg, .json or .csv");
   add_plan_search_arguments(*command, arguments->search);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -75,7 +75,7 @@ void add_what_if(CLI::App& program, Action& action) {
   add_plan_arguments(*command, arguments->plan, "compare with this plan, a dovetail/plan@1 file, in place of the best that is found");
   add_count_option(*command, "--draws", arguments->draws, 1, 1000, "how often the lengths of all samples are drawn and played");
   add_plan_search_arguments(*command, arguments->search);
-  command->callback([arguments, &action] { action = [arguments] { return run(*arguments); }; });
+  set_action(*command, action, [arguments] { return run(*arguments); });
 }
 
 }  // namespace dovetail::cli
