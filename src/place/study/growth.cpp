@@ -100,8 +100,10 @@ base::Result<LengthGrowth> LengthGrowth::of(const workflow::LengthDistribution& 
   Growth& kept = result.growth_;
   for (const GrowthPoint& point : kept.points)
     if (!result.factor_for(point.value))
-      return base::bad_input(fmt::format("no growth makes the {} {:g} tokens at step {}: responses end at {}", name_of(kept.figure),
-                                         point.value, point.step, result.most()));
+      return base::bad_input(
+          fmt::format("no growth makes the {} {:g} tokens at step {}: responses end at {}; accepted: less than that, "
+                      "or a later end of responses (a cap)",
+                      name_of(kept.figure), point.value, point.step, result.most()));
   // What the job has, unless something else is said of step 0.
   if (!kept.points.empty() && kept.points.front().step > 0) {
     const workflow::LengthDistribution now = workflow::scaled(lengths, 1, result.most());

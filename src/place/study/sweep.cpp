@@ -132,7 +132,7 @@ std::optional<std::string> find_sweep_fault(const Ground& ground, const plan::Pl
   constexpr double any = 0.5;
   if (over == SweepInput::threshold) return plan::find_threshold_fault(any, ground.job, plan->tasks);
   if (over == SweepInput::bandwidth && cluster::node_count(ground.job.cluster) == 1)
-    return "the cluster has one node: nothing crosses a network";
+    return "the cluster has one node, nothing crosses a network; accepted: a cluster of more, or another input to vary";
   return std::nullopt;
 }
 

@@ -91,7 +91,9 @@ TEST(Growth, AMeanAndAMedianAreMetAlsoUnderACap) {
 TEST(Growth, AFigureBeyondTheCapIsAnError) {
   const auto growth = LengthGrowth::of(lengths(), parse_growth("100:1500", GrowthFigure::mean).value(), 1000);
   ASSERT_FALSE(growth.ok());
-  EXPECT_EQ(growth.error().message, "no growth makes the mean 1500 tokens at step 100: responses end at 1000");
+  EXPECT_EQ(growth.error().message,
+            "no growth makes the mean 1500 tokens at step 100: responses end at 1000; accepted: less than that, or a later end of "
+            "responses (a cap)");
 }
 
 }  // namespace
