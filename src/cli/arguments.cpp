@@ -233,6 +233,11 @@ void set_action(CLI::App& command, Action& action, Action run) {
   command.callback([&action, run = std::move(run)] { action = run; });
 }
 
+base::Status check_standard_input(const std::vector<std::optional<std::string>>& paths) {
+  if (std::count(paths.begin(), paths.end(), "-") <= 1) return {};
+  return base::bad_input("standard input is asked for more than once, and can be read once; accepted: '-' for one of the files");
+}
+
 std::vector<std::string> split(const std::string& text, char separator) { return CLI::detail::split(text, separator); }
 
 }  // namespace dovetail::cli

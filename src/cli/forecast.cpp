@@ -90,14 +90,15 @@ base::Status check_arguments(const Arguments& arguments) {
   if (arguments.lengths.has_value() + arguments.mean.has_value() + arguments.median.has_value() > 1)
     return base::bad_input("--lengths, --mean and --p50 say the same in different ways; accepted: one of them");
   if (arguments.searches == 0 && !arguments.plan.plan) return base::bad_input("--searches 0 keeps the plan of --plan, which is missing");
-  return {};
+  return check_standard_input({arguments.plan.job, arguments.plan.plan, arguments.lengths, arguments.mean, arguments.median});
 }
 
 /// The file of plan number `index`: "run.A.plan.json" of "run".
 std::string plan_path(const std::string& prefix, std::size_t index) { return prefix + "." + plan_letter(index) + ".plan.json"; }
 
 base::Status check_prefix(const std::string& prefix) {
-  if (prefix.empty() || prefix.back() == '/')
+  std::error_code none;
+  if (prefix.empty() || prefix.back() == '/' || is_standard_output(prefix) || std::filesystem::is_directory(prefix, none))
     return base::bad_input(
         fmt::format("-o {} names no file; accepted: what the names of plans begin with, as run of run.A.plan.json", base::quote(prefix)));
   return check_output_path(plan_path(prefix, 0));

@@ -89,13 +89,13 @@ std::string points_table(const ForecastRun& run) {
 
 std::string overflow_text(const ForecastRun& run, const Overflow& overflow) {
   const std::string& task = run.ground.job.workflow.tasks[overflow.task].name;
+  const std::string when =
+      overflow.step == 0 ? "it does not fit from the first step on" : fmt::format("it stops fitting at step {}", overflow.step);
   if (overflow.host)
-    return fmt::format("it stops fitting at step {}: in {} a node holds {} of its {} of host memory", overflow.step, task,
-                       gibibytes(overflow.needed), gibibytes(overflow.usable));
-  const std::string text = fmt::format(
-      "{}: {} needs {} of {} on device {}; {} has {}",
-      overflow.step == 0 ? "it does not fit from the first step on" : fmt::format("it stops fitting at step {}", overflow.step), task,
-      gibibytes(overflow.needed), gibibytes(overflow.usable), overflow.device, overflow.part, gibibytes(overflow.part_bytes));
+    return fmt::format("{}: in {} a node holds {} of its {} of host memory", when, task, gibibytes(overflow.needed),
+                       gibibytes(overflow.usable));
+  const std::string text = fmt::format("{}: {} needs {} of {} on device {}; {} has {}", when, task, gibibytes(overflow.needed),
+                                       gibibytes(overflow.usable), overflow.device, overflow.part, gibibytes(overflow.part_bytes));
   return overflow.step == 0 ? text : text + fmt::format(", {} more than at step 0", gibibytes(overflow.part_growth));
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,16 +35,18 @@ struct Arguments {
   bool json = false;
 };
 
-/// A file, or KEY=FILE.
-base::Result<place::LogFile> read_log(const std::string& argument) {
-  place::LogFile log;
-  std::string path = argument;
+/// The key and the file of FILE, whose key is not said, or KEY=FILE.
+std::pair<std::string, std::string> file_of(const std::string& argument) {
   const std::size_t equals = argument.find('=');
   std::error_code error;
-  if (equals != std::string::npos && equals > 0 && !std::filesystem::exists(argument, error)) {
-    log.key = argument.substr(0, equals);
-    path = argument.substr(equals + 1);
-  }
+  if (equals == std::string::npos || equals == 0 || std::filesystem::exists(argument, error)) return {"", argument};
+  return {argument.substr(0, equals), argument.substr(equals + 1)};
+}
+
+base::Result<place::LogFile> read_log(const std::string& argument) {
+  place::LogFile log;
+  std::string path;
+  std::tie(log.key, path) = file_of(argument);
   DOVETAIL_TRY(log.content, base::read_file(path));
   log.path = base::display_path(path);
   return log;
@@ -89,6 +92,9 @@ base::Status write_measurement(const Arguments& arguments, const Prediction& pre
 base::Status check_arguments(const Arguments& arguments) {
   if (arguments.job.has_value() != arguments.plan.has_value())
     return base::bad_input("only one of --job and --plan is there; accepted: both, or neither");
+  std::vector<std::optional<std::string>> inputs{arguments.job, arguments.plan};
+  for (const std::string& log : arguments.logs) inputs.emplace_back(file_of(log).second);
+  DOVETAIL_CHECK(check_standard_input(inputs));
   DOVETAIL_CHECK(check_output_options(arguments.output, std::nullopt, arguments.json));
   if (!arguments.output) return {};
   if (!arguments.job) return base::bad_input("a measurement names its job and its plan; accepted: -o with --job and --plan");

@@ -12,18 +12,26 @@
 #include "cli/job.h"
 #include "place/bound/bound.h"
 #include "place/simulation/inter_stage.h"
+#include "place/space/fused_steps.h"
 #include "place/space/search_space.h"
+#include "plan/fusion.h"
 
 namespace dovetail::cli {
 namespace {
 
-/// What no plan of the job that fuses no more can beat; nothing where there is none at all.
-std::optional<double> bound_of(const place::Ground& ground, const place::RankOptions& options, const plan::Fusion& fusion) {
+/// What no plan of the job that fuses no more than the chosen one can beat; nothing where none is known.
+std::optional<double> bound_of(const place::Ground& ground, const place::RankOptions& options, const ChosenPlan& chosen) {
+  const plan::Fusion& fusion = chosen.plan.fusion;
+  const place::FusionPick fuses{.generation = fusion.threshold.has_value(), .training = fusion.training.has_value()};
+  if (const auto& ranking = chosen.ranking) {
+    if (!fuses.any()) return ranking->bound > 0 ? std::optional(ranking->bound) : std::nullopt;
+    // --fuse may fuse more than the job lets the search look at.
+    if (ranking->fused_bound && place::has(place::open_fusion(ground.job), fuses)) return ranking->fused_bound;
+  }
   const place::SearchSpace space =
       place::make_search_space(ground, place::search_meshes(ground.job), {options.means}, options.search.threads);
   if (place::impossible_task(space)) return std::nullopt;
-  return place::period_bound(space, {.generation = fusion.threshold.has_value(), .training = fusion.training.has_value()}) +
-         ground.software.efficiency.iteration;
+  return place::period_bound(space, fuses) + ground.software.efficiency.iteration;
 }
 
 /// A chosen plan to be fused.
@@ -75,6 +83,8 @@ void fuse_as_asked(const Asked& asked) {
   if (fuse == "none" || fuse == "intra") asked.plan.fusion.threshold = std::nullopt;
   if (fuse == "intra" || fuse == "both") fuse_training(asked);
   if (fuse == "inter" || fuse == "both") fuse_generation(asked);
+  if (!plan::agrees(asked.ground.job.fixed_fusion, asked.plan.fusion))
+    asked.notes.push_back("the job fixes another fusion (`fixed: {fusion: ...}`): --fuse goes before it");
 }
 
 }  // namespace
@@ -118,12 +128,7 @@ base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::
   if (!plan_path) chosen.plan = chosen.ranking->plans.front().plan;
   line.update(std::string_view("choosing what is fused"));
   fuse_as_asked({ground, arguments, chosen.plan, chosen.notes});
-  const plan::Fusion& fusion = chosen.plan.fusion;
-  if (!chosen.ranking)
-    chosen.bound = bound_of(ground, options, fusion);
-  else
-    chosen.bound = fusion.any() ? chosen.ranking->fused_bound : chosen.ranking->bound;
-  if (chosen.bound == 0) chosen.bound = std::nullopt;
+  chosen.bound = bound_of(ground, options, chosen);
   return chosen;
 }
 

@@ -204,9 +204,11 @@ base::Status check_overlay(const Arguments& arguments) {
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_overlay(arguments));
-  for (const char* other : {".svg", ".json", ".png", ".pdf"})
-    if (arguments.output.ends_with(other))
-      return base::bad_input(fmt::format("a report is HTML, not what '{}' says; accepted: .html, or '-'", arguments.output));
+  std::vector<std::optional<std::string>> read(arguments.files.begin(), arguments.files.end());
+  read.insert(read.end(), arguments.plans.begin(), arguments.plans.end());
+  DOVETAIL_CHECK(check_standard_input(read));
+  if (!is_standard_output(arguments.output) && !arguments.output.ends_with(".html") && !arguments.output.ends_with(".htm"))
+    return base::bad_input(fmt::format("a report is HTML, which '{}' does not say; accepted: .html, .htm, or '-'", arguments.output));
   DOVETAIL_CHECK(check_output_path(arguments.output));
   DOVETAIL_TRY(const std::vector<Input> inputs, read_inputs(arguments));
   report::Page page = build(inputs, arguments.overlay);

@@ -115,15 +115,6 @@ double mean_seconds(const SimulatedPlan& simulated, base::Ticks of_all) {
   return seconds_of(of_all) / cluster::device_count(simulated.ground.job.cluster);
 }
 
-/// Where the plan is faster when it fuses less, that it is.
-std::string less_fusion_text(const std::vector<place::FusionVariant>& variants) {
-  const auto best =
-      std::min_element(variants.begin(), variants.end(), [](const auto& one, const auto& two) { return one.seconds < two.seconds; });
-  if (best->played) return "";
-  const std::string what = best->name == "none" ? "nothing is" : best->name == "intra" ? "the trainings alone are" : "generation alone is";
-  return fmt::format("The iteration is shorter where {} fused.\n", what);
-}
-
 std::string variants_table(const SimulatedPlan& simulated) {
   if (simulated.variants.empty()) return "";
   std::vector<std::vector<std::string>> rows;
@@ -132,9 +123,12 @@ std::string variants_table(const SimulatedPlan& simulated) {
                     fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds),
                     seconds_text(mean_seconds(simulated, simulate::idle_time(variant.uses))),
                     seconds_text(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))});
-  return "\nWhat stage fusion gains (*: the plan above), with the idle time and the hand-over of the average device:\n" +
-         report::render_table({{"fused", Align::left}, {"iteration"}, {"speed"}, {"idle"}, {"hand-over"}}, rows) +
-         less_fusion_text(simulated.variants);
+  const bool drawn = simulated.simulation.draws.size() > 1;
+  const std::string less = report::less_fusion_words(simulated.variants);
+  return fmt::format("\nWhat stage fusion gains (*: the plan above), with the idle time and the hand-over of the average device{}:\n",
+                     drawn ? "; iterations are means of the draws, the others are of the first" : "") +
+         report::render_table({{"fused", Align::left}, {"iteration"}, {"speed"}, {"idle"}, {"hand-over"}}, rows) + less +
+         (less.empty() ? "" : "\n");
 }
 
 std::string training_text(const SimulatedPlan& simulated) {
@@ -218,6 +212,18 @@ Json lane_json(const SimulatedPlan& simulated, const Lane& lane, bool timeline) 
   return object;
 }
 
+Json variants_json(const SimulatedPlan& simulated) {
+  Json variants = Json::array();
+  for (const place::FusionVariant& variant : simulated.variants)
+    variants.push_back(
+        Json{{"fused", variant.name},
+             {"iteration_seconds", json_ratio(variant.seconds)},
+             {"idle_seconds", json_ratio(mean_seconds(simulated, simulate::idle_time(variant.uses)))},
+             {"hand_over_seconds", json_ratio(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))},
+             {"played", variant.played}});
+  return variants;
+}
+
 }  // namespace
 
 std::string to_text(const SimulatedPlan& simulated) {
@@ -268,14 +274,7 @@ Json to_json(const SimulatedPlan& simulated, bool timeline) {
                                     {"bound_seconds", json_ratio(seconds_of(simulation.training->bound))},
                                     {"apart_seconds", json_ratio(seconds_of(simulation.training->apart))},
                                     {"mini_by_mini_seconds", json_ratio(seconds_of(simulation.training->mini_by_mini))}};
-  object["fusion"] = Json::array();
-  for (const place::FusionVariant& variant : simulated.variants)
-    object["fusion"].push_back(
-        Json{{"fused", variant.name},
-             {"iteration_seconds", json_ratio(variant.seconds)},
-             {"idle_seconds", json_ratio(mean_seconds(simulated, simulate::idle_time(variant.uses)))},
-             {"hand_over_seconds", json_ratio(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))},
-             {"played", variant.played}});
+  object["fusion"] = variants_json(simulated);
   object["notes"] = simulated.notes;
   if (timeline) object["span_columns"] = Json::array({"begin", "end", "activity", "task", "amount", "launch"});
   object["devices"] = Json::array();

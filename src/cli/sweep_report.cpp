@@ -121,16 +121,16 @@ std::string table_of(const SweptPlan& swept) {
   return report::render_table(columns, rows);
 }
 
-/// Where the draws of lengths do not tell the best threshold from others, all of those: "5%, 15% to 70%"; else empty.
+/// Where the draws of lengths do not tell the fastest point from others, all of those: "5%, 15% to 70%"; else empty.
 std::string undecided_text(const Sweep& sweep) {
   if (const auto& played = sweep.points[*sweep.fastest].figures->simulated; !played || played->draws.size() < 2) return "";
-  const auto is_tie = [&](std::size_t index) { return sweep.points[index].value && place::ties_with_fastest(sweep, sweep.points[index]); };
+  const auto is_tie = [&](std::size_t index) { return place::ties_with_fastest(sweep, sweep.points[index]); };
   std::vector<std::string> runs;
   std::size_t ties = 0;
   for (std::size_t begin = 0; begin < sweep.points.size(); ++begin) {
     if (!is_tie(begin)) continue;
     std::size_t end = begin;
-    while (end + 1 < sweep.points.size() && is_tie(end + 1)) ++end;
+    while (sweep.points[begin].value && end + 1 < sweep.points.size() && is_tie(end + 1)) ++end;
     const std::string first = label_of(sweep, sweep.points[begin]);
     runs.push_back(begin == end ? first : first + " to " + label_of(sweep, sweep.points[end]));
     ties += end - begin + 1;
@@ -141,18 +141,17 @@ std::string undecided_text(const Sweep& sweep) {
 
 /// What a threshold gains over none.
 std::string migration_text(const Sweep& sweep) {
-  if (!sweep.complete) return "";
   const SweepPoint& none = sweep.points.front();
   if (sweep.over != SweepInput::threshold || !none.figures || !sweep.fastest) return "";
-  if (*sweep.fastest == 0) return "\nWithout migration it is fastest.\n";
   const SweepPoint& best = sweep.points[*sweep.fastest];
-  const std::string undecided = undecided_text(sweep);
+  const std::string ties = undecided_text(sweep);
+  const std::string undecided = ties.empty() ? "" : fmt::format(" The draws of lengths do not decide among {}.", ties);
+  if (*sweep.fastest == 0) return fmt::format("\nNo threshold makes it faster.{}\n", undecided);
   return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.{}\n", label_of(sweep, best),
-                     seconds_text(best.figures->seconds()), percent(1 - best.figures->seconds() / none.figures->seconds()),
-                     undecided.empty() ? "" : fmt::format(" The draws of lengths do not decide among {}.", undecided));
+                     seconds_text(best.figures->seconds()), percent(1 - best.figures->seconds() / none.figures->seconds()), undecided);
 }
 
-/// Whether something generates on devices that something trains on, so that neither can run ahead of the other.
+/// Whether something generates on devices that something trains on, so that neither can run ahead of the other there.
 bool takes_turns(const plan::Job& job, const plan::Plan& plan) {
   for (std::size_t one = 0; one < plan.tasks.size(); ++one)
     for (std::size_t two = 0; two < plan.tasks.size(); ++two)
@@ -162,12 +161,20 @@ bool takes_turns(const plan::Job& job, const plan::Plan& plan) {
   return false;
 }
 
+/// Whether all points take as long, as far as is seen.
+bool gains_nothing(const Sweep& sweep) {
+  const double fastest = sweep.points[*sweep.fastest].figures->seconds();
+  return std::all_of(sweep.points.begin(), sweep.points.end(), [&](const SweepPoint& point) {
+    return !point.figures || seconds_text(point.figures->seconds()) == seconds_text(fastest);
+  });
+}
+
 std::string best_text(const SweptPlan& swept) {
   const Sweep& sweep = swept.sweep;
-  if (sweep.over == SweepInput::threshold || !sweep.fastest || !sweep.complete) return "";
+  if (sweep.over == SweepInput::threshold || !sweep.fastest) return "";
   const SweepPoint& fastest = sweep.points[*sweep.fastest];
   std::string text = fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest), fastest.figures->samples_per_second);
-  if (sweep.over == SweepInput::staleness && takes_turns(swept.ground.job, fastest.plan))
+  if (sweep.over == SweepInput::staleness && gains_nothing(sweep) && takes_turns(swept.ground.job, fastest.plan))
     text += "Generation and training have devices in common: older weights let neither run ahead there. dovetail what-if splits them.\n";
   if (sweep.cheapest == sweep.fastest) return text;
   const SweepPoint& cheapest = sweep.points[*sweep.cheapest];

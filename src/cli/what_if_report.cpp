@@ -92,13 +92,12 @@ std::string generation_text(const WhatIfAnswer& answer) {
   std::string text = verdict("Generation fused with inference", generation.fusion);
   if (!generation.plain) return text;
   const bool trained = answer.plan.fusion.training.has_value();
-  const WhatIf* played = place::find_fusion(answer.what_ifs, true, trained);
   std::vector<std::vector<std::string>> rows{
       {"one after the other", seconds_text(*generation.plain), "", iteration_of(place::find_fusion(answer.what_ifs, false, trained))}};
   for (const place::FusedAt& fused : generation.fused) {
-    const bool is_played = played && played->figures && played->figures->plan.fusion.threshold == fused.threshold;
     rows.push_back({fmt::format("fused at {:g}% unfinished", fused.threshold * 100), seconds_text(fused.seconds),
-                    change(fused.seconds, *generation.plain), is_played ? iteration_of(played) : std::string(none)});
+                    change(fused.seconds, *generation.plain),
+                    iteration_of(place::find_threshold(answer.what_ifs, fused.threshold, trained))});
   }
   rows.push_back({"one step off policy", "beside training", "", iteration_of(find_off_policy(answer.what_ifs, 1))});
   return text + report::render_table({{"generation and inference", Align::left}, {"take"}, {"change"}, {"iteration"}}, rows);

@@ -136,7 +136,7 @@ std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, c
 
 std::string as_reason(std::string fault) {
   constexpr std::string_view accepted = "; accepted: ";
-  if (const std::size_t at = fault.find(accepted); at != std::string::npos) fault.replace(at, accepted.size(), "; it takes ");
+  if (const std::size_t at = fault.find(accepted); at != std::string::npos) fault.replace(at, accepted.size(), "; fusion needs ");
   return fault;
 }
 

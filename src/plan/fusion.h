@@ -59,7 +59,7 @@ std::optional<std::string> find_fault(const FusionPin& pin, const Job& job);
 /// stages; degrees that pipeline::fuse_layouts does not accept.
 std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, const TaskPlan& first, const TaskPlan& second);
 
-/// Such a fault where nobody asked for the fusion: "one is on devices 0-3, the other on 4-7; it takes the same devices".
+/// Such a fault where nobody asked for the fusion: "one is on devices 0-3, the other on 4-7; fusion needs the same devices".
 std::string as_reason(std::string fault);
 
 }  // namespace dovetail::plan

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "base/assert.h"
@@ -45,7 +46,9 @@ std::optional<PlayedStages> Stages::with_threshold(double threshold) {
   const std::size_t freed = (instances - destinations) * fleet_.devices.front().size();
   const std::size_t later = destinations * fleet_.devices.front().size();
   if (!has_replica(task_.infer, freed) || !can_split(task_.infer, freed, later)) return std::nullopt;
-  return play_fused(time_of(left), destinations);
+  const Ticks at = time_of(left);
+  if (at == plain_.generation_end) return std::nullopt;
+  return play_fused(at, destinations);
 }
 
 /// When no more than so many samples are unfinished.
@@ -74,12 +77,31 @@ void Stages::play_plain() {
   const Ticks end = plain_.generation_end;
   plain_.stopped.assign(instances.size(), end);
   plain_.left = plain_.stopped;
+  plain_.end = end;
+  Ticks free = end + task_.drop;
+  for (const InferTask& infer : task_.infer) {
+    score_alone(infer, free, plain_);
+    free = plain_.end = plain_.scoring.end;
+  }
+}
+
+/// One task on all devices, from this time on, behind what `played` has.
+void Stages::score_alone(InferTask infer, Ticks from, PlayedStages& played) const {
+  infer.after.clear();
   std::vector<FreeDevice> all;
-  for (std::size_t instance = 0; instance < instances.size(); ++instance) add_devices(fleet_, instance, end + task_.drop, all);
-  SplitScoring split = score_best(task_.infer, samples_, std::vector<Ticks>(samples_.size(), end), std::move(all), {});
-  plain_.workers = std::move(split.workers);
-  plain_.scoring = std::move(split.scoring);
-  plain_.end = std::max(end, plain_.scoring.end);
+  for (std::size_t instance = 0; instance < fleet_.devices.size(); ++instance) add_devices(fleet_, instance, from, all);
+  std::vector<FreeDevice> left;
+  std::vector<Worker> workers = fill({infer}, all, left);
+  for (Worker& worker : workers) worker.first_task = 0;
+  Scoring scoring = score({infer}, samples_, std::vector<Ticks>(samples_.size(), played.generation_end), workers);
+  const auto append = [](auto& to, auto& more) {
+    to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  };
+  append(played.workers, workers);
+  append(played.scoring.scored, scoring.scored);
+  append(played.scoring.spans, scoring.spans);
+  append(played.scoring.memory, scoring.memory);
+  played.scoring.end = scoring.end;
 }
 
 PlayedStages Stages::play_fused(Ticks at, std::size_t destinations) {

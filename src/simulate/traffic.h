@@ -13,7 +13,7 @@
 namespace dovetail::simulate {
 
 /// How transfers that began together went, where no other joined them. The weights of a plan go the same way in every iteration, draw and
-/// point of a sweep: it is worked out once.
+/// at every threshold: it is worked out once.
 class Courses {
  public:
   struct Arrival {

@@ -86,6 +86,8 @@ TEST(Measured, MistakesAreTold) {
   const ProgramResult alone = run_program({"measured", log, "--job", folder.write("job.yaml", small_job)});
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_THAT(alone.err, HasSubstr("only one of --job and --plan is there"));
+  EXPECT_THAT(run_program({"measured", "timing_s/gen=-", "--job", "a.yaml", "--plan", "-"}).err,
+              HasSubstr("standard input is asked for more than once"));
   const ProgramResult output = run_program({"measured", log, "-o", folder.file("out.yaml")});
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_THAT(output.err, HasSubstr("accepted: -o with --job and --plan"));

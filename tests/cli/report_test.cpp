@@ -73,10 +73,15 @@ TEST_F(Report, SaysWhereAFileIsWrongAndWritesNothing) {
 }
 
 TEST_F(Report, IsNoPictureAndNoTable) {
-  const ProgramResult result = run_program({"report", schedule("exp5", "list", "a.json"), "-o", folder.file("a.svg")});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("a report is HTML"));
-  EXPECT_EQ(content_of(folder.file("a.svg")), "");
+  const std::string file = schedule("exp5", "list", "a.json");
+  for (const char* name : {"a.svg", "a.SVG", "a.csv", "a.yaml", "a"}) {
+    const ProgramResult result = run_program({"report", file, "-o", folder.file(name)});
+    EXPECT_EQ(result.exit_code, 2) << name;
+    EXPECT_THAT(result.err, HasSubstr("a report is HTML"));
+    EXPECT_EQ(content_of(folder.file(name)), "");
+  }
+  EXPECT_EQ(run_program({"report", file, "-o", folder.file("a.htm")}).exit_code, 0);
+  EXPECT_THAT(run_program({"report", "-", "-"}).err, HasSubstr("standard input is asked for more than once"));
 }
 
 /// A job with a plan of it, reported by a search that takes no time.

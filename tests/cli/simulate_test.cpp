@@ -122,6 +122,24 @@ TEST(Simulate, BoundsWhatIsFusedToo) {
   EXPECT_LT(bound("inter"), bound("none"));
 }
 
+TEST(Simulate, BoundsWhatIsFusedAgainstTheJob) {
+  const TemporaryFolder folder;
+  std::string forbidden = small_job;
+  forbidden.replace(forbidden.find("response_length: 512"), 20, "response_length: {p50: 300, p90: 800, cap: 1024}");
+  forbidden += "fixed: {fusion: {inter_stage: false}, actor_generate: {devices: 0-7}, reference_infer: {devices: 0-7}}\n";
+  const std::string job = folder.write("job.yaml", forbidden);
+  const auto found = [&](const char* fuse) {
+    return json::parse(
+        run_program({"simulate", job, "--fuse", fuse, "--chains", "1", "--iterations", "500", "--threads", "1", "--json"}).out);
+  };
+  const json fused = found("inter");
+  ASSERT_EQ(fused["notes"].size(), 2U) << fused["notes"];
+  EXPECT_THAT(fused["notes"][0], HasSubstr("generation and inference are fused at"));
+  EXPECT_THAT(fused["notes"][1], HasSubstr("the job fixes another fusion"));
+  EXPECT_LE(fused["bound_seconds"], fused["closed_form_seconds"]);
+  EXPECT_LT(fused["bound_seconds"], found("none")["bound_seconds"]);
+}
+
 TEST(Simulate, OfSeveralDrawsSaysWhichIsShown) {
   const TemporaryFolder folder;
   EXPECT_THAT(simulate(folder, {"--draws", "2"}).out, HasSubstr("; steps, times and memory below are of the first, "));

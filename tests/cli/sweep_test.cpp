@@ -1,4 +1,5 @@
 // dovetail sweep: curves over one input.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +71,7 @@ TEST_F(SweepCommand, PlaysPointsWhereItIsAskedTo) {
 }
 
 TEST_F(SweepCommand, OfOneDrawNoThresholdIsATie) {
-  const ProgramResult result = sweep({"--over", "threshold", "--values", "20%,60%", "--simulate", "--draws", "1"});
+  const ProgramResult result = sweep({"--over", "threshold", "--values", "20%,21%", "--simulate", "--draws", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, Not(HasSubstr("do not decide")));
 }
@@ -79,7 +80,35 @@ TEST_F(SweepCommand, SaysWhyOlderWeightsGainNothing) {
   EXPECT_THAT(sweep({"--over", "staleness", "--values", "0,1"}).out, HasSubstr("\nGeneration and training have devices in common"));
 }
 
+TEST_F(SweepCommand, SaysNothingOfSharedDevicesWhereOlderWeightsGain) {
+  // The critic is trained where the actor generates, the actor is not.
+  const std::string job = folder_.write(
+      "ppo.yaml",
+      "format: dovetail/job@1\nalgorithm: ppo\nmodels: {actor: qwen3-0.6b, reward: qwen3-0.6b}\n"
+      "workload: {prompts: 64, prompt_length: 128, response_length: 512}\ncluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n");
+  std::string plan_text =
+      "format: dovetail/plan@1\ntasks:\n  - {task: actor_generate, devices: 0-3, layout: {dp: 4}, engine: {memory_utilization: 0.5}}\n";
+  for (const char* task : {"critic_train, devices: 0-3", "reward_infer, devices: 4-7", "reference_infer, devices: 4-7",
+                           "critic_infer, devices: 4-7", "actor_train, devices: 4-7"})
+    plan_text += fmt::format("  - {{task: {}, layout: {{dp: 4}}, micro_batch: {{tokens: 8192}}}}\n", task);
+  const std::string plan = folder_.write("ppo.plan.yaml", plan_text);
+  const ProgramResult result = run_program({"sweep", job, "--plan", plan, "--over", "staleness", "--values", "0,1"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\nMost samples a second at 1: "));
+  EXPECT_THAT(result.out, Not(HasSubstr("devices in common")));
+}
+
+TEST_F(SweepCommand, WithoutMigrationIsATieToo) {
+  // All responses are as long: nothing waits for a last one.
+  const ProgramResult result = sweep({"--over", "threshold", "--values", "20%", "--simulate", "--draws", "2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\nNo threshold makes it faster. The draws of lengths do not decide among do not migrate, 20%."));
+}
+
 TEST_F(SweepCommand, SaysAmongWhichThresholdsDrawsDoNotDecide) {
+  std::string tailed = small_job;
+  tailed.replace(tailed.find("response_length: 512"), 20, "response_length: {p50: 300, p90: 800, cap: 1024}");
+  job_ = folder_.write("tailed.yaml", tailed);
   const ProgramResult result = sweep({"--over", "threshold", "--values", "20%,21%,22%", "--simulate", "--draws", "8"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("The best threshold is 2[012]%: .*The draws of lengths do not decide among 2[012]%"));

@@ -33,7 +33,7 @@ struct PpoFusion : testing::Test {
 
 TEST(Fusion, AFaultIsAReasonWhereNobodyAskedForIt) {
   EXPECT_EQ(as_reason("one is here, the other there; accepted: the same devices"),
-            "one is here, the other there; it takes the same devices");
+            "one is here, the other there; fusion needs the same devices");
   EXPECT_EQ(as_reason("neither is here"), "neither is here");
 }
 

@@ -177,7 +177,7 @@ base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const Sw
     if (values[index] == own) sweep.own = index;
     sweep.points.push_back(std::move(point));
   }
-  find_best(sweep);
+  if (sweep.complete) find_best(sweep);
   return sweep;
 }
 

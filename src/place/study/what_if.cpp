@@ -64,6 +64,8 @@ class Study {
     choose_fusions();
     for (const bool inter : {false, true})
       for (const bool intra : {false, true}) try_way({.kind = Working::Kind::fusion, .inter = inter, .intra = intra});
+    if (plan_.fusion.threshold && best_threshold() && best_threshold() != plan_.fusion.threshold)
+      try_way({.kind = Working::Kind::fusion, .inter = true, .intra = plan_.fusion.training.has_value(), .best_threshold = true});
     if (ground_.job.workload.steps_off_policy > 0) try_way({.kind = Working::Kind::off_policy, .steps = 0});
     for (const int steps : options_.steps_off_policy) try_way({.kind = Working::Kind::off_policy, .steps = steps});
     for (const double finished : options_.finished) try_way({.kind = Working::Kind::partial, .finished = finished});
@@ -85,6 +87,11 @@ class Study {
     if (options_.simulation.on_progress) options_.simulation.on_progress(work);
   }
 
+  /// Nothing where there is none, or none is better than without.
+  std::optional<double> best_threshold() const {
+    return found_.thresholds ? found_.thresholds->points[found_.thresholds->best].threshold : std::nullopt;
+  }
+
   /// Which threshold and which trainings there are to fuse, or why there are none.
   void choose_fusions() {
     const plan::Job& job = ground_.job;
@@ -94,7 +101,7 @@ class Study {
     } else {
       tell("choosing the threshold");
       found_.thresholds = simulated_thresholds(ground_, plan_, options_.simulation.seed, options_.simulation.draws);
-      threshold_ = plan_.fusion.threshold ? plan_.fusion.threshold : found_.thresholds->points[found_.thresholds->best].threshold;
+      threshold_ = plan_.fusion.threshold ? plan_.fusion.threshold : best_threshold();
       no_threshold_ = "no threshold makes generation and inference shorter than one after the other";
     }
     pair_ = plan_.fusion.training ? plan_.fusion.training : plan::train_pair(job);
@@ -107,13 +114,13 @@ class Study {
   }
 
   void try_fusion(WhatIf& what_if) {
-    const auto [kind, inter, intra, steps, finished] = what_if.working;
-    what_if.planned = inter == plan_.fusion.threshold.has_value() && intra == plan_.fusion.training.has_value();
+    const auto [kind, inter, intra, best, steps, finished] = what_if.working;
+    what_if.planned = !best && inter == plan_.fusion.threshold.has_value() && intra == plan_.fusion.training.has_value();
     if (inter && !threshold_) what_if.why_not = no_threshold_;
     if (intra && !pair_) what_if.why_not = no_pair_;
     if (!what_if.why_not.empty()) return;
     plan::Plan plan = plan_;
-    plan.fusion = {inter ? threshold_ : std::nullopt, intra ? pair_ : std::nullopt};
+    plan.fusion = {!inter ? std::nullopt : best ? best_threshold() : threshold_, intra ? pair_ : std::nullopt};
     PlayedPlan play = played(ground_, simulator_, plan);
     if (play.training && !found_.training) found_.training = std::move(play.training);
     what_if.figures = figures_of(ground_, plan, play);
@@ -235,7 +242,17 @@ class Study {
 
 const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra) {
   const auto found = std::find_if(what_ifs.ways.begin(), what_ifs.ways.end(), [&](const WhatIf& what_if) {
-    return what_if.working.kind == Working::Kind::fusion && what_if.working.inter == inter && what_if.working.intra == intra;
+    const Working& working = what_if.working;
+    return working.kind == Working::Kind::fusion && working.inter == inter && working.intra == intra && !working.best_threshold;
+  });
+  return found == what_ifs.ways.end() ? nullptr : &*found;
+}
+
+const WhatIf* find_threshold(const WhatIfs& what_ifs, double threshold, bool intra) {
+  const auto found = std::find_if(what_ifs.ways.begin(), what_ifs.ways.end(), [&](const WhatIf& what_if) {
+    const Working& working = what_if.working;
+    return working.kind == Working::Kind::fusion && working.intra == intra && what_if.figures &&
+           what_if.figures->plan.fusion.threshold == threshold;
   });
   return found == what_ifs.ways.end() ? nullptr : &*found;
 }

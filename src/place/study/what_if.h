@@ -33,6 +33,7 @@ struct Working {
   Kind kind = Kind::fusion;
   bool inter = false;
   bool intra = false;
+  bool best_threshold = false;  ///< in place of the plan's own
   int steps = 0;
   double finished = 1;
 };
@@ -74,11 +75,13 @@ struct WhatIfs {
   bool complete = true;                                 ///< false: cancelled before the last way
 };
 
-/// The way of `whatifs` with this fusion; nothing where it was not reached.
+/// The way with this fusion, at the plan's threshold where it has one; nothing where it was not reached.
 const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra);
+/// The way that fuses generation at this threshold and the trainings or not; nothing where none was played.
+const WhatIf* find_threshold(const WhatIfs& what_ifs, double threshold, bool intra);
 
-/// The plan in all ways. A plan that has a threshold keeps it; else the best of those simulated is taken. Splits are searched with all
-/// means. REQUIRES: the plan has no fault; at least one draw; options as said there.
+/// The plan in all ways. A plan that has a threshold keeps it, and is also played at the best of those simulated; another takes the best.
+/// Splits are searched with all means. REQUIRES: the plan has no fault; at least one draw; options as said there.
 WhatIfs what_ifs(const Ground& ground, const plan::Plan& plan, const WhatIfOptions& options);
 
 }  // namespace dovetail::place

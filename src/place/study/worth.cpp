@@ -99,13 +99,16 @@ Worth judge(const GenerationWorth& found, int instances) {
 
 /// Why what both stages gain is no gain of the iteration's, as far as it was played; nothing where it is.
 std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, double threshold) {
-  const WhatIf* fused = find_fusion(what_ifs, true, trained);
+  const WhatIf* fused = find_threshold(what_ifs, threshold, trained);
   const WhatIf* plain = find_fusion(what_ifs, false, trained);
-  if (fused == nullptr || !fused->figures || fused->figures->plan.fusion.threshold != threshold) return std::nullopt;
-  if (!fused->figures->fits) return "what devices then hold does not fit";
-  if (plain == nullptr || !plain->figures || fused->figures->iteration_seconds < plain->figures->iteration_seconds) return std::nullopt;
-  return fmt::format("the iteration takes {:.2f} s in place of {:.2f} s", fused->figures->iteration_seconds,
-                     plain->figures->iteration_seconds);
+  if (fused == nullptr) return std::nullopt;
+  const bool known = plain != nullptr && plain->figures;
+  if (!fused->figures->fits)
+    return known && !plain->figures->fits ? "the plan does not fit, fused or not" : "what devices then hold does not fit";
+  if (!known || fused->figures->iteration_seconds < plain->figures->iteration_seconds) return std::nullopt;
+  const double longer = fused->figures->iteration_seconds / plain->figures->iteration_seconds - 1;
+  return longer < 0.0005 ? "the iteration is no shorter: it does not wait for them"
+                         : fmt::format("the iteration takes {:.1f}% more", 100 * longer);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // plain and one step off policy; yes or no, and why.
 //
 // A fusion is worth it where it fits and takes at least a hundredth off the best of what can be had without it; that of generation also
-// makes the iteration no longer, as far as that was played.
+// makes the iteration shorter, as far as that was played.
 #pragma once
 
 #include <optional>

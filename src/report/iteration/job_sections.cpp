@@ -84,6 +84,7 @@ std::string sentences(const std::vector<std::string>& notes) {
 
 std::string fusion_note(const JobPicture& picture) {
   std::string note = picture.variants.empty() ? "This plan fuses nothing." : "Hand-over and idle time are those of the average device.";
+  if (const std::string less = less_fusion_words(picture.variants); !less.empty()) note += " " + less;
   note += sentences(picture.notes);
   if (const auto& fused = picture.simulation.training)
     note += fmt::format(

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cluster/mesh.h"
+#include "report/words/amounts.h"
 #include "report/words/text.h"
 
 namespace dovetail::report {
@@ -186,6 +188,15 @@ std::string change_words(const plan::Job& job, const plan::Plan& from, const pla
   std::vector<std::string> texts;
   for (const std::size_t task : change.tasks) texts.push_back(task_change(job, task, from, change.plan.tasks[task]));
   return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+std::string less_fusion_words(const std::vector<place::FusionVariant>& variants) {
+  const auto played = std::find_if(variants.begin(), variants.end(), [](const place::FusionVariant& variant) { return variant.played; });
+  const auto best = std::min_element(variants.begin(), variants.end(),
+                                     [](const place::FusionVariant& a, const place::FusionVariant& b) { return a.seconds < b.seconds; });
+  if (played == variants.end() || seconds_text(best->seconds) == seconds_text(played->seconds)) return "";
+  const std::string what = best->name == "none" ? "nothing is" : best->name == "intra" ? "the trainings alone are" : "generation alone is";
+  return fmt::format("The iteration is shorter where {} fused.", what);
 }
 
 }  // namespace dovetail::report

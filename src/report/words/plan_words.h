@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "place/advice/changes.h"
+#include "place/study/fusion_variants.h"
 #include "plan/iteration_graph.h"
 
 namespace dovetail::report {
@@ -29,5 +30,9 @@ std::vector<TaskWords> task_words(const plan::Job& job, const plan::Plan& plan);
 
 /// What to do: "critic_train on 0-3 while actor_train is on 4-7", "actor_train: micro-batches of 4096 tokens in place of 8192 tokens".
 std::string change_words(const plan::Job& job, const plan::Plan& from, const place::Change& change);
+
+/// "The iteration is shorter where nothing is fused.", of a plan that is slower than with less fusion as far as its seconds show; else
+/// empty. `variants`: place::play_fusion_variants.
+std::string less_fusion_words(const std::vector<place::FusionVariant>& variants);
 
 }  // namespace dovetail::report

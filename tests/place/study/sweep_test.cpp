@@ -162,7 +162,7 @@ TEST(Sweep, WhatNoValueCanHaveIsAnError) {
 TEST(Sweep, StopsWhereItIsCancelled) {
   const Example example;
   parallel::Cancellation cancellation;
-  SweepOptions options = over(SweepInput::batch, {16, 32, 64});
+  SweepOptions options = over(SweepInput::micro_batch, {0.5, 1, 2});
   options.cancellation = &cancellation;
   options.on_point = [&](std::size_t point, std::size_t of) {
     EXPECT_EQ(of, 3U);
@@ -171,6 +171,7 @@ TEST(Sweep, StopsWhereItIsCancelled) {
   const Sweep sweep = place::sweep(example.ground, &example.plan, options).value();
   EXPECT_EQ(sweep.points.size(), 2U);
   EXPECT_FALSE(sweep.complete);
+  EXPECT_FALSE(sweep.fastest) << "of half of the points none is the best";
 }
 
 /// A sweep over thresholds of which only what was played on draws of lengths is known; the first is the fastest.

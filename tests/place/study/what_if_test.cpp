@@ -109,6 +109,25 @@ TEST(WhatIf, PartialRolloutGivesUpFreshnessForTheTail) {
   EXPECT_GT(before, 0);
 }
 
+TEST(WhatIf, APlanWithAnotherThresholdIsAlsoPlayedAtTheBest) {
+  const plan::Job job = test::ppo_with(test::long_tail);
+  Scene scene(job, pipelined(job, 4));
+  const double best = *find_fusion(what_ifs_of(scene), true, false)->figures->plan.fusion.threshold;
+  for (const double own : {best, 0.95}) {
+    scene.plan.fusion.threshold = own;
+    const WhatIfs found = what_ifs_of(scene);
+    const WhatIf* planned = find_fusion(found, true, false);
+    ASSERT_NE(planned, nullptr);
+    EXPECT_TRUE(planned->planned);
+    EXPECT_EQ(planned->figures->plan.fusion.threshold, own);
+    EXPECT_EQ(find_threshold(found, own, false), planned);
+    const WhatIf* at_best = find_threshold(found, best, false);
+    ASSERT_NE(at_best, nullptr);
+    EXPECT_EQ(at_best->planned, own == best);
+    EXPECT_LE(at_best->figures->iteration_seconds, planned->figures->iteration_seconds);
+  }
+}
+
 TEST(WhatIf, GrpoHasNothingToFuseItsTrainingWith) {
   const plan::Job job = test::grpo_job();
   const Scene scene(job, test::co_located(job));

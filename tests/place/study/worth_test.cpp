@@ -14,6 +14,7 @@ namespace {
 using test::pipelined;
 using test::ppo_with;
 using test::Scene;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 WhatIfs what_ifs_of(const Scene& scene) { return what_ifs(scene.ground, scene.plan, test::quick_what_ifs()); }
@@ -72,7 +73,7 @@ TEST(Worth, OfFusedTrainingIsNoWhereTrainingsAreOnOtherDevices) {
   }
   const Worth fusion = training_of(scene).fusion;
   EXPECT_FALSE(fusion.worth);
-  EXPECT_THAT(fusion.reason, HasSubstr("it takes the same devices"));
+  EXPECT_THAT(fusion.reason, HasSubstr("fusion needs the same devices"));
 }
 
 TEST(Worth, OfFusedGenerationIsNoWithoutATail) {
@@ -125,9 +126,16 @@ TEST(Worth, OfFusedGenerationIsNoWhereTheIterationIsNoShorterOrDoesNotFit) {
   fused.iteration_seconds = find_fusion(found, false, false)->figures->iteration_seconds + 1;
   const Worth longer = generation_worth(scene.ground, scene.plan, found, 1).fusion;
   EXPECT_FALSE(longer.worth);
-  EXPECT_THAT(longer.reason, HasSubstr("less than one after the other, but the iteration takes "));
+  EXPECT_THAT(longer.reason, ContainsRegex("less than one after the other, but the iteration takes [0-9.]+% more"));
+  WhatIfFigures& plain = *found.ways[static_cast<std::size_t>(find_fusion(found, false, false) - found.ways.data())].figures;
+  fused.iteration_seconds = plain.iteration_seconds;
+  const Worth as_long = generation_worth(scene.ground, scene.plan, found, 1).fusion;
+  EXPECT_FALSE(as_long.worth);
+  EXPECT_THAT(as_long.reason, HasSubstr("but the iteration is no shorter"));
   fused.fits = false;
   EXPECT_THAT(generation_worth(scene.ground, scene.plan, found, 1).fusion.reason, HasSubstr("but what devices then hold does not fit"));
+  plain.fits = false;
+  EXPECT_THAT(generation_worth(scene.ground, scene.plan, found, 1).fusion.reason, HasSubstr("but the plan does not fit, fused or not"));
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+#include "report/words/plan_words.h"
+
+#include <gtest/gtest.h>
+
+namespace dovetail::report {
+namespace {
+
+std::vector<place::FusionVariant> variants_of(double none, double inter, double both) {
+  return {{"none", none, {}, false}, {"inter", inter, {}, false}, {"both", both, {}, true}};
+}
+
+TEST(LessFusionWords, NameWhatIsFasterThanThePlanAsFarAsItShows) {
+  EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter where nothing is fused.");
+  EXPECT_EQ(less_fusion_words(variants_of(21, 20, 22)), "The iteration is shorter where generation alone is fused.");
+  EXPECT_EQ(less_fusion_words(variants_of(21, 20, 19)), "");
+  EXPECT_EQ(less_fusion_words(variants_of(20, 20, 20)), "") << "a tie";
+  EXPECT_EQ(less_fusion_words(variants_of(20.0001, 20, 20.0002)), "") << "nobody would see it";
+  EXPECT_EQ(less_fusion_words({}), "") << "nothing is fused";
+}
+
+}  // namespace
+}  // namespace dovetail::report
