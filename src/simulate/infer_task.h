@@ -24,6 +24,7 @@ struct InferTask {
   base::Ticks load;                     ///< until a worker has its weights, from host memory or from where they are kept
   std::vector<std::size_t> after = {};  ///< tasks of the same list whose answers it reads, each before it
   std::int32_t task = 0;                ///< Span::task
+  base::Ticks alone = {};               ///< scoring of all samples on all devices, where nothing else is there; without load and hand-over
   base::Ticks hand_over = {};           ///< until a worker that never scored for the task is told of it and can receive its samples
 
   int replica_devices() const { return layout.devices() / layout.data; }

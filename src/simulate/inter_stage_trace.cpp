@@ -11,6 +11,8 @@ using base::Ticks;
 
 namespace {
 
+constexpr int nobody = -1;
+
 /// Puts spans behind each other, and idling where there are none.
 class LaneSpans {
  public:
@@ -46,8 +48,7 @@ class LaneSpans {
   std::vector<Span> spans_;
 };
 
-/// Of devices of an instance that become these workers, one after the other.
-Lane lane_of(std::int32_t task, Ticks drop, const PlayedStages& played, std::size_t instance, const std::vector<std::size_t>& workers) {
+Lane lane_of(std::int32_t task, Ticks drop, const PlayedStages& played, std::size_t instance, int worker) {
   const InstanceLog& log = played.logs[instance];
   LaneSpans spans(played, task);
   for (const Span& span : log.spans) spans.add(span, Activity::tail);
@@ -56,11 +57,12 @@ Lane lane_of(std::int32_t task, Ticks drop, const PlayedStages& played, std::siz
   if (left > played.stopped[instance]) spans.add({played.stopped[instance], left, Activity::migration, task}, Activity::tail);
   Lane lane;
   lane.memory = log.memory;
-  const auto scores = [&](std::size_t worker) { return !played.scoring.spans[worker].empty(); };
-  if (std::any_of(workers.begin(), workers.end(), scores)) spans.add({left, left + drop, Activity::loading, task}, Activity::dependency);
-  for (const std::size_t worker : workers) {
-    for (const Span& span : played.scoring.spans[worker]) spans.add(span, Activity::dependency);
-    for (const auto& step : played.scoring.memory[worker]) {
+  if (worker != nobody) {
+    const auto index = static_cast<std::size_t>(worker);
+    const std::vector<Span>& scored = played.scoring.spans[index];
+    if (!scored.empty()) spans.add({left, left + drop, Activity::loading, task}, Activity::dependency);
+    for (const Span& span : scored) spans.add(span, Activity::dependency);
+    for (const auto& step : played.scoring.memory[index]) {
       // What comes at the same moment takes the place of what was there.
       if (!lane.memory.empty() && lane.memory.back().first == step.first) lane.memory.pop_back();
       lane.memory.push_back(step);
@@ -74,16 +76,19 @@ Lane lane_of(std::int32_t task, Ticks drop, const PlayedStages& played, std::siz
 }  // namespace
 
 Trace trace_of(std::int32_t task, Ticks drop, const Fleet& fleet, const PlayedStages& played) {
-  std::map<int, std::vector<std::size_t>> workers_of;  // [device] in their order
+  std::map<int, int> worker_of;
   for (std::size_t worker = 0; worker < played.workers.size(); ++worker)
-    for (const int device : played.workers[worker].devices) workers_of[device].push_back(worker);
+    for (const int device : played.workers[worker].devices) worker_of[device] = static_cast<int>(worker);
   Trace trace;
   trace.end = played.end;
   for (std::size_t instance = 0; instance < fleet.devices.size(); ++instance) {
-    std::map<std::vector<std::size_t>, std::vector<int>> parts;  // by workers
-    for (const int device : fleet.devices[instance]) parts[workers_of[device]].push_back(device);
-    for (auto& [workers, devices] : parts) {
-      Lane lane = lane_of(task, drop, played, instance, workers);
+    std::map<int, std::vector<int>> parts;  // by worker
+    for (const int device : fleet.devices[instance]) {
+      const auto found = worker_of.find(device);
+      parts[found == worker_of.end() ? nobody : found->second].push_back(device);
+    }
+    for (auto& [worker, devices] : parts) {
+      Lane lane = lane_of(task, drop, played, instance, worker);
       lane.devices = std::move(devices);
       trace.lanes.push_back(std::move(lane));
     }

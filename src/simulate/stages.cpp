@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include "base/assert.h"
+#include "cost/training.h"
 #include "simulate/scoring_split.h"
 
 namespace dovetail::simulate {
@@ -77,31 +77,29 @@ void Stages::play_plain() {
   const Ticks end = plain_.generation_end;
   plain_.stopped.assign(instances.size(), end);
   plain_.left = plain_.stopped;
-  plain_.end = end;
-  Ticks free = end + task_.drop;
-  for (const InferTask& infer : task_.infer) {
-    score_alone(infer, free, plain_);
-    free = plain_.end = plain_.scoring.end;
+  if (task_.infer.empty()) {
+    plain_.end = end;
+    return;
   }
+  Worker& all = plain_.workers.emplace_back();
+  for (const std::vector<int>& devices : fleet_.devices) all.devices.insert(all.devices.end(), devices.begin(), devices.end());
+  all.from = plain_.end = end + task_.drop;
+  plain_.scoring.spans.emplace_back();
+  plain_.scoring.memory.emplace_back();
+  for (const InferTask& infer : task_.infer) score_alone(infer);
 }
 
-/// One task on all devices, from this time on, behind what `played` has.
-void Stages::score_alone(InferTask infer, Ticks from, PlayedStages& played) const {
-  infer.after.clear();
-  std::vector<FreeDevice> all;
-  for (std::size_t instance = 0; instance < fleet_.devices.size(); ++instance) add_devices(fleet_, instance, from, all);
-  std::vector<FreeDevice> left;
-  std::vector<Worker> workers = fill({infer}, all, left);
-  for (Worker& worker : workers) worker.first_task = 0;
-  Scoring scoring = score({infer}, samples_, std::vector<Ticks>(samples_.size(), played.generation_end), workers);
-  const auto append = [](auto& to, auto& more) {
-    to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  };
-  append(played.workers, workers);
-  append(played.scoring.scored, scoring.scored);
-  append(played.scoring.spans, scoring.spans);
-  append(played.scoring.memory, scoring.memory);
-  played.scoring.end = scoring.end;
+/// Behind what plain_ has.
+void Stages::score_alone(const InferTask& infer) {
+  plain_.scoring.memory.front().emplace_back(plain_.end, cost::weight_bytes(infer.facts, infer.layout));
+  for (const auto& [length, activity] :
+       {std::pair(infer.hand_over, Activity::hand_over), {infer.load, Activity::loading}, {infer.alone, Activity::score}}) {
+    if (length == Ticks(0)) continue;
+    plain_.scoring.spans.front().push_back({plain_.end, plain_.end + length, activity, infer.task, 0, {}});
+    plain_.end += length;
+  }
+  plain_.scoring.scored.emplace_back(samples_.size(), plain_.end);
+  plain_.scoring.end = plain_.end;
 }
 
 PlayedStages Stages::play_fused(Ticks at, std::size_t destinations) {

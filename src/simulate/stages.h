@@ -30,7 +30,7 @@ struct PlayedStages {
   std::vector<base::Ticks> finished;  ///< [sample]
   base::Ticks generation_end;
   std::optional<Migration> migration;
-  std::vector<Worker> workers;  ///< a device may be of several, one after the other
+  std::vector<Worker> workers;
   Scoring scoring;
   base::Ticks end;
 };
@@ -52,7 +52,7 @@ class Stages {
   base::Ticks time_of(std::size_t left) const;
   PlayedStages finish(const std::vector<Instance>& instances) const;
   void play_plain();
-  void score_alone(InferTask infer, base::Ticks from, PlayedStages& played) const;
+  void score_alone(const InferTask& infer);
   PlayedStages play_fused(base::Ticks at, std::size_t destinations);
 
   const InterStageTask& task_;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "cost/training.h"
 #include "generations.h"
 #include "llm/transformer.h"
 #include "simulate/inter_stage.h"
@@ -32,6 +33,18 @@ struct StageGround {
                           static_cast<std::int32_t>(models.size())};
     task.infer.push_back(infer);
     return task.infer.back();
+  }
+
+  /// Has each task, alone, take for these samples what the closed form says of their mean length.
+  void know(const std::vector<Sample>& samples) {
+    std::int64_t tokens = 0;
+    for (const Sample& sample : samples) tokens += sample.prompt + sample.response;
+    const auto count = static_cast<std::int64_t>(samples.size());
+    const auto lengths = workflow::LengthDistribution::fixed(tokens / count);
+    for (InferTask& infer : task.infer)
+      infer.alone = ticks_of(cost::scoring_seconds(infer.facts, infer.layout, cost::batch_of(static_cast<double>(count), lengths),
+                                                   infer.micro_batching, infer.machine, infer.efficiency)
+                                 .seconds);
   }
 };
 

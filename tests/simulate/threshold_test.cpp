@@ -27,6 +27,7 @@ TEST(Threshold, EveryPointIsASimulationOfItsOwn) {
   StageGround ground("llama-3.1-8b", layout_of(8, 1, 1));
   ground.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(0.8, 128);
+  ground.know(draws.front());
   const ThresholdChoice choice = choose_threshold(ground.task, draws, {10, std::nullopt, 1});
   ASSERT_EQ(choice.points.size(), 10U);
   for (const ThresholdPoint& point : choice.points) {
@@ -47,7 +48,9 @@ TEST(Threshold, NotMigratingIsAChoice) {
   StageGround ground("llama-3.1-8b", layout_of(8, 1, 1));
   // A load that takes longer than there is to hide.
   ground.add("llama-3.1-8b", 1, 1, 4, 60);
-  const ThresholdChoice choice = choose_threshold(ground.task, {test::equal_samples(64, 100, 200)}, {});
+  const std::vector<Sample> samples = test::equal_samples(64, 100, 200);
+  ground.know(samples);
+  const ThresholdChoice choice = choose_threshold(ground.task, {samples}, {});
   EXPECT_EQ(choice.points.size(), 20U);
   EXPECT_EQ(choice.best, 0U);
 }
@@ -56,6 +59,7 @@ TEST(Threshold, QuantilesAreDraws) {
   StageGround ground("llama-3.1-8b", layout_of(4, 1, 1));
   ground.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(0.8, 64);
+  ground.know(draws.front());
   const ThresholdChoice worst = choose_threshold(ground.task, draws, {25, 1.0, 1});
   const ThresholdChoice median = choose_threshold(ground.task, draws, {25, 0.5, 1});
   for (std::size_t point = 0; point < worst.points.size(); ++point) {
@@ -70,6 +74,7 @@ TEST(Threshold, ThreadsChangeNothing) {
   StageGround ground("llama-3.1-8b", layout_of(4, 1, 1));
   ground.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(1.0, 64);
+  ground.know(draws.front());
   const ThresholdChoice alone = choose_threshold(ground.task, draws, {20, std::nullopt, 1});
   const ThresholdChoice together = choose_threshold(ground.task, draws, {20, std::nullopt, 3});
   EXPECT_EQ(alone.best, together.best);

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "cost/machine.h"
 #include "place/predict/step_seconds.h"
+#include "place/simulation/scoring.h"
 #include "simulate/step_clock.h"
 
 namespace dovetail::place {
@@ -43,6 +44,7 @@ simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan
                           .load = simulate::ticks_of(overhead.host_transfers),
                           .after = read_before(ground.job.workflow, stage, infer),
                           .task = static_cast<std::int32_t>(infer),
+                          .alone = scoring_trace(ground, infer, planned).end,
                           .hand_over = simulate::ticks_of(overhead.hand_over)});
   }
   return task;

@@ -128,11 +128,43 @@ Overhead overhead_of(const Ground& ground, const plan::Plan& plan, const plan::I
   return overhead;
 }
 
+/// The spans and the memory of `second`, which is of the same devices, behind those of `first`.
+simulate::Trace behind(const simulate::Trace& first, const simulate::Trace& second) {
+  std::map<std::pair<const simulate::Lane*, const simulate::Lane*>, std::vector<int>> parts;
+  for (const simulate::Lane& one : first.lanes)
+    for (const simulate::Lane& two : second.lanes)
+      for (const int device : one.devices)
+        if (std::find(two.devices.begin(), two.devices.end(), device) != two.devices.end()) parts[{&one, &two}].push_back(device);
+  simulate::Trace both;
+  both.end = first.end + second.end;
+  for (auto& [lanes, devices] : parts) {
+    simulate::Lane& lane = both.lanes.emplace_back(*lanes.first);
+    lane.devices = std::move(devices);
+    for (simulate::Span span : lanes.second->spans) {
+      span.begin += first.end;
+      span.end += first.end;
+      lane.spans.push_back(span);
+    }
+    for (const auto& [time, bytes] : lanes.second->memory) lane.memory.emplace_back(first.end + time, bytes);
+  }
+  return both;
+}
+
 simulate::Trace with_overhead(const Overhead& overhead, std::size_t task, simulate::Trace work) {
   prepend(work, overhead.load, Activity::loading, task);
   prepend(work, overhead.hand_over, Activity::hand_over, task);
   append(work, overhead.unload, Activity::loading, task);
   return work;
+}
+
+/// Generation, and behind it what infers: the stage where nothing migrates.
+simulate::Trace one_after_the_other(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage, const Draw& draw) {
+  simulate::Trace trace = generation_of(ground, stage.generate, plan.tasks[stage.generate], draw).trace;
+  for (const std::size_t task : stage.infer) {
+    const Overhead overhead = overhead_of(overhead_seconds(ground, task, plan.tasks[task]), false);
+    trace = behind(trace, with_overhead(overhead, task, scoring_trace(ground, task, plan.tasks[task])));
+  }
+  return trace;
 }
 
 }  // namespace
@@ -166,7 +198,12 @@ simulate::Step generation_step(const Ground& ground, const plan::Plan& plan, std
   step.devices[0] = plan.tasks[task].mesh;
   const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
   const bool fused = plan.fusion.threshold && stage && stage->generate == task;
-  step.trace = fused ? inter_stage_of(ground, plan, draw).trace : generation_of(ground, task, plan.tasks[task], draw).trace;
+  if (!fused) {
+    step.trace = generation_of(ground, task, plan.tasks[task], draw).trace;
+    return step;
+  }
+  simulate::InterStage played = inter_stage_of(ground, plan, draw);
+  step.trace = played.migration ? std::move(played.trace) : one_after_the_other(ground, plan, *stage, draw);
   return step;
 }
 

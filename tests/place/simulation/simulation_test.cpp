@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "fuse/solve.h"
 #include "place/jobs.h"
@@ -294,6 +295,24 @@ TEST(Simulation, FusedGenerationScoresWithinItsStep) {
     EXPECT_EQ(time.begin, time.end) << "generation does its work";
   }
   EXPECT_GT(simulate::time_of(simulate::uses_of(simulation.iteration.trace), Activity::score).count(), 0);
+}
+
+TEST(Simulation, WhereNothingMigratesItIsThePlanWithoutFusion) {
+  plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100");
+  job.workload.response_length = workflow::LengthDistribution::fixed(512);
+  const Case of(std::move(job));
+  plan::Plan plan = pipelined(of);
+  const Simulation plain = of.simulate(plan);
+  plan.fusion.threshold = 0.2;
+  const Simulation fused = of.simulate(plan);
+  expect_sound(of, fused);
+  EXPECT_EQ(fused.draws, plain.draws) << "responses of one length end together";
+  const auto sums = [](const Simulation& simulation) {
+    std::map<Activity, base::Ticks> time;
+    for (const simulate::Use& use : simulate::uses_of(simulation.iteration.trace)) time[use.activity] += use.time;
+    return time;
+  };
+  EXPECT_EQ(sums(fused), sums(plain));
 }
 
 TEST(Simulation, IsTheSameAgainAndOtherWithAnotherSeed) {
