@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;
 }
 
