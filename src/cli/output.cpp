@@ -78,6 +78,7 @@ Json json_number(const std::string& decimal) {
 Json json_time(base::Ticks time, base::TimeUnit unit) { return json_number(base::format_time(time, unit)); }
 Json json_memory(base::Memory memory) { return json_number(base::format_memory(memory)); }
 Json json_ratio(double ratio) { return rounded(ratio, 1e6); }
+Json json_simulated(double seconds) { return rounded(seconds, 1e9); }
 Json json_seconds(double seconds) { return rounded(seconds, 1e3); }
 Json json_memory(const std::optional<base::Memory>& memory) { return memory ? json_memory(*memory) : Json(nullptr); }
 

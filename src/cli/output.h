@@ -50,6 +50,8 @@ Json json_time(base::Ticks time, base::TimeUnit unit);
 Json json_memory(base::Memory memory);
 /// A derived ratio, rounded to six decimals.
 Json json_ratio(double ratio);
+/// Simulated time, rounded to nanoseconds, so that parts add up.
+Json json_simulated(double seconds);
 /// Wall time, rounded to milliseconds.
 Json json_seconds(double seconds);
 /// null where there is no value.

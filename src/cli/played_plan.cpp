@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -25,8 +26,8 @@ std::optional<double> bound_of(const place::Ground& ground, const place::RankOpt
   const place::FusionPick fuses{.generation = fusion.threshold.has_value(), .training = fusion.training.has_value()};
   if (const auto& ranking = chosen.ranking) {
     if (!fuses.any()) return ranking->bound > 0 ? std::optional(ranking->bound) : std::nullopt;
-    // --fuse may fuse more than the job lets the search look at.
-    if (ranking->fused_bound && place::has(place::open_fusion(ground.job), fuses)) return ranking->fused_bound;
+    // It holds for all that the job lets plans fuse, which may be more, and with --fuse less, than this one does.
+    if (ranking->fused_bound && place::open_fusion(ground.job) == fuses) return ranking->fused_bound;
   }
   const place::SearchSpace space =
       place::make_search_space(ground, place::search_meshes(ground.job), {options.means}, options.search.threads);
@@ -64,15 +65,21 @@ void fuse_generation(const Asked& asked) {
     asked.notes.push_back("generation is not fused with inference: " + plan::as_reason(*fault));
     return;
   }
-  const simulate::ThresholdChoice choice =
-      place::simulated_thresholds(asked.ground, plan, asked.arguments.search.budget.seed, asked.arguments.draws);
+  // One draw says little of the best.
+  const int draws = std::max(asked.arguments.draws, 3);
+  const simulate::ThresholdChoice choice = place::simulated_thresholds(asked.ground, plan, asked.arguments.search.budget.seed, draws);
   plan.fusion.threshold = choice.points[choice.best].threshold;
-  asked.notes.push_back(
-      plan.fusion.threshold
-          ? fmt::format("generation and inference are fused at {:g}% unfinished samples: {} in place of {}, the best of {} thresholds",
-                        *plan.fusion.threshold * 100, seconds_text(static_cast<double>(choice.points[choice.best].value.count()) * 1e-9),
-                        seconds_text(static_cast<double>(choice.points.front().value.count()) * 1e-9), choice.points.size() - 1)
-          : "generation is not fused with inference: no threshold makes both stages shorter than one after the other");
+  const auto seconds = [](const simulate::ThresholdPoint& point) { return seconds_text(static_cast<double>(point.value.count()) * 1e-9); };
+  if (plan.fusion.threshold)
+    asked.notes.push_back(
+        fmt::format("generation and inference are fused at {:g}% unfinished samples: {} in place of {}, the best of {} thresholds in the "
+                    "mean of {} draws",
+                    *plan.fusion.threshold * 100, seconds(choice.points[choice.best]), seconds(choice.points.front()),
+                    choice.points.size() - 1, draws));
+  else
+    asked.notes.push_back("generation is not fused with inference: " +
+                          place::find_migration_fault(asked.ground, plan, choice)
+                              .value_or("no threshold makes both stages shorter than one after the other"));
 }
 
 /// Gives the plan the fusion that was asked for; says why where it cannot be.

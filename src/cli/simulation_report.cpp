@@ -175,7 +175,7 @@ Json uses_json(const SimulatedPlan& simulated, const std::vector<Use>& uses) {
   for (const Use& use : uses) {
     Json entry{{"activity", simulate::name_of(use.activity)}, {"idle", simulate::is_idle(use.activity)}};
     if (use.task >= 0) entry["task"] = task_name(simulated, use.task);
-    entry["device_seconds"] = json_ratio(seconds_of(use.time));
+    entry["device_seconds"] = json_simulated(seconds_of(use.time));
     array.push_back(std::move(entry));
   }
   return array;
@@ -199,8 +199,8 @@ Json spans_json(const SimulatedPlan& simulated, const Lane& lane) {
 Json lane_json(const SimulatedPlan& simulated, const Lane& lane, bool timeline) {
   const std::vector<Use> uses = simulate::uses_of(lane);
   Json object{{"devices", device_ranges(lane.devices)},
-              {"busy_seconds", json_ratio(seconds_of(simulate::busy_time(uses)))},
-              {"idle_seconds", json_ratio(seconds_of(simulate::idle_time(uses)))},
+              {"busy_seconds", json_simulated(seconds_of(simulate::busy_time(uses)))},
+              {"idle_seconds", json_simulated(seconds_of(simulate::idle_time(uses)))},
               {"peak_bytes", simulate::peak_of(lane).second},
               {"usable_bytes", usable_of(simulated, lane)},
               {"uses", uses_json(simulated, uses)}};
@@ -254,11 +254,11 @@ Json to_json(const SimulatedPlan& simulated, bool timeline) {
               {"conventions", simulated.ground.software.conventions.name},
               {"fits", simulated.simulation.closed.fits()},
               {"seed", simulated.seed},
-              {"iteration_seconds", json_ratio(simulation.iteration_seconds)},
+              {"iteration_seconds", json_simulated(simulation.iteration_seconds)},
               {"closed_form_seconds", json_ratio(simulated.simulation.closed.iteration_seconds)}};
   if (simulated.bound) object["bound_seconds"] = json_ratio(*simulated.bound);
   object["draws"] = Json::array();
-  for (const double seconds : simulation.draws) object["draws"].push_back(json_ratio(seconds));
+  for (const double seconds : simulation.draws) object["draws"].push_back(json_simulated(seconds));
   object["steady"] = simulation.iteration.steady;
   object["iterations_played"] = simulation.iteration.played;
   object["iterations_shown"] = simulation.iteration.iterations;

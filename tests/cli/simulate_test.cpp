@@ -45,7 +45,7 @@ TEST(Simulate, JsonAddsUp) {
   for (const json& use : object["uses"]) all += use["device_seconds"].get<double>();
   EXPECT_NEAR(all, 8 * object["draws"][0].get<double>() * object["iterations_shown"].get<double>(), 1e-3);
   for (const json& group : object["devices"]) {
-    EXPECT_NEAR(group["busy_seconds"].get<double>() + group["idle_seconds"].get<double>(), object["draws"][0].get<double>(), 1e-4);
+    EXPECT_NEAR(group["busy_seconds"].get<double>() + group["idle_seconds"].get<double>(), object["draws"][0].get<double>(), 5e-9);
     EXPECT_LE(group["peak_bytes"].get<std::int64_t>(), group["usable_bytes"].get<std::int64_t>());
     EXPECT_FALSE(group.contains("spans")) << "these are for files";
   }

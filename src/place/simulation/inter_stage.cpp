@@ -1,5 +1,7 @@
 #include "place/simulation/inter_stage.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -63,6 +65,23 @@ simulate::ThresholdChoice simulated_thresholds(const Ground& ground, const plan:
   std::vector<std::vector<simulate::Sample>> samples;
   for (int draw = 0; draw < draws; ++draw) samples.push_back(samples_of(ground, stage->generate, {seed, static_cast<std::uint64_t>(draw)}));
   return simulate::choose_threshold(inter_stage_task(ground, plan, *stage), samples);
+}
+
+std::optional<std::string> find_migration_fault(const Ground& ground, const plan::Plan& plan, const simulate::ThresholdChoice& choice) {
+  if (std::any_of(choice.points.begin(), choice.points.end(), [](const simulate::ThresholdPoint& point) { return point.migrated > 0; }))
+    return std::nullopt;
+  const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
+  DOVETAIL_ASSERT(stage.has_value());
+  const plan::TaskPlan& generate = plan.tasks[stage->generate];
+  if (generate.layout.data == 1) return "one instance generates, and none can be freed for inference";
+  const auto replica_of = [&](std::size_t task) { return plan.tasks[task].layout.devices() / plan.tasks[task].layout.data; };
+  const std::size_t largest = *std::max_element(stage->infer.begin(), stage->infer.end(),
+                                                [&](std::size_t a, std::size_t b) { return replica_of(a) < replica_of(b); });
+  const int all_but_one = generate.mesh.count - generate.mesh.count / generate.layout.data;
+  if (replica_of(largest) > all_but_one)
+    return fmt::format("a replica of {} has {} devices, and no more than {} can be freed", ground.job.workflow.tasks[largest].name,
+                       replica_of(largest), all_but_one);
+  return "at every threshold what is left needs all instances, or ends at one moment";
 }
 
 }  // namespace dovetail::place

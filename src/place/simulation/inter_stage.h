@@ -24,4 +24,7 @@ simulate::InterStage inter_stage_of(const Ground& ground, const plan::Plan& plan
 /// Thresholds from 5% to 95%, and none, played on `draws` draws of the seed. REQUIRES: find_threshold_fault finds none for any of them.
 simulate::ThresholdChoice simulated_thresholds(const Ground& ground, const plan::Plan& plan, std::uint64_t seed, int draws);
 
+/// Why nothing migrates at any of the thresholds that were played, without a period; nothing where something does.
+std::optional<std::string> find_migration_fault(const Ground& ground, const plan::Plan& plan, const simulate::ThresholdChoice& choice);
+
 }  // namespace dovetail::place

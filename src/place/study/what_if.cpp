@@ -102,7 +102,8 @@ class Study {
       tell("choosing the threshold");
       found_.thresholds = simulated_thresholds(ground_, plan_, options_.simulation.seed, options_.simulation.draws);
       threshold_ = plan_.fusion.threshold ? plan_.fusion.threshold : best_threshold();
-      no_threshold_ = "no threshold makes generation and inference shorter than one after the other";
+      no_threshold_ = find_migration_fault(ground_, plan_, *found_.thresholds)
+                          .value_or("no threshold makes generation and inference shorter than one after the other");
     }
     pair_ = plan_.fusion.training ? plan_.fusion.training : plan::train_pair(job);
     if (!pair_) {

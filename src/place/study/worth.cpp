@@ -9,6 +9,7 @@
 #include "place/predict/step_seconds.h"
 #include "place/predict/working_memory.h"
 #include "place/simulation/generation.h"
+#include "place/simulation/inter_stage.h"
 #include "plan/fusion.h"
 #include "simulate/accounting.h"
 
@@ -84,8 +85,9 @@ double tail_of(const Ground& ground, const plan::Plan& plan, std::size_t generat
   return all > 0 ? seconds_of(tail) / all : 0;
 }
 
-Worth judge(const GenerationWorth& found, int instances) {
-  if (instances == 1) return {false, "one instance generates, and none can be freed for inference"};
+/// `fault`: find_migration_fault. Where all instances end together that is the reason.
+Worth judge(const GenerationWorth& found, int instances, const std::optional<std::string>& fault) {
+  if (fault && (instances == 1 || *found.tail > 0)) return {false, *fault};
   const std::optional<FusedAt> best = found.best ? std::optional(found.fused[*found.best]) : std::nullopt;
   if (best && best->seconds <= *found.plain * (1 - least_gain))
     return {true, fmt::format("with {:g}% unfinished both take {} less than one after the other", best->threshold * 100,
@@ -149,7 +151,7 @@ GenerationWorth generation_worth(const Ground& ground, const plan::Plan& plan, c
     if (planned || index == what_ifs.thresholds->best) found.fused.push_back({*points[index].threshold, seconds_of(points[index].value)});
     if (index == what_ifs.thresholds->best) found.best = found.fused.size() - 1;
   }
-  found.fusion = judge(found, plan.tasks[stage->generate].layout.data);
+  found.fusion = judge(found, plan.tasks[stage->generate].layout.data, find_migration_fault(ground, plan, *what_ifs.thresholds));
   if (!found.fusion.worth) return found;
   const bool trained = plan.fusion.training.has_value();
   if (const auto lost = why_lost(what_ifs, trained, found.fused[*found.best].threshold))

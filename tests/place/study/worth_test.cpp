@@ -96,6 +96,18 @@ TEST(Worth, OfFusedGenerationIsNoWithOneInstance) {
   EXPECT_THAT(fusion.reason, HasSubstr("one instance generates"));
 }
 
+TEST(Worth, OfFusedGenerationIsNoWhereNoReplicaFitsOnWhatCanBeFreed) {
+  const plan::Job job = ppo_with(test::long_tail);
+  Scene scene(job, pipelined(job, 4));
+  llm::Layout& layout = scene.plan.tasks[scene.task("reference_infer")].layout;
+  layout.data = 1;
+  layout.tensor = 8;
+  const WhatIfs found = what_ifs_of(scene);
+  const std::string reason = "a replica of reference_infer has 8 devices, and no more than 7 can be freed";
+  EXPECT_EQ(generation_worth(scene.ground, scene.plan, found, 1).fusion.reason, reason);
+  EXPECT_EQ(find_fusion(found, true, false)->why_not, reason);
+}
+
 TEST(Worth, OfFusedGenerationIsNoWhereNothingInfersThere) {
   const plan::Job job = test::grpo_job();
   const GenerationWorth generation = generation_of({job, test::separated(job)});
