@@ -29,21 +29,21 @@ Efficiency a100_realhf() {
 Efficiency h100_megatron_vllm() {
   Efficiency efficiency;
   efficiency.name = "h100/megatron-vllm";
-  efficiency.error = 0.099;
-  efficiency.matrix_products = 0.432;
-  efficiency.expert_products = 0.055;
-  efficiency.expert_launch = 0.00166;
-  efficiency.slot = 0.00106;
-  efficiency.memory_bandwidth = 0.506;
-  efficiency.decode_layer = 2.03e-05;
-  efficiency.decode_step = 0.000876;
-  efficiency.decode_sequence = 1.5e-05;
-  efficiency.links.between.latency = 2.56e-05;
-  efficiency.refit = 4.47;
-  efficiency.refit_links = 0.491;
-  efficiency.refit_tensor = 0.000184;
-  efficiency.task = 0.882;
-  efficiency.iteration = 1.51;
+  efficiency.error = 0.087;
+  efficiency.matrix_products = 0.436;
+  efficiency.expert_products = 0.0545;
+  efficiency.expert_launch = 0.00171;
+  efficiency.slot = 0.00104;
+  efficiency.memory_bandwidth = 0.509;
+  efficiency.decode_layer = 2.14e-05;
+  efficiency.decode_step = 0.000949;
+  efficiency.decode_sequence = 1.3e-05;
+  efficiency.links.between.latency = 2.54e-05;
+  efficiency.refit = 4.5;
+  efficiency.refit_links = 0.493;
+  efficiency.refit_tensor = 0.000185;
+  efficiency.task = 0.934;
+  efficiency.iteration = 1.55;
   return efficiency;
 }
 

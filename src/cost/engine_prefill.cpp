@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 namespace dovetail::cost {
 namespace {
-
-constexpr int grid = 64;  // parts of the longest response
 
 /// Steps that compute, and the tokens that each does.
 struct Chunks {
@@ -92,31 +89,6 @@ class Engine {
 PrefillSeconds engine_prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill,
                                       const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency) {
   return Engine(facts, layout, prefill, limits, machine, efficiency).seconds();
-}
-
-double most_held(double prompt, double group, const workflow::LengthDistribution& responses) {
-  double most = prompt;
-  for (int part = 1; part <= grid; ++part) {
-    const std::int64_t length = responses.longest() * part / grid;
-    // Those that are exactly that long have not ended before.
-    const double left = responses.survival(length - 1);
-    most = std::max(most, prompt * (1 - std::pow(1 - left, group)) + static_cast<double>(length) * left);
-  }
-  return most;
-}
-
-double recomputed_tokens(double room, double prompt, const workflow::LengthDistribution& responses, double sequences, double full_steps) {
-  const double met = responses.second_moment() / (2 * responses.mean());
-  double full_from = full_steps;
-  for (int part = 0; part <= grid; ++part) {
-    const std::int64_t steps = responses.longest() * part / grid;
-    const auto age = static_cast<double>(steps);
-    const double left = responses.survival(steps);
-    if (prompt + age * left + std::min(age / 2, met) * (1 - left) < room) continue;
-    full_from = age;
-    break;
-  }
-  return sequences * std::max(0.0, full_steps - full_from);
 }
 
 }  // namespace dovetail::cost

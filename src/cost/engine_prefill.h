@@ -13,7 +13,7 @@ struct EnginePrefill {
   double at_start = 0;    ///< of the prompts of all that enter at once
   double later = 0;       ///< of those that enter as others end, over `full_steps`
   double again = 0;       ///< computed again, over `full_steps`
-  double again_each = 0;  ///< of a sequence that is
+  double again_each = 0;  ///< in a step that does so
   Decoding full;          ///< while others wait, or at the start
   double full_steps = 0;
 };
@@ -30,19 +30,5 @@ struct PrefillSeconds {
 /// chunked prefill decoding waits: the same tokens in steps of their own.
 PrefillSeconds engine_prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill,
                                       const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
-
-/// Tokens that a sequence holds of `responses` that start together, at the worst moment, on average of all: what each that has not ended
-/// has generated, and its part of a prompt that is held as long as any of the `group` that share it.
-double most_held(double prompt, double group, const workflow::LengthDistribution& responses);
-
-/// Tokens that an instance computes again while sequences wait and its room for keys and values is what holds them back: `room` tokens for
-/// each that enters at first, with `prompt` of its own, and `sequences` that decode together on average for `full_steps`.
-///
-/// Engines admit whoever fits and preempt the youngest when those that run need more (vLLM). So room that an ending sequence gives back is
-/// filled at once, and each token that is decoded from then on takes a place from a sequence that has to come back: as many tokens are
-/// computed again as are decoded, from when the room is full for the first time. After s steps those that started together hold s S(s) each
-/// (S: the survival of their lengths), and those that took the places of others are at most s / 2 old on average. Against the simulation
-/// of `bench/simulate_generation.cpp` it is high by about a tenth: parts of the room are too small for the next to enter.
-double recomputed_tokens(double room, double prompt, const workflow::LengthDistribution& responses, double sequences, double full_steps);
 
 }  // namespace dovetail::cost

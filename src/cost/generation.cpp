@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/cache_occupancy.h"
 #include "cost/engine_prefill.h"
 #include "cost/imbalance.h"
 #include "cost/occupancy.h"
@@ -19,28 +20,36 @@ double met_of(const GenerationWork& work) { return work.responses->second_moment
 /// A sequence's part of its prompt's keys and values.
 double own_prompt(const GenerationWork& work) { return work.prompts->mean() / work.samples_per_prompt; }
 
-/// Tokens that an instance has room for.
-double room_of(const ModelFacts& facts, const llm::Layout& layout, const EngineLimits& limits) {
-  return limits.key_value_bytes / key_value_bytes(facts, layout);
+/// How an instance decodes its share of the work.
+Occupancy decoded_of(const GenerationWork& work, double share, double places, double room) {
+  const double most = work.prompts->mean() + static_cast<double>(work.responses->longest());
+  if (std::min(share, places) * most > room) {
+    Occupancy decoded = cache_occupancy_of(*work.responses, {share, places, work.prompts->mean(), work.samples_per_prompt, room});
+    if (decoded.is_short_of_room) return decoded;
+  }
+  return occupancy_of(*work.responses, share, places);
 }
 
-/// What an instance decodes together: what its engine and its memory allow. All of its sequences, where they start together and never need
-/// more room than there is; else so many as fill it on average.
-double concurrency_of(double room, const GenerationWork& work, const EngineLimits& limits, double sequences) {
-  const double allowed = std::min(sequences, limits.sequences);
-  const double fit = std::floor(room / (own_prompt(work) + met_of(work)));
-  if (fit >= allowed) return std::max(1.0, allowed);
-  if (sequences <= limits.sequences && sequences * most_held(own_prompt(work), work.samples_per_prompt, *work.responses) <= room)
-    return sequences;
-  return std::max(1.0, fit);
-}
-
-/// Tokens that an instance computes again, over the full steps.
-double recomputed_of(double room, const GenerationWork& work, const EngineLimits& limits, double sequences,
-                     const GenerationSeconds& seconds, double full_steps) {
-  if (seconds.concurrency >= std::min(sequences, limits.sequences)) return 0;
-  const double admitted = std::min({sequences, limits.sequences, room / (own_prompt(work) + 1)});
-  return recomputed_tokens(room / std::max(1.0, admitted), own_prompt(work), *work.responses, seconds.concurrency, full_steps);
+/// What an instance computes beside what is decoded.
+EnginePrefill prefill_of(const GenerationWork& work, const Occupancy& decoded, double share) {
+  EnginePrefill prefill;
+  prefill.prompt = work.prompts->mean();
+  prefill.attended = work.prompts->second_moment() / prefill.prompt;
+  prefill.at_start = decoded.at_start * own_prompt(work);
+  prefill.later = (share - decoded.at_start) * own_prompt(work);
+  prefill.again = decoded.recomputed;
+  prefill.again_each = decoded.recomputing_steps > 0 ? decoded.recomputed / decoded.recomputing_steps : 0;
+  prefill.full = {decoded.at_start, prefill.prompt};
+  double sequences = 0;
+  double tokens = 0;
+  for (std::size_t index = 0; index < decoded.tail; ++index) {
+    const Occupancy::Part& part = decoded.parts[index];
+    prefill.full_steps += part.steps;
+    sequences += part.steps * part.sequences;
+    tokens += part.steps * part.sequences * part.context;
+  }
+  if (decoded.tail > 0) prefill.full = {sequences / prefill.full_steps, prefill.prompt + tokens / sequences};
+  return prefill;
 }
 
 /// The expected maximum of that many exponential times of mean 1.
@@ -144,34 +153,24 @@ GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout&
                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency) {
   const double share = work.sequences / layout.data;
   const double prompt = work.prompts->mean();
-  const double room = room_of(facts, layout, limits);
-  const double met = met_of(work);
+  const Occupancy decoded = decoded_of(work, share, limits.sequences, limits.key_value_bytes / key_value_bytes(facts, layout));
+  const PrefillSeconds computing = engine_prefill_seconds(facts, layout, prefill_of(work, decoded, share), limits, machine, efficiency);
   GenerationSeconds seconds;
-  seconds.concurrency = concurrency_of(room, work, limits, share);
-  seconds.flat_batch = flat_batch(facts, layout, prompt + met, machine, efficiency);
-  const Occupancy occupancy = occupancy_of(*work.responses, share / seconds.concurrency);
-  seconds.recomputed = recomputed_of(room, work, limits, share, seconds, occupancy.full_steps);
-  EnginePrefill prefill;
-  prefill.prompt = prompt;
-  prefill.attended = work.prompts->second_moment() / prompt;
-  prefill.at_start = seconds.concurrency * own_prompt(work);
-  prefill.later = (share - seconds.concurrency) * own_prompt(work);
-  prefill.again = seconds.recomputed;
-  prefill.again_each = own_prompt(work) + met;
-  prefill.full = {seconds.concurrency, prompt + occupancy.full_context};
-  prefill.full_steps = occupancy.full_steps;
-  const PrefillSeconds computing = engine_prefill_seconds(facts, layout, prefill, limits, machine, efficiency);
   seconds.prefill = computing.prompts;
   seconds.recompute = computing.again;
-  if (occupancy.full_steps > 0)
-    seconds.full = occupancy.full_steps *
-                   decode_step_seconds(facts, layout, seconds.concurrency, prompt + occupancy.full_context, machine, efficiency);
-  double steps = occupancy.full_steps;
-  for (const Occupancy::Slice& slice : occupancy.tail) {
-    const double any = 1 - std::pow(1 - slice.left, seconds.concurrency * layout.data);
-    seconds.slices.push_back({any * occupancy.slice_steps, seconds.concurrency * slice.left, prompt + slice.context});
-    seconds.tail += slice_seconds(facts, layout, seconds.slices.back(), layout.data, machine, efficiency);
-    steps += seconds.slices.back().steps;
+  seconds.recomputed = decoded.recomputed;
+  seconds.flat_batch = flat_batch(facts, layout, prompt + met_of(work), machine, efficiency);
+  seconds.concurrency = decoded.tail > 0 ? decoded.parts[decoded.tail - 1].sequences : decoded.at_start;
+  double steps = 0;
+  for (std::size_t index = 0; index < decoded.parts.size(); ++index) {
+    const Occupancy::Part& part = decoded.parts[index];
+    TailSlice slice{part.steps, part.sequences, prompt + part.context};
+    if (index >= decoded.tail) {
+      slice.steps *= 1 - std::pow(1 - std::min(1.0, part.sequences / seconds.concurrency), seconds.concurrency * layout.data);
+      seconds.slices.push_back(slice);
+    }
+    (index < decoded.tail ? seconds.full : seconds.tail) += slice_seconds(facts, layout, slice, layout.data, machine, efficiency);
+    steps += slice.steps;
   }
   seconds.imbalance = imbalance_of(facts, layout, work, steps, machine, efficiency);
   return seconds;

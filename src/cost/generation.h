@@ -43,7 +43,7 @@ struct GenerationSeconds {
   double tail = 0;       ///< decoding from there on to the last sequence
   double imbalance = 0;  ///< what the slowest instance takes beyond the average one, of which all else is (imbalance.h)
 
-  double concurrency = 0;         ///< sequences that an instance decodes together while others wait, or all it has
+  double concurrency = 0;         ///< sequences that an instance decodes together when the last that waited has a place, or all it has
   double recomputed = 0;          ///< tokens that an instance computes again
   double flat_batch = 0;          ///< sequences up to which a step takes at most a quarter longer than for one
   std::vector<TailSlice> slices;  ///< of the tail, in order
@@ -66,8 +66,9 @@ double flat_batch(const ModelFacts& facts, const llm::Layout& layout, double con
 
 /// Generation on all instances of the layout, which have equal shares. While more sequences are left than an instance decodes together,
 /// each place is refilled as soon as one ends; from then on the batch shrinks as the lengths say (occupancy.h), the last steps with the
-/// chance that any sequence of any instance is still there. Memory for keys and values is full on average where it is what limits the
-/// batch. Prompts are computed beside decoding or before it, and what was admitted too early again (engine_prefill.h). Instances are dealt
+/// chance that any sequence of any instance is still there. Where memory for keys and values is what limits the batch, whoever fits enters
+/// and the youngest are preempted as the others grow (cache_occupancy.h). Prompts are computed beside decoding or before it, and what was
+/// preempted again (engine_prefill.h). Instances are dealt
 /// different lengths, and the slowest one decides: a sequence adds to steps what it does at the mean batch and context.
 GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work,
                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);

@@ -10,21 +10,6 @@ namespace {
 constexpr std::size_t nodes = 64;    // of the grid, up to the longest length
 constexpr std::size_t slices = 200;  // of a tail without renewals
 
-/// Lengths on the grid: [node] the probability of node * step. A length between two nodes is shared out so that the mean stays.
-std::vector<double> on_grid(const workflow::LengthDistribution& lengths) {
-  std::vector<double> probabilities(nodes + 1, 0);
-  const auto longest = static_cast<double>(lengths.longest());
-  for (const workflow::LengthPoint& point : lengths.points()) {
-    const double place = static_cast<double>(point.length) / longest * nodes;
-    const auto below = std::min(nodes - 1, static_cast<std::size_t>(place));
-    const double probability = static_cast<double>(point.weight) / static_cast<double>(lengths.total_weight());
-    const double above = place - static_cast<double>(below);
-    probabilities[below] += probability * (1 - above);
-    probabilities[below + 1] += probability * above;
-  }
-  return probabilities;
-}
-
 /// When the queue is empty: [node] the sequences of a place that ended there until then, `last` of those at the last node refilled.
 struct Renewals {
   std::vector<double> ended;
@@ -73,44 +58,64 @@ Residuals residuals_of(const std::vector<double>& probabilities, const Renewals&
   return residuals;
 }
 
-Occupancy without_waiting(const workflow::LengthDistribution& lengths, double waves) {
-  Occupancy occupancy;
-  const auto longest = static_cast<double>(lengths.longest());
-  occupancy.slice_steps = longest / slices;
+std::vector<Occupancy::Part> without_waiting(const workflow::LengthDistribution& lengths, double sequences) {
+  std::vector<Occupancy::Part> parts;
+  const double steps = static_cast<double>(lengths.longest()) / slices;
   for (std::size_t slice = 0; slice < slices; ++slice) {
-    const double tokens = (static_cast<double>(slice) + 0.5) * occupancy.slice_steps;
-    const double left = std::min(1.0, waves) * lengths.survival(static_cast<std::int64_t>(tokens));
+    const double tokens = (static_cast<double>(slice) + 0.5) * steps;
+    const double left = sequences * lengths.survival(static_cast<std::int64_t>(tokens));
     if (left <= 0) break;
-    occupancy.tail.push_back({left, tokens});
+    parts.push_back({steps, left, tokens});
   }
-  return occupancy;
+  return parts;
 }
 
 }  // namespace
 
-Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double waves) {
+std::vector<double> lengths_on_grid(const workflow::LengthDistribution& lengths) {
+  std::vector<double> probabilities(nodes + 1, 0);
+  const auto longest = static_cast<double>(lengths.longest());
+  for (const workflow::LengthPoint& point : lengths.points()) {
+    const double place = static_cast<double>(point.length) / longest * nodes;
+    const auto below = std::min(nodes - 1, static_cast<std::size_t>(place));
+    const double probability = static_cast<double>(point.weight) / static_cast<double>(lengths.total_weight());
+    const double above = place - static_cast<double>(below);
+    probabilities[below] += probability * (1 - above);
+    probabilities[below + 1] += probability * above;
+  }
+  return probabilities;
+}
+
+Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double sequences, double places) {
   constexpr double exact_waves = 3;
-  if (waves <= 1) return without_waiting(lengths, waves);
+  Occupancy occupancy;
+  occupancy.at_start = std::max(1.0, std::min(sequences, places));
+  const double waves = sequences / occupancy.at_start;
+  if (waves <= 1) {
+    occupancy.parts = without_waiting(lengths, sequences);
+    return occupancy;
+  }
   const double skipped = std::max(0.0, std::ceil(waves - exact_waves));
-  const std::vector<double> probabilities = on_grid(lengths);
+  const std::vector<double> probabilities = lengths_on_grid(lengths);
   const Renewals renewals = renewals_of(probabilities, waves - skipped - 1);
   const Residuals residuals = residuals_of(probabilities, renewals);
-  Occupancy occupancy;
-  occupancy.slice_steps = static_cast<double>(lengths.longest()) / nodes;
-  occupancy.full_steps = static_cast<double>(renewals.ended.size() - 1) * occupancy.slice_steps + skipped * lengths.mean();
+  const double node_steps = static_cast<double>(lengths.longest()) / nodes;
+  const double full_steps = static_cast<double>(renewals.ended.size() - 1) * node_steps + skipped * lengths.mean();
   // Every sequence meets 0, 1, 2, ... tokens of its own: what the tail does not meet of them, the full steps did.
   double met = waves * lengths.second_moment() / 2;
-  occupancy.tail.assign(nodes, {});
-  double places = 0;
+  std::vector<Occupancy::Part> tail(nodes);
+  double left_places = 0;
   double ages = 0;
   for (std::size_t left = nodes; left >= 1; --left) {
-    places += residuals.places[left];
+    left_places += residuals.places[left];
     ages += residuals.ages[left];
-    const double context = places > 0 ? (ages / places + static_cast<double>(left) - 0.5) * occupancy.slice_steps : 0;
-    occupancy.tail[left - 1] = {std::min(1.0, places), context};
-    met -= places * context * occupancy.slice_steps;
+    const double context = left_places > 0 ? (ages / left_places + static_cast<double>(left) - 0.5) * node_steps : 0;
+    tail[left - 1] = {node_steps, occupancy.at_start * std::min(1.0, left_places), context};
+    met -= left_places * context * node_steps;
   }
-  occupancy.full_context = occupancy.full_steps > 0 ? std::max(0.0, met) / occupancy.full_steps : 0;
+  if (full_steps > 0) occupancy.parts.push_back({full_steps, occupancy.at_start, std::max(0.0, met) / full_steps});
+  occupancy.tail = occupancy.parts.size();
+  occupancy.parts.insert(occupancy.parts.end(), tail.begin(), tail.end());
   return occupancy;
 }
 

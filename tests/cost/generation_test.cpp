@@ -181,11 +181,33 @@ TEST(Generation, MemoryLimitsHowManyAreDecodedTogether) {
   const auto prompts = LengthDistribution::fixed(200);
   const auto responses = LengthDistribution::fixed(1600);
   const GenerationWork work{64, 1, &prompts, &responses};
-  // Sequences met at a random moment have 800 tokens, and their prompt.
-  const GenerationSeconds seconds = generation_seconds(facts, layout, work, {256, 16 * 1000 * 131'072.0}, test::h100_machine(1), {});
-  EXPECT_EQ(seconds.concurrency, 16);
-  EXPECT_GT(seconds.full, 2.9 * seconds.tail);
-  EXPECT_GE(seconds.flat_batch, 1);
+  const auto in_room_for = [&](double sequences) {
+    return generation_seconds(facts, layout, work, {256, sequences * 1800 * 131'072.0}, test::h100_machine(1), {});
+  };
+  const GenerationSeconds roomy = in_room_for(64);
+  EXPECT_EQ(roomy.recomputed, 0);
+  EXPECT_EQ(roomy.full, 0);
+  EXPECT_GE(roomy.flat_batch, 1);
+  // A quarter of the room: about as many steps as of four waves, and what was admitted too early is computed again.
+  const GenerationSeconds tight = in_room_for(16);
+  EXPECT_GT(tight.recomputed, 0);
+  EXPECT_GT(tight.full, 0);
+  EXPECT_GT(tight.full + tight.tail, 1.8 * roomy.tail);
+  EXPECT_LT(tight.full + tight.tail, 4.2 * roomy.tail);
+}
+
+TEST(Generation, SecondsGrowSteadilyAsMemoryShrinks) {
+  const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  const auto prompts = LengthDistribution::fixed(200);
+  const auto responses = workflow::log_normal_lengths({.mean = 1000, .sigma = 0.8, .cap = 8000});
+  const GenerationWork work{512, 4, &prompts, &responses};
+  double before = 0;
+  for (double tokens = 400e3; tokens > 10e3; tokens *= 0.97) {
+    const double seconds =
+        generation_seconds(facts, test::layout_of(2, 1, 1), work, {256, tokens * 131'072.0}, test::h100_machine(1), {}).sum();
+    EXPECT_NEAR(before > 0 ? seconds / before : 1, 1, 0.06) << tokens;
+    before = seconds;
+  }
 }
 
 TEST(Generation, ARefitGathersOrIsBroadcast) {

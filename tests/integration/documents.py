@@ -50,7 +50,7 @@ OPTIONAL = {"robust", "varied", "stopped_by", "other_layout", "iterations_per_se
             "price", "device_memory", "source", "doubtful", "measured", "left_out",
             "lengths", "fastest", "roomiest", "smallest_cluster", "nearest", "repair", "best_plan", "comparison", "part",
             "over_bound", "not_fused", "fusion", "inter_stage", "intra_stage", "fused_training", "bound_seconds", "fused_bound_seconds",
-            "simulated_seconds", "span_columns", "spans", "memory", "how"}
+            "simulated_seconds", "span_columns", "spans", "memory", "how", "fused"}
 
 
 def damages_everywhere(value, *path):

@@ -80,7 +80,8 @@ class PlanAnswers(Documents):
         simulated = self.answer("simulation", "simulate", *plan, "--fuse", "both", "--draws", "2")
         self.assertEqual(len(simulated["draws"]), 2)
         self.assert_refused("simulation", simulated, ("uses", REMOVED), ("steady", "yes"), ("devices", 0, "devices", "all"),
-                            ("devices", 0, "peak_bytes", -1), ("steps", []), ("draws", []), ("seed", -1))
+                            ("devices", 0, "peak_bytes", -1), ("steps", []), ("draws", []), ("seed", -1),
+                            ("fusion", 0, "fused", REMOVED))
         dovetail("simulate", *plan, "-o", self.path("iteration.json"))
         with open(self.path("iteration.json"), encoding="utf-8") as file:
             timeline = json.load(file)

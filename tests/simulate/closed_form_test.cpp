@@ -51,14 +51,13 @@ TEST(ClosedForm, WhatIsComputedAgainIsThatOfTheSimulation) {
       const Both of = both(ground, tokens, 200, sigma);
       // Of all tokens that are decoded.
       const double decoded = 512 * 600.0;
-      EXPECT_NEAR(2 * of.closed.recomputed / decoded, of.recomputed / decoded, 0.2) << sigma << " " << tokens;
+      EXPECT_NEAR(2 * of.closed.recomputed / decoded, of.recomputed / decoded, 0.12) << sigma << " " << tokens;
       EXPECT_GT(of.recomputed, 0.1 * decoded) << sigma << " " << tokens;
-      // What is preempted of the longest lengths in the largest room is taken for an eighth too much.
-      EXPECT_NEAR(of.closed.sum() / of.seconds, 1, 0.15) << sigma << " " << tokens;
+      EXPECT_NEAR(of.closed.sum() / of.seconds, 1, 0.07) << sigma << " " << tokens;
       errors += std::abs(of.closed.sum() / of.seconds - 1);
       ++cases;
     }
-  EXPECT_LT(errors / cases, 0.05);
+  EXPECT_LT(errors / cases, 0.03);
 }
 
 TEST(ClosedForm, NothingIsComputedAgainWhereThereIsRoom) {
