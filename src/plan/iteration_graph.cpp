@@ -71,6 +71,11 @@ void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std
   for (const std::size_t member : members) graph.edges.push_back({leader, member, 0});
 }
 
+void release(IterationGraph& graph, std::size_t leader, base::Ticks early) {
+  for (StepEdge& edge : graph.edges)
+    if (edge.from == leader && graph.steps[edge.to].within != leader && !is_host_transfer(graph.steps[edge.to])) edge.early = early;
+}
+
 bool has_own_weights(const Job& job, const Plan& plan, std::size_t task) {
   return job.workflow.tasks[task].kind == TaskKind::generate && plan.tasks[task].engine.own_weights;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/quantity.h"
 #include "plan/job.h"
 #include "plan/plan.h"
 
@@ -29,6 +30,7 @@ struct StepEdge {
   std::size_t from = 0;
   std::size_t to = 0;
   int iterations = 0;
+  base::Ticks early = base::Ticks(0);  ///< so long before its end `from` has made what `to` waits for
 };
 
 /// The steps of one iteration and what they wait for, built once for each plan. The first steps are the workflow's tasks, in their order.
@@ -47,6 +49,10 @@ IterationGraph iteration_graph(const Job& job, const Plan& plan);
 /// it waits for nothing of each other any more. REQUIRES: nothing that waits in the same iteration for one of them is waited for by
 /// another, but for steps of their own.
 void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members);
+
+/// Lets what waits for the leader's own task begin `early` before the leader ends: it has no part in what its members do. Loads and
+/// unloads wait for the memory of the whole step.
+void release(IterationGraph& graph, std::size_t leader, base::Ticks early);
 
 /// Whether the weights of two tasks of one role lie alike: the same mesh, and layouts that differ in nothing that weights know of.
 bool share_weights(const TaskPlan& a, const TaskPlan& b);

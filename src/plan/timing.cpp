@@ -31,6 +31,13 @@ class IterationPlayer {
     under_way_ = lag + 1;
   }
 
+  void set_early(std::size_t from, std::size_t to, Ticks early) {
+    for (StepEdge& edge : out_of_[from])
+      if (edge.to == to) edge.early = early;
+    for (StepEdge& edge : into_[to])
+      if (edge.from == from) edge.early = early;
+  }
+
   /// Until iterations repeat, or have not for too long; how many were counted.
   std::size_t play(const Blocks& blocks, const std::vector<Ticks>& durations) {
     blocks_ = &blocks;
@@ -107,7 +114,7 @@ class IterationPlayer {
         if (lag > iteration) continue;
         const Node& from = nodes_[index_of(iteration - lag, edge.from)];
         if (from.turn == 0) ++node.waits_for;
-        if (from.turn != 0) node.ready = std::max(node.ready, from.time.end);
+        if (from.turn != 0) node.ready = std::max(node.ready, from.time.end - edge.early);
       }
       if (node.waits_for == 0) waiting_.push_back(index_of(iteration, step));
     }
@@ -161,7 +168,7 @@ class IterationPlayer {
     for (const StepEdge& edge : out_of_[step]) {
       const std::size_t next = index_of(index / steps() + static_cast<std::size_t>(edge.iterations), edge.to);
       if (next >= nodes_.size()) continue;
-      nodes_[next].ready = std::max(nodes_[next].ready, node.time.end);
+      nodes_[next].ready = std::max(nodes_[next].ready, node.time.end - edge.early);
       if (--nodes_[next].waits_for == 0) waiting_.push_back(next);
     }
   }
@@ -251,6 +258,11 @@ IterationTimer::IterationTimer(const IterationGraph& graph) : player_(std::make_
 IterationTimer::~IterationTimer() = default;
 IterationTimer::IterationTimer(IterationTimer&&) noexcept = default;
 IterationTimer& IterationTimer::operator=(IterationTimer&&) noexcept = default;
+
+void IterationTimer::release(const IterationGraph& graph, std::size_t leader, Ticks early) {
+  for (const StepEdge& edge : graph.edges)
+    if (edge.from == leader && graph.steps[edge.to].within != leader) player_->set_early(edge.from, edge.to, early);
+}
 
 Timing IterationTimer::time(const Blocks& blocks, const std::vector<Ticks>& durations) {
   return player_->timing(player_->play(blocks, durations));

@@ -51,6 +51,9 @@ class IterationTimer {
   IterationTimer(IterationTimer&&) noexcept;
   IterationTimer& operator=(IterationTimer&&) noexcept;
 
+  /// As plan::release does it to the graph; `graph` is that of the timer.
+  void release(const IterationGraph& graph, std::size_t leader, base::Ticks early);
+
   /// As time_iterations. `durations`: [step], in ns.
   Timing time(const Blocks& blocks, const std::vector<base::Ticks>& durations);
   /// Its period alone.
@@ -63,7 +66,8 @@ class IterationTimer {
 /// List scheduling: of all steps whose predecessors have ended, the one goes next that can start first, as all of its devices are free
 /// then. Of several a reallocation between meshes (generation on other devices waits for it), then the one of the earlier iteration, then
 /// of the lower number. As many iterations are under way at a time as the longest edge spans, and one more: what waits for no other task,
-/// such as a pass of DPO's reference, runs no further ahead. A load or an unload has the links of its task's devices to host memory for
+/// such as a pass of DPO's reference, runs no further ahead. Where an edge is early (StepEdge::early, of a step that lasts no less), its
+/// predecessor counts as ended so long before it has. A load or an unload has the links of its task's devices to host memory for
 /// itself, not the devices.
 ///
 /// Iterations are played until n of them repeat the n before, all that is under way included, only t later: the period is t / n, rounded up

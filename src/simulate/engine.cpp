@@ -22,6 +22,13 @@ struct Node {
   Ticks prepared;             ///< when its duration is over
 };
 
+/// What an early edge waits for, on its way.
+struct Early {
+  Ticks time;  ///< when it is there
+  std::size_t node = 0;
+  plan::StepEdge edge;
+};
+
 /// What decides how things go on once an iteration has ended.
 struct Moment {
   Ticks time;
@@ -76,10 +83,21 @@ class Engine {
     for (std::size_t item = 0; item < size(); ++item) {
       for (const plan::StepEdge& edge : into_[item]) {
         const auto back = static_cast<std::size_t>(edge.iterations) * size();
-        if (back <= first && nodes_[first - back + edge.from].state != State::ended) ++nodes_[first + item].waits_for;
+        if (back <= first && !has_made(first - back + edge.from, edge)) ++nodes_[first + item].waits_for;
       }
       if (nodes_[first + item].waits_for == 0) ready_.push_back(first + item);
     }
+  }
+
+  /// When the node has made what the edge waits for, as far as is known.
+  std::optional<Ticks> made_at(std::size_t node, const plan::StepEdge& edge) const {
+    if (nodes_[node].state == State::ended) return play_.played[node].end - edge.early;
+    if (nodes_[node].state == State::waiting || edge.early == Ticks(0)) return std::nullopt;
+    return nodes_[node].prepared - edge.early;
+  }
+  bool has_made(std::size_t node, const plan::StepEdge& edge) const {
+    const std::optional<Ticks> made = made_at(node, edge);
+    return made && *made <= now_;
   }
 
   template <class Action>
@@ -117,7 +135,9 @@ class Engine {
     nodes_[node].state = State::preparing;
     nodes_[node].prepared = now_ + item_of(node).duration;
     running_.push_back(node);
-    if (nodes_[node].prepared == now_) settle();
+    for (const plan::StepEdge& edge : out_of_[node % size()])
+      if (edge.early > Ticks(0)) early_.push_back({nodes_[node].prepared - edge.early, node, edge});
+    if (nodes_[node].prepared == now_ || has_early()) settle();
   }
 
   /// What ended just now and let `node` begin.
@@ -127,7 +147,7 @@ class Engine {
       const auto lag = static_cast<std::size_t>(edge.iterations);
       if (lag > iteration) continue;
       const std::size_t from = (iteration - lag) * size() + edge.from;
-      if (play_.played[from].end == now_) return from;
+      if (made_at(from, edge) == now_) return from;
     }
     std::size_t holder = nothing;
     for_each_block(node, [&](std::size_t block) {
@@ -146,6 +166,7 @@ class Engine {
       if (nodes_[node].state == State::preparing && nodes_[node].prepared == now_) send(node);
       if (nodes_[node].state == State::sending && nodes_[node].arriving == 0) end(node);
     }
+    pass_on_early();
     while (iteration_has_ended()) {
     }
   }
@@ -171,10 +192,24 @@ class Engine {
       holder_[block] = nothing;
       released_by_[block] = node;
     });
-    for (const plan::StepEdge& edge : out_of_[node % size()]) {
-      const std::size_t next = (node / size() + static_cast<std::size_t>(edge.iterations)) * size() + edge.to;
-      if (next < nodes_.size() && --nodes_[next].waits_for == 0) ready_.push_back(next);
-    }
+    for (const plan::StepEdge& edge : out_of_[node % size()])
+      if (edge.early == Ticks(0)) pass_on(node, edge);
+  }
+
+  void pass_on(std::size_t node, const plan::StepEdge& edge) {
+    const std::size_t next = (node / size() + static_cast<std::size_t>(edge.iterations)) * size() + edge.to;
+    if (next < nodes_.size() && --nodes_[next].waits_for == 0) ready_.push_back(next);
+  }
+
+  bool has_early() const {
+    return std::any_of(early_.begin(), early_.end(), [this](const Early& early) { return early.time == now_; });
+  }
+
+  /// What is there at this moment of what early edges wait for.
+  void pass_on_early() {
+    for (const Early& early : early_)
+      if (early.time == now_) pass_on(early.node, early.edge);
+    std::erase_if(early_, [this](const Early& early) { return early.time == now_; });
   }
 
   /// On to the next moment at which something ends, arrives or is prepared.
@@ -182,6 +217,7 @@ class Engine {
     std::optional<Ticks> next;
     for (const std::size_t node : running_)
       if (nodes_[node].state == State::preparing) next = next ? std::min(*next, nodes_[node].prepared) : nodes_[node].prepared;
+    for (const Early& early : early_) next = next ? std::min(*next, early.time) : early.time;
     if (!traffic_.empty()) next = next ? std::min(*next, traffic_.next_arrival()) : traffic_.next_arrival();
     DOVETAIL_ASSERT(next && *next >= now_);
     now_ = *next;
@@ -245,6 +281,7 @@ class Engine {
   std::vector<Node> nodes_;                                // [iteration * items + item]
   std::vector<std::size_t> ready_;                         // nodes that wait for devices alone
   std::vector<std::size_t> running_;
+  std::vector<Early> early_;
   std::size_t last_ended_ = nothing;
   std::vector<Moment> moments_;  // [iteration] its end
   std::optional<std::size_t> stop_;

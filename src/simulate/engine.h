@@ -1,10 +1,10 @@
 // The event engine: activities on devices and links, iteration after iteration.
 //
-// What happens at one moment happens in this order: transfers arrive and activities end, in the order of (iteration, number); an iteration
-// of which all has ended lets the next one in; then activities begin, each as soon as all that it waits for has ended and its devices are
-// free. Of those that can begin at once an urgent one goes first, then that of the earlier iteration, then that of the lower number. What
-// does not get its devices waits for the next moment; nothing is ever interrupted. These are the rules of plan::time_iterations, which
-// knows no transfers: where there are none, both answer alike.
+// What happens at one moment happens in this order: transfers arrive and activities end, in the order of (iteration, number); what early
+// edges wait for is there; an iteration of which all has ended lets the next one in; then activities begin, each as soon as all that it
+// waits for has ended and its devices are free. Of those that can begin at once an urgent one goes first, then that of the earlier
+// iteration, then that of the lower number. What does not get its devices waits for the next moment; nothing is ever interrupted. These are
+// the rules of plan::time_iterations, which knows no transfers: where there are none, both answer alike.
 //
 // As many iterations are under way at a time as the longest edge spans, and one more.
 #pragma once
@@ -30,7 +30,7 @@ struct Activities {
     bool urgent = false;
   };
   std::vector<Item> items;
-  std::vector<plan::StepEdge> edges;  ///< between items
+  std::vector<plan::StepEdge> edges;  ///< between items; early ones of items that last no less, and have no transfers
   int links = 0;                      ///< how many there are for transfers
 };
 
@@ -43,7 +43,7 @@ struct Played {
   base::Ticks end;
   std::vector<base::Ticks> arrivals = {};  ///< [transfer of the item]
   /// What it began behind, and waited for: iteration * items + item; `nothing` where it began at time 0. Of a predecessor and an activity
-  /// that had its devices the predecessor, of several the first.
+  /// that had its devices the predecessor, of several the first. Where the edge is early, it has not ended.
   std::size_t behind = nothing;
 };
 

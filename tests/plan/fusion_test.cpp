@@ -126,6 +126,30 @@ TEST_F(PpoFusion, StepsWithinAnotherTakeNoTimeAndEndWithIt) {
   EXPECT_EQ(timing.steps[pair()[1]].end, timing.steps[pair()[0]].end);
 }
 
+/// Actor and reference on devices 0-3, reward and critic on 4-7: what scores there waits for generation, not for the reference beside it.
+TEST_F(PpoFusion, WhatWaitsForTheLeaderAloneBeginsBeforeItsMembersEnd) {
+  for (const char* name : {"actor_generate", "reference_infer", "actor_train"}) test::task_of(plan, job, name).mesh = {0, 4};
+  for (const char* name : {"reward_infer", "critic_infer", "critic_train"}) test::task_of(plan, job, name).mesh = {4, 4};
+  IterationGraph graph = iteration_graph(job, plan);
+  std::vector<base::Ticks> durations(graph.steps.size(), base::Ticks(10));
+  const auto stage = generation_stage(job, plan.tasks).value();
+  ASSERT_EQ(stage.infer.size(), 1U);
+  put_within(graph, stage.generate, stage.infer);
+  durations[stage.generate] = base::Ticks(100);
+  durations[stage.infer[0]] = base::Ticks(0);
+  const auto beginnings = [&](const Timing& timing) {
+    std::vector<base::Ticks> waits;
+    for (const char* name : {"reward_infer", "actor_train"})
+      waits.push_back(timing.steps[workflow::find_task(job.workflow, name)->index()].begin - timing.steps[stage.generate].begin);
+    return waits;
+  };
+  EXPECT_GE(beginnings(time_iterations(graph, job, plan, durations))[0], base::Ticks(100));
+  release(graph, stage.generate, base::Ticks(30));
+  const std::vector<base::Ticks> released = beginnings(time_iterations(graph, job, plan, durations));
+  EXPECT_EQ(released[0], base::Ticks(70));
+  EXPECT_GE(released[1], base::Ticks(100)) << "its devices are not free before";
+}
+
 RC_GTEST_PROP(Fusion, ThePossiblePartIsSound, ()) {
   const Job job = test::random_job();
   Plan plan = test::random_plan(job);

@@ -173,6 +173,8 @@ Case random_case() {
   std::vector<Ticks> durations;
   const int longest = *rc::gen::element(3, 20, 1'000'000);
   for (std::size_t step = 0; step < graph.steps.size(); ++step) durations.emplace_back(*rc::gen::inRange(0, longest));
+  for (StepEdge& edge : graph.edges)
+    if (*rc::gen::inRange(0, 4) == 0) edge.early = Ticks(*rc::gen::inRange<std::int64_t>(0, durations[edge.from].count() + 1));
   return {std::move(job), std::move(plan), std::move(graph), std::move(durations)};
 }
 
@@ -201,7 +203,7 @@ bool a_circle_takes_longer(const Case& random, Ticks period) {
   for (std::size_t round = 0; round <= longest.size(); ++round) {
     bool grew = false;
     for (const StepEdge& edge : random.graph.edges) {
-      const Ticks path = longest[edge.from] + random.durations[edge.from] - period * edge.iterations;
+      const Ticks path = longest[edge.from] + random.durations[edge.from] - edge.early - period * edge.iterations;
       if (path <= longest[edge.to]) continue;
       longest[edge.to] = path;
       grew = true;
@@ -234,7 +236,7 @@ RC_GTEST_PROP(TimeIterations, StepsOfAnIterationKeepItsEdgesAndShareNoDevice, ()
   for (std::size_t step = 0; step < timing.steps.size(); ++step)
     RC_ASSERT(timing.steps[step].end - timing.steps[step].begin == random.durations[step]);
   for (const StepEdge& edge : random.graph.edges)
-    if (edge.iterations == 0) RC_ASSERT(timing.steps[edge.from].end <= timing.steps[edge.to].begin);
+    if (edge.iterations == 0) RC_ASSERT(timing.steps[edge.from].end - edge.early <= timing.steps[edge.to].begin);
   for (std::size_t a = 0; a < timing.steps.size(); ++a)
     for (std::size_t b = 0; b < a; ++b) {
       const bool apart = timing.steps[a].end <= timing.steps[b].begin || timing.steps[b].end <= timing.steps[a].begin;
@@ -286,7 +288,7 @@ class LongRun {
       if (edge.to != step || lag > iteration) continue;
       const std::optional<Ticks> end = ends_[iteration - lag][edge.from];
       if (!end) return std::nullopt;
-      ready = std::max(ready, *end);
+      ready = std::max(ready, *end - edge.early);
     }
     return ready;
   }

@@ -24,6 +24,7 @@ void fuse_steps(const Ground& ground, const plan::Plan& plan, const std::optiona
                 {"migration", fused.migration},
                 {"tail, beside scoring", fused.tail},
                 {"scoring of the rest", fused.rest}});
+    plan::release(result.graph, fused.stage.generate, ticks_of(fused.seconds()) - ticks_of(fused.generation_ends()));
     result.inter_stage = fused;
   }
   if (plan.fusion.training) {

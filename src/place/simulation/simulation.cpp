@@ -67,10 +67,16 @@ base::Result<std::vector<simulate::Step>> Simulator::fixed_steps(const plan::Pla
   return steps;
 }
 
-void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, const Estimate& closed, std::vector<simulate::Step>& steps) const {
-  for (std::size_t index = 0; index < steps.size(); ++index)
-    if (const plan::Step& step = closed.graph.steps[index]; is_generation(ground_.job, step))
-      steps[index] = generation_step(ground_, plan, step.task, draw);
+void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, const Estimate& closed, simulate::Workload& workload) const {
+  plan::IterationGraph graph = closed.graph;
+  for (std::size_t index = 0; index < graph.steps.size(); ++index) {
+    const plan::Step& step = graph.steps[index];
+    if (!is_generation(ground_.job, step)) continue;
+    GenerationStep made = generation_step(ground_, plan, step.task, draw);
+    workload.steps[index] = std::move(made.step);
+    plan::release(graph, index, made.early);
+  }
+  workload.edges = std::move(graph.edges);
 }
 
 base::Result<Simulation> Simulator::simulate(const plan::Plan& plan) {
@@ -86,14 +92,13 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   }
   simulate::Workload workload;
   workload.devices = cluster::device_count(ground_.job.cluster);
-  workload.edges = simulation.closed.graph.edges;
   workload.overhead = simulate::ticks_of(ground_.software.efficiency.iteration);
   workload.most_iterations = options_.most_iterations;
   workload.courses = &courses_;
   DOVETAIL_TRY(workload.steps, fixed_steps(plan, simulation));
   for (int draw = 0; draw < options_.draws; ++draw) {
     tell(fmt::format("playing draw {} of {}", draw + 1, options_.draws));
-    add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation.closed, workload.steps);
+    add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation.closed, workload);
     workload.resident = resident_of(ground_, plan, simulation.closed, workload.steps);
     simulate::Iteration iteration = simulate::play_iterations(workload);
     simulation.draws.push_back(static_cast<double>((iteration.period + workload.overhead).count()) * 1e-9);

@@ -57,7 +57,7 @@ class Simulator {
   base::Result<FusedTraining> fused_training(const plan::Plan& plan);
   /// [step of the graph]; those that draws decide on have no trace yet.
   base::Result<std::vector<simulate::Step>> fixed_steps(const plan::Plan& plan, const Simulation& simulation) const;
-  void add_draw(const plan::Plan& plan, const Draw& draw, const Estimate& closed, std::vector<simulate::Step>& steps) const;
+  void add_draw(const plan::Plan& plan, const Draw& draw, const Estimate& closed, simulate::Workload& workload) const;
   void tell(std::string_view work) const;
 
   const Ground& ground_;

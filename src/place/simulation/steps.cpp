@@ -192,19 +192,20 @@ base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& p
   return step;
 }
 
-simulate::Step generation_step(const Ground& ground, const plan::Plan& plan, std::size_t task, const Draw& draw) {
-  simulate::Step step;
-  step.task = number_of(task);
-  step.devices[0] = plan.tasks[task].mesh;
+GenerationStep generation_step(const Ground& ground, const plan::Plan& plan, std::size_t task, const Draw& draw) {
+  GenerationStep made;
+  made.step.task = number_of(task);
+  made.step.devices[0] = plan.tasks[task].mesh;
   const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
   const bool fused = plan.fusion.threshold && stage && stage->generate == task;
   if (!fused) {
-    step.trace = generation_of(ground, task, plan.tasks[task], draw).trace;
-    return step;
+    made.step.trace = generation_of(ground, task, plan.tasks[task], draw).trace;
+    return made;
   }
   simulate::InterStage played = inter_stage_of(ground, plan, draw);
-  step.trace = played.migration ? std::move(played.trace) : one_after_the_other(ground, plan, *stage, draw);
-  return step;
+  made.step.trace = played.migration ? std::move(played.trace) : one_after_the_other(ground, plan, *stage, draw);
+  made.early = made.step.trace.end - played.generation_end;
+  return made;
 }
 
 simulate::Step fused_training_step(const plan::Plan& plan, const FusedTraining& training, const OverheadSeconds& overhead) {

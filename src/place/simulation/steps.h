@@ -18,8 +18,12 @@ namespace dovetail::place {
 /// of their own. Errors as training_problem. REQUIRES: no generate task.
 base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task);
 
+struct GenerationStep {
+  simulate::Step step;
+  base::Ticks early;  ///< before its end that the last sample is generated: what waits for generation alone begins (plan::release)
+};
 /// A generate task, which has no overhead; where the plan has a threshold, with the inference of its stage.
-simulate::Step generation_step(const Ground& ground, const plan::Plan& plan, std::size_t task, const Draw& draw);
+GenerationStep generation_step(const Ground& ground, const plan::Plan& plan, std::size_t task, const Draw& draw);
 
 /// Two train tasks in one schedule, with the overhead of both (IntraStage::overhead). REQUIRES: the plan fuses two train tasks.
 simulate::Step fused_training_step(const plan::Plan& plan, const FusedTraining& training, const OverheadSeconds& overhead);

@@ -157,9 +157,10 @@ FusedSteps::LeastGeneration FusedSteps::least_generation(const Picks& picks) {
   if (found.stage == nullptr) return {};
   const Remembered& known = remembered_of(found, picks);
   const bool exact = known.key == key_;
-  const auto duration = exact ? known.duration : least_duration(*found.stage, picks);
-  if (!duration) return {};
-  found.duration = *duration;
+  const auto length = exact ? known.length : least_length(*found.stage, picks);
+  if (!length) return {};
+  found.duration = length->duration;
+  found.rest = length->rest;
   return {found, exact};
 }
 
@@ -168,9 +169,10 @@ std::optional<FusedSteps::Generation> FusedSteps::generation(const Picks& picks)
   found.stage = stage_of(picks, found.number);
   if (found.stage == nullptr) return std::nullopt;
   Remembered& known = remembered_of(found, picks);
-  if (known.key != key_) known = {key_, fused_duration(*found.stage, picks)};
-  if (!known.duration) return std::nullopt;
-  found.duration = *known.duration;
+  if (known.key != key_) known = {key_, fused_length(*found.stage, picks)};
+  if (!known.length) return std::nullopt;
+  found.duration = known.length->duration;
+  found.rest = known.length->rest;
   return found;
 }
 
@@ -181,26 +183,34 @@ const std::vector<FusionTables::Tail>& FusedSteps::tails_of(const plan::Generati
   return tables_.tails(stage.generate, picks[stage.generate]);
 }
 
-/// No more than fused_duration, and no more than without fusion. Nothing only where that is nothing.
-std::optional<base::Ticks> FusedSteps::least_duration(const plan::GenerationStage& stage, const Picks& picks) {
+/// No more than fused_length, and no more than without fusion; generation ends no later. Nothing only where that is nothing.
+std::optional<FusedSteps::Length> FusedSteps::least_length(const plan::GenerationStage& stage, const Picks& picks) {
   const std::vector<FusionTables::Tail>& tails = tails_of(stage, picks);
   if (tails.empty()) return std::nullopt;
   double least = tails.front().at.generation.apart + load_.overheads + load_.work;
-  for (const FusionTables::Tail& tail : tails) least = std::min(least, tail.least(load_.work));
-  return ticks_of(least);
+  double generation = least;
+  for (const FusionTables::Tail& tail : tails) {
+    least = std::min(least, tail.least(load_.work));
+    generation = std::min(generation, tail.before + tail.at.generation.tail);
+  }
+  return Length{ticks_of(least), ticks_of(least) - ticks_of(std::min(least, generation))};
 }
 
 /// Nothing where no threshold gains.
-std::optional<base::Ticks> FusedSteps::fused_duration(const plan::GenerationStage& stage, const Picks& picks) {
+std::optional<FusedSteps::Length> FusedSteps::fused_length(const plan::GenerationStage& stage, const Picks& picks) {
   const std::vector<FusionTables::Tail>& tails = tails_of(stage, picks);
   if (tails.empty()) return std::nullopt;
   const bool fixed = space_.ground->job.fixed_fusion.threshold.has_value();
   const double apart = tails.front().at.generation.apart + load_.overheads + load_.work;
   double least = fixed ? std::numeric_limits<double>::infinity() : apart;
+  double ends = least;
   const auto try_tail = [&](const FusionTables::Tail& tail) {
     if (tail.least(load_.work) >= least) return;
     const double generation = tail.before + tail.at.generation.tail;
-    least = std::min(least, generation + scoring_end(tail.at.devices, tail.at.slices, load_, least - generation).rest);
+    const double seconds = generation + scoring_end(tail.at.devices, tail.at.slices, load_, least - generation).rest;
+    if (seconds >= least) return;
+    least = seconds;
+    ends = generation;
   };
   // The one that promises most leaves few others to look at.
   const auto first =
@@ -209,7 +219,7 @@ std::optional<base::Ticks> FusedSteps::fused_duration(const plan::GenerationStag
   for (auto tail = tails.begin(); tail != tails.end(); ++tail)
     if (tail != first) try_tail(*tail);
   if (!fixed && least >= apart) return std::nullopt;
-  return ticks_of(least);
+  return Length{ticks_of(least), ticks_of(least) - ticks_of(ends)};
 }
 
 const FusedSteps::Training* FusedSteps::training(const Picks& picks) {

@@ -78,6 +78,7 @@ class FusedSteps {
     std::size_t number = 0;  ///< of the stage: equal stages have equal numbers
     const plan::GenerationStage* stage = nullptr;
     base::Ticks duration;  ///< of InterStage::seconds() at the best of the usual_thresholds(), or at the one that the job fixes
+    base::Ticks rest;      ///< of it, behind InterStage::generation_ends()
   };
   /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes none).
   std::optional<Generation> generation(const Picks& picks);
@@ -97,13 +98,18 @@ class FusedSteps {
   const std::optional<plan::TrainPair>& pair() const { return pair_; }
 
  private:
+  /// Generation::duration and rest.
+  struct Length {
+    base::Ticks duration;
+    base::Ticks rest;
+  };
   /// What a stage was found to take with some choices.
   struct Remembered {
     std::vector<std::int32_t> key;  // the stage's number, its mesh's shape, its tasks' choices; empty: nothing yet
-    std::optional<base::Ticks> duration;
+    std::optional<Length> length;
   };
-  std::optional<base::Ticks> fused_duration(const plan::GenerationStage& stage, const Picks& picks);
-  std::optional<base::Ticks> least_duration(const plan::GenerationStage& stage, const Picks& picks);
+  std::optional<Length> fused_length(const plan::GenerationStage& stage, const Picks& picks);
+  std::optional<Length> least_length(const plan::GenerationStage& stage, const Picks& picks);
   const std::vector<FusionTables::Tail>& tails_of(const plan::GenerationStage& stage, const Picks& picks);
   const plan::GenerationStage* stage_of(const Picks& picks, std::size_t& number);
   Remembered& remembered_of(const Generation& generation, const Picks& picks);

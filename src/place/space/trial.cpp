@@ -312,6 +312,9 @@ std::int64_t Trial::excess(const Picks& picks) {
   return most;
 }
 
-base::Ticks Trial::period() { return last_->timer.period(blocks_, durations_); }
+base::Ticks Trial::period() {
+  if (generation_) last_->timer.release(last_->graph, generation_->stage->generate, generation_->rest);
+  return last_->timer.period(blocks_, durations_);
+}
 
 }  // namespace dovetail::place

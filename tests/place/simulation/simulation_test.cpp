@@ -315,6 +315,34 @@ TEST(Simulation, WhereNothingMigratesItIsThePlanWithoutFusion) {
   EXPECT_EQ(sums(fused), sums(plain));
 }
 
+/// Generation and the reference on eight devices, scoring by the reward model and the critic on eight others.
+plan::Plan scoring_elsewhere(const Case& of) {
+  plan::Plan plan = test::pipelined_on_16(of.job);
+  for (plan::TaskPlan& task : plan.tasks) {
+    task.mesh = {0, 8};
+    task.layout.data = 8 / task.layout.pipeline;
+  }
+  for (const char* name : {"reward_infer", "critic_infer", "critic_train"}) plan.tasks[of.task(name)].mesh = {8, 8};
+  return plan;
+}
+
+TEST(Simulation, WhatScoresElsewhereWaitsForGenerationAlone) {
+  plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
+  const Case drawn(job);
+  plan::Plan plan = scoring_elsewhere(drawn);
+  plan.fusion.threshold = 0.4;
+  const Simulation fused = drawn.simulate(plan);
+  expect_sound(drawn, fused);
+  const plan::StepTime& stage = fused.iteration.steps[drawn.task("actor_generate")];
+  EXPECT_LT(fused.iteration.steps[drawn.task("reward_infer")].begin, stage.end) << "the reference still scores";
+  EXPECT_LT(fused.closed.timing.steps[drawn.task("reward_infer")].begin, fused.closed.timing.steps[drawn.task("reference_infer")].end);
+  job.workload.response_length = workflow::LengthDistribution::fixed(512);
+  const Case equal(std::move(job));
+  const Simulation nothing_migrates = equal.simulate(plan);
+  plan.fusion.threshold.reset();
+  EXPECT_EQ(nothing_migrates.draws, equal.simulate(plan).draws);
+}
+
 TEST(Simulation, IsTheSameAgainAndOtherWithAnotherSeed) {
   const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
   const plan::Plan plan = pipelined(of);
