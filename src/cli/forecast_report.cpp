@@ -92,10 +92,11 @@ std::string overflow_text(const ForecastRun& run, const Overflow& overflow) {
   const std::string when =
       overflow.step == 0 ? "it does not fit from the first step on" : fmt::format("it stops fitting at step {}", overflow.step);
   if (overflow.host)
-    return fmt::format("{}: in {} a node holds {} of its {} of host memory", when, task, gibibytes(overflow.needed),
-                       gibibytes(overflow.usable));
-  const std::string text = fmt::format("{}: {} needs {} of {} on device {}; {} has {}", when, task, gibibytes(overflow.needed),
-                                       gibibytes(overflow.usable), overflow.device, overflow.part, gibibytes(overflow.part_bytes));
+    return fmt::format("{}: in {} a node holds {} more than its {} of host memory", when, task,
+                       gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable));
+  const std::string text =
+      fmt::format("{}: {} needs {} more than the {} of device {}; {} has {}", when, task, gibibytes(overflow.needed - overflow.usable),
+                  gibibytes(overflow.usable), overflow.device, overflow.part, gibibytes(overflow.part_bytes));
   return overflow.step == 0 ? text : text + fmt::format(", {} more than at step 0", gibibytes(overflow.part_growth));
 }
 

@@ -73,6 +73,8 @@ void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& l
   options.over = place::SweepInput::threshold;
   options.simulate = true;
   options.simulation = simulation_options(arguments.play);
+  // One draw says little of the best.
+  options.simulation.draws = std::max(options.simulation.draws, 3);
   options.cancellation = &stop_on_interrupt();
   options.on_point = [&line](std::size_t point, std::size_t points) {
     line.update(std::string_view(fmt::format("threshold {} of {}", point + 1, points)));

@@ -10,6 +10,7 @@
 #include "cli/plan_words.h"
 #include "cluster/cluster.h"
 #include "cluster/mesh.h"
+#include "place/advice/changes.h"
 #include "report/iteration/iteration_picture.h"
 #include "report/iteration/step_lines.h"
 #include "report/words/plan_words.h"
@@ -122,13 +123,14 @@ std::string variants_table(const SimulatedPlan& simulated) {
     rows.push_back({variant.name + (variant.played ? " *" : ""), seconds_text(variant.seconds),
                     fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds),
                     seconds_text(mean_seconds(simulated, simulate::idle_time(variant.uses))),
-                    seconds_text(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))});
+                    seconds_text(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over))),
+                    variant.fits ? "yes" : "NO"});
   const bool drawn = simulated.simulation.draws.size() > 1;
   const std::string less = report::less_fusion_words(simulated.variants);
   return fmt::format("\nWhat stage fusion gains (*: the plan above), with the idle time and the hand-over of the average device{}:\n",
                      drawn ? "; iterations are means of the draws, the others are of the first" : "") +
-         report::render_table({{"fused", Align::left}, {"iteration"}, {"speed"}, {"idle"}, {"hand-over"}}, rows) + less +
-         (less.empty() ? "" : "\n");
+         report::render_table({{"fused", Align::left}, {"iteration"}, {"speed"}, {"idle"}, {"hand-over"}, {"fits", Align::left}}, rows) +
+         less + (less.empty() ? "" : "\n");
 }
 
 std::string training_text(const SimulatedPlan& simulated) {
@@ -145,8 +147,12 @@ std::string training_text(const SimulatedPlan& simulated) {
 std::string iteration_text(const SimulatedPlan& simulated) {
   const place::Simulation& simulation = simulated.simulation;
   const double closed = simulated.simulation.closed.iteration_seconds;
-  std::string text = fmt::format("iteration       {} simulated; {} by the closed form ({})\n", seconds_text(simulation.iteration_seconds),
-                                 seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
+  std::string text;
+  if (!simulation.closed.fits())
+    text = fmt::format("memory          it does not fit: {} are missing; dovetail fit says more. What follows is as if it did.\n",
+                       gibibytes(place::missing_bytes(simulation.closed.memory)));
+  text += fmt::format("iteration       {} simulated; {} by the closed form ({})\n", seconds_text(simulation.iteration_seconds),
+                      seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
   if (simulated.bound)
     text += fmt::format(
         "bound           no plan of the meshes, layouts and settings looked at{} takes less than {} (proven of the closed form)\n",
@@ -220,7 +226,8 @@ Json variants_json(const SimulatedPlan& simulated) {
              {"iteration_seconds", json_ratio(variant.seconds)},
              {"idle_seconds", json_ratio(mean_seconds(simulated, simulate::idle_time(variant.uses)))},
              {"hand_over_seconds", json_ratio(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))},
-             {"played", variant.played}});
+             {"played", variant.played},
+             {"fits", variant.fits}});
   return variants;
 }
 
@@ -241,7 +248,6 @@ std::string to_text(const SimulatedPlan& simulated) {
   text += "\nDevices that do the same, the idlest first:\n" + lanes_table(simulated);
   text += variants_table(simulated);
   for (const std::string& note : simulated.notes) text += "\n" + note + "\n";
-  if (!simulated.simulation.closed.fits()) text += "\nThe plan does not fit; see dovetail fit\n";
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/plan_words.h"
 #include "cluster/mesh.h"
 #include "place/advice/fit.h"
+#include "place/simulation/inter_stage.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
 
@@ -75,6 +76,17 @@ std::string note_of(const Sweep& sweep, std::size_t point) {
   return fmt::format("{}", fmt::join(notes, ", "));
 }
 
+/// "38 to 4 instances", "38 to 4 instances in 2 of 3 draws", "nothing": what a threshold moves.
+std::string moved_text(const SweepFigures& figures) {
+  if (!figures.migrations || figures.migrations->migrating == 0) return "nothing";
+  const place::Migrations& moved = *figures.migrations;
+  const auto draws = static_cast<int>(figures.simulated->draws.size());
+  return fmt::format("{:.0f} to {:.3g}", moved.samples, moved.instances) +
+         (moved.migrating < draws ? fmt::format(" in {} of {} draws", moved.migrating, draws) : "");
+}
+
+bool moves_samples(const Sweep& sweep) { return sweep.over == SweepInput::threshold && is_simulated(sweep); }
+
 std::vector<std::string> row_of(const SweptPlan& swept, std::size_t index, const Bars& bars, std::size_t columns) {
   const SweepPoint& point = swept.sweep.points[index];
   const std::string label = label_of(swept.sweep, point);
@@ -91,6 +103,7 @@ std::vector<std::string> row_of(const SweptPlan& swept, std::size_t index, const
     row.push_back(seconds_text(played.mean));
     row.push_back(fmt::format("{} to {}", seconds_text(played.least), seconds_text(played.most)));
   }
+  if (moves_samples(swept.sweep)) row.push_back(moved_text(figures));
   for (std::string& text :
        std::vector<std::string>{fmt::format("{:.2f}", figures.samples_per_second), fmt::format("{:.0f}", figures.tokens_per_second),
                                 fmt::format("{:.3f}", figures.gpu_hours)})
@@ -111,6 +124,7 @@ std::string table_of(const SweptPlan& swept) {
     columns.push_back({"simulated"});
     columns.push_back({"least to most"});
   }
+  if (moves_samples(swept.sweep)) columns.push_back({"samples move to instances", report::Align::left});
   for (const char* name : {"samples/s", "tokens/s/GPU", "GPU-h"}) columns.push_back({name});
   if (priced) columns.push_back({"cost"});
   for (const char* name : {"fullest device", "of its"}) columns.push_back({name});
@@ -140,12 +154,17 @@ std::string undecided_text(const Sweep& sweep) {
 }
 
 /// What a threshold gains over none.
-std::string migration_text(const Sweep& sweep) {
+std::string migration_text(const SweptPlan& swept) {
+  const Sweep& sweep = swept.sweep;
   const SweepPoint& none = sweep.points.front();
   if (sweep.over != SweepInput::threshold || !none.figures || !sweep.fastest) return "";
   const SweepPoint& best = sweep.points[*sweep.fastest];
   const std::string ties = undecided_text(sweep);
   const std::string undecided = ties.empty() ? "" : fmt::format(" The draws of lengths do not decide among {}.", ties);
+  const bool any = std::any_of(sweep.points.begin(), sweep.points.end(), [](const SweepPoint& point) {
+    return point.figures && point.figures->migrations && point.figures->migrations->migrating > 0;
+  });
+  if (!any) return fmt::format("\nNothing migrates: {}.\n", place::why_nothing_migrates(swept.ground, none.plan));
   if (*sweep.fastest == 0) return fmt::format("\nNo threshold makes it faster.{}\n", undecided);
   return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.{}\n", label_of(sweep, best),
                      seconds_text(best.figures->seconds()), percent(1 - best.figures->seconds() / none.figures->seconds()), undecided);
@@ -212,6 +231,9 @@ Json point_json(const SweptPlan& swept, const SweepPoint& point) {
     entry["simulated"] = Json{{"mean_seconds", json_seconds(played->mean)},
                               {"least_seconds", json_seconds(played->least)},
                               {"most_seconds", json_seconds(played->most)}};
+  if (const auto& moved = figures.migrations)
+    entry["migration"] =
+        Json{{"draws", moved->migrating}, {"samples", json_ratio(moved->samples)}, {"instances", json_ratio(moved->instances)}};
   entry["samples_per_second"] = json_ratio(figures.samples_per_second);
   entry["tokens_per_second_and_device"] = json_ratio(figures.tokens_per_second);
   entry["gpu_hours"] = json_ratio(figures.gpu_hours);
@@ -241,7 +263,7 @@ std::string to_text(const SweptPlan& swept) {
   std::string text = fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n\n", title_of(swept),
                                  job.workflow.name, report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
                                  swept.ground.software.efficiency.name, swept.ground.software.conventions.name);
-  text += table_of(swept) + migration_text(swept.sweep) + best_text(swept) + overflow_text(swept) + problems_text(swept.sweep);
+  text += table_of(swept) + migration_text(swept) + best_text(swept) + overflow_text(swept) + problems_text(swept.sweep);
   if (!swept.sweep.complete) text += "\nInterrupted: what follows is not known.\n";
   return text;
 }
@@ -268,19 +290,22 @@ Json to_json(const SweptPlan& swept) {
 std::string to_csv(const SweptPlan& swept) {
   std::string text =
       "value,iteration_seconds,simulated_mean_seconds,simulated_least_seconds,simulated_most_seconds,samples_per_second,"
-      "tokens_per_second_and_device,gpu_hours,price,fits,task,device,bytes,usable\n";
+      "tokens_per_second_and_device,gpu_hours,price,fits,task,device,bytes,usable,"
+      "migrating_draws,moved_samples,destination_instances\n";
   for (const SweepPoint& point : swept.sweep.points) {
     text += point.value ? fmt::format("{:.10g}", *point.value) : "";
     if (!point.figures) {
-      text += ",,,,,,,,,,,,,\n";
+      text += ",,,,,,,,,,,,,,,,\n";
       continue;
     }
     const SweepFigures& of = *point.figures;
     const std::string played =
         of.simulated ? fmt::format("{:.3f},{:.3f},{:.3f}", of.simulated->mean, of.simulated->least, of.simulated->most) : ",,";
-    text += fmt::format(",{:.3f},{},{:.6f},{:.6f},{:.6f},{},{},{},{},{},{}\n", of.iteration_seconds, played, of.samples_per_second,
+    const std::string moved =
+        of.migrations ? fmt::format("{},{:.6g},{:.6g}", of.migrations->migrating, of.migrations->samples, of.migrations->instances) : ",,";
+    text += fmt::format(",{:.3f},{},{:.6f},{:.6f},{:.6f},{},{},{},{},{},{},{}\n", of.iteration_seconds, played, of.samples_per_second,
                         of.tokens_per_second, of.gpu_hours, of.price ? fmt::format("{:.6f}", *of.price) : "", of.fits ? "yes" : "no",
-                        task_name(swept, of), of.device, of.needed, of.usable);
+                        task_name(swept, of), of.device, of.needed, of.usable, moved);
   }
   return text;
 }

@@ -28,13 +28,18 @@ Ticks value_of(std::vector<Ticks> ends, std::optional<double> quantile) {
 
 }  // namespace
 
+std::vector<double> usual_thresholds() {
+  std::vector<double> thresholds{0.01, 0.02, 0.03};
+  for (int percent = 5; percent < 100; percent += 5) thresholds.push_back(percent / 100.0);
+  return thresholds;
+}
+
 ThresholdChoice choose_threshold(const InterStageTask& task, const std::vector<std::vector<Sample>>& draws,
                                  const ThresholdOptions& options) {
-  DOVETAIL_ASSERT(!draws.empty() && options.step_percent >= 1 && options.step_percent <= 99);
+  DOVETAIL_ASSERT(!draws.empty());
   ThresholdChoice choice;
   choice.points.emplace_back();
-  for (int percent = options.step_percent; percent < 100; percent += options.step_percent)
-    choice.points.push_back({percent / 100.0, {}, {}, 0});
+  for (const double threshold : options.thresholds) choice.points.push_back({threshold, {}, {}, 0});
   std::vector<std::vector<std::pair<Ticks, bool>>> ends(draws.size());  // [draw][point] and whether anything migrated
   parallel::for_each_index(static_cast<int>(draws.size()), options.threads, [&](int index) {
     const auto draw = static_cast<std::size_t>(index);

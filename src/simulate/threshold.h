@@ -19,8 +19,11 @@ struct ThresholdPoint {
   std::size_t migrated = 0;         ///< draws in which anything did
 };
 
+/// 1%, 2%, 3% (of thousands of samples a few per cent are a tail), then 5%, 10%, ... 95%.
+std::vector<double> usual_thresholds();
+
 struct ThresholdOptions {
-  int step_percent = 5;            ///< thresholds are step, 2 step, ... below 100%
+  std::vector<double> thresholds = usual_thresholds();  ///< rising, in (0, 1)
   std::optional<double> quantile;  ///< in [0, 1], of the draws' ends: the least that at least this fraction does not exceed; else the mean
   int threads = 1;                 ///< that draws are shared out over; they do not change the answer
 };
@@ -30,7 +33,7 @@ struct ThresholdChoice {
   std::size_t best = 0;                ///< index of the first with the least value
 };
 
-/// Plays every threshold on every draw. REQUIRES: at least one draw; 1 <= step_percent <= 99; as simulate_inter_stage.
+/// Plays every threshold on every draw. REQUIRES: at least one draw; as simulate_inter_stage.
 ThresholdChoice choose_threshold(const InterStageTask& task, const std::vector<std::vector<Sample>>& draws,
                                  const ThresholdOptions& options = {});
 

@@ -98,11 +98,16 @@ TEST_F(SweepCommand, SaysNothingOfSharedDevicesWhereOlderWeightsGain) {
   EXPECT_THAT(result.out, Not(HasSubstr("devices in common")));
 }
 
-TEST_F(SweepCommand, WithoutMigrationIsATieToo) {
+TEST_F(SweepCommand, SaysWhyNothingMigrates) {
   // All responses are as long: nothing waits for a last one.
   const ProgramResult result = sweep({"--over", "threshold", "--values", "20%", "--simulate", "--draws", "2"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("\nNo threshold makes it faster. The draws of lengths do not decide among do not migrate, 20%."));
+  EXPECT_THAT(result.out, HasSubstr("\nNothing migrates: at each threshold what is left needs all instances, or ends at one moment.\n"));
+  std::string one = small_plan;
+  one.replace(one.find("{\"dp\": 8}, \"engine\""), 19, "{\"tp\": 8}, \"engine\"");
+  plan_ = folder_.write("one.json", one);
+  const ProgramResult alone = sweep({"--over", "threshold", "--values", "20%", "--draws", "1"});
+  EXPECT_THAT(alone.out, HasSubstr("\nNothing migrates: one instance generates, and none can be freed for inference.\n"));
 }
 
 TEST_F(SweepCommand, SaysAmongWhichThresholdsDrawsDoNotDecide) {
@@ -111,6 +116,7 @@ TEST_F(SweepCommand, SaysAmongWhichThresholdsDrawsDoNotDecide) {
   job_ = folder_.write("tailed.yaml", tailed);
   const ProgramResult result = sweep({"--over", "threshold", "--values", "20%,21%,22%", "--simulate", "--draws", "8"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("20%.* [0-9]+ to [1-7](\\.[0-9]+)? "));
   EXPECT_THAT(result.out, ContainsRegex("The best threshold is 2[012]%: .*The draws of lengths do not decide among 2[012]%"));
 }
 

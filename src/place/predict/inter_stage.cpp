@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "cost/machine.h"
+#include "simulate/threshold.h"
 
 namespace dovetail::place {
 namespace {
@@ -135,12 +136,6 @@ std::vector<GenerationTail> generation_tails(const Ground& ground, std::size_t g
   return tails;
 }
 
-std::vector<double> usual_thresholds() {
-  std::vector<double> thresholds;
-  for (int percent = 5; percent <= 95; percent += 5) thresholds.push_back(percent / 100.0);
-  return thresholds;
-}
-
 InterStage inter_stage(const Ground& ground, const std::vector<plan::TaskPlan>& tasks, double threshold) {
   const auto stage = plan::generation_stage(ground.job, tasks);
   DOVETAIL_ASSERT(stage.has_value() && threshold > 0 && threshold < 1);
@@ -154,7 +149,7 @@ std::optional<double> best_threshold(const Ground& ground, const std::vector<pla
   const ScoringLoad scoring = scoring_of(ground, tasks, stage->infer);
   std::optional<double> best;
   double least = 0;
-  for (const GenerationTail& tail : generation_tails(ground, stage->generate, tasks[stage->generate], usual_thresholds())) {
+  for (const GenerationTail& tail : generation_tails(ground, stage->generate, tasks[stage->generate], simulate::usual_thresholds())) {
     // Where nothing moves nothing is gained.
     if (tail.slices.empty()) continue;
     const InterStage fused = fuse(tail, *stage, scoring);

@@ -56,13 +56,10 @@ struct GenerationTail {
 std::vector<GenerationTail> generation_tails(const Ground& ground, std::size_t generate, const plan::TaskPlan& planned,
                                              const std::vector<double>& thresholds);
 
-/// 5%, 10%, ... 95%: those that best_threshold tries.
-std::vector<double> usual_thresholds();
-
 /// `tasks`: [task of the workflow]. REQUIRES: no find_threshold_fault.
 InterStage inter_stage(const Ground& ground, const std::vector<plan::TaskPlan>& tasks, double threshold);
 
-/// The threshold among the usual_thresholds() with the least seconds(); nothing where none is faster than without fusion, or there is no
+/// The threshold among simulate::usual_thresholds() with the least seconds(); nothing where none is faster than without fusion, or there is no
 /// generation_stage().
 std::optional<double> best_threshold(const Ground& ground, const std::vector<plan::TaskPlan>& tasks);
 

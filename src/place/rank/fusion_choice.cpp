@@ -95,6 +95,16 @@ double least_fused_seconds(const Ground& ground, const plan::Plan& plan) {
 
 namespace {
 
+/// What fusing would do for the iteration: nothing, or something that this plan's placement leaves out.
+std::string gain_text(const Ground& ground, const plan::Plan& plan, const Estimate& fused, std::string_view fuse) {
+  const double seconds = place::estimate(ground, plan).iteration_seconds;
+  if (fused.iteration_seconds >= seconds) return "; the iteration would be no shorter";
+  return fmt::format(
+      "; the placement fuses nothing: fused, an iteration would take {:.2f} s in place of {:.2f} s (dovetail simulate --fuse {} "
+      "plays it)",
+      fused.iteration_seconds, seconds, fuse);
+}
+
 std::string why_training_is_not(const Ground& ground, const plan::Plan& plan) {
   const plan::Job& job = ground.job;
   const auto pair = plan::train_pair(job);
@@ -106,8 +116,11 @@ std::string why_training_is_not(const Ground& ground, const plan::Plan& plan) {
   plan::Plan fused = plan;
   fused.fusion.training = pair;
   const IntraStage training = intra_stage_over_bound(ground, fused, 1);
-  return fmt::format("Training is not fused: in one schedule it would take {:.2f} s at the least, one after the other it takes {:.2f} s.",
-                     training.seconds(), training.apart);
+  const std::string seconds = fmt::format("in one schedule both would take {:.2f} s at the least, one after the other they take {:.2f} s",
+                                          training.seconds(), training.apart);
+  const Estimate least = place::estimate(ground, fused, training);
+  if (!least.fits()) return fmt::format("Training is not fused: what both hold at once does not fit; {}.", seconds);
+  return fmt::format("Training is not fused: {}{}.", seconds, gain_text(ground, plan, least, "intra"));
 }
 
 std::string why_generation_is_not(const Ground& ground, const plan::Plan& plan) {
@@ -118,11 +131,15 @@ std::string why_generation_is_not(const Ground& ground, const plan::Plan& plan) 
   const InterStage half = inter_stage(ground, plan.tasks, 0.5);
   if (half.instances == 1) return "Generation is not fused with inference: with one instance none can be freed.";
   if (const std::optional<double> threshold = best_threshold(ground, plan.tasks)) {
-    const InterStage best = inter_stage(ground, plan.tasks, *threshold);
-    return fmt::format(
-        "Generation is not fused with inference: fused at a threshold of {:.0f}% both would take {:.2f} s, one after the other they take "
-        "{:.2f} s (by the closed form).",
-        100 * *threshold, best.seconds(), best.apart);
+    plan::Plan fused = plan;
+    fused.fusion.threshold = threshold;
+    const Estimate best = place::estimate(ground, fused);
+    const std::string seconds =
+        fmt::format("fused at a threshold of {:.0f}% both would take {:.2f} s, one after the other they take {:.2f} s", 100 * *threshold,
+                    best.inter_stage->seconds(), best.inter_stage->apart);
+    if (!best.fits()) return fmt::format("Generation is not fused with inference: what devices then hold does not fit; {}.", seconds);
+    return fmt::format("Generation is not fused with inference: {} (by the closed form){}.", seconds,
+                       gain_text(ground, plan, best, "inter"));
   }
   return "Generation is not fused with inference: at no threshold does the tail hide more than migration and set-up take.";
 }

@@ -67,9 +67,7 @@ simulate::ThresholdChoice simulated_thresholds(const Ground& ground, const plan:
   return simulate::choose_threshold(inter_stage_task(ground, plan, *stage), samples);
 }
 
-std::optional<std::string> find_migration_fault(const Ground& ground, const plan::Plan& plan, const simulate::ThresholdChoice& choice) {
-  if (std::any_of(choice.points.begin(), choice.points.end(), [](const simulate::ThresholdPoint& point) { return point.migrated > 0; }))
-    return std::nullopt;
+std::string why_nothing_migrates(const Ground& ground, const plan::Plan& plan) {
   const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
   DOVETAIL_ASSERT(stage.has_value());
   const plan::TaskPlan& generate = plan.tasks[stage->generate];
@@ -81,7 +79,13 @@ std::optional<std::string> find_migration_fault(const Ground& ground, const plan
   if (replica_of(largest) > all_but_one)
     return fmt::format("a replica of {} has {} devices, and no more than {} can be freed", ground.job.workflow.tasks[largest].name,
                        replica_of(largest), all_but_one);
-  return "at every threshold what is left needs all instances, or ends at one moment";
+  return "at each threshold what is left needs all instances, or ends at one moment";
+}
+
+std::optional<std::string> find_migration_fault(const Ground& ground, const plan::Plan& plan, const simulate::ThresholdChoice& choice) {
+  if (std::any_of(choice.points.begin(), choice.points.end(), [](const simulate::ThresholdPoint& point) { return point.migrated > 0; }))
+    return std::nullopt;
+  return why_nothing_migrates(ground, plan);
 }
 
 }  // namespace dovetail::place

@@ -21,10 +21,13 @@ simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan
 /// Both stages at the plan's threshold. REQUIRES: the plan has one, and no fault.
 simulate::InterStage inter_stage_of(const Ground& ground, const plan::Plan& plan, const Draw& draw);
 
-/// Thresholds from 5% to 95%, and none, played on `draws` draws of the seed. REQUIRES: find_threshold_fault finds none for any of them.
+/// simulate::usual_thresholds(), and none, played on `draws` draws of the seed. REQUIRES: find_threshold_fault finds none for any of them.
 simulate::ThresholdChoice simulated_thresholds(const Ground& ground, const plan::Plan& plan, std::uint64_t seed, int draws);
 
-/// Why nothing migrates at any of the thresholds that were played, without a period; nothing where something does.
+/// Why nothing migrates at any threshold, where nothing does; without a period.
+std::string why_nothing_migrates(const Ground& ground, const plan::Plan& plan);
+
+/// The same of the thresholds that were played; nothing where something migrates.
 std::optional<std::string> find_migration_fault(const Ground& ground, const plan::Plan& plan, const simulate::ThresholdChoice& choice);
 
 }  // namespace dovetail::place

@@ -67,14 +67,16 @@ base::Result<std::vector<simulate::Step>> Simulator::fixed_steps(const plan::Pla
   return steps;
 }
 
-void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, const Estimate& closed, simulate::Workload& workload) const {
-  plan::IterationGraph graph = closed.graph;
+void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, Simulation& simulation, simulate::Workload& workload) const {
+  plan::IterationGraph graph = simulation.closed.graph;
+  if (plan.fusion.threshold) simulation.migrations.emplace_back();
   for (std::size_t index = 0; index < graph.steps.size(); ++index) {
     const plan::Step& step = graph.steps[index];
     if (!is_generation(ground_.job, step)) continue;
     GenerationStep made = generation_step(ground_, plan, step.task, draw);
     workload.steps[index] = std::move(made.step);
     plan::release(graph, index, made.early);
+    if (made.migration) simulation.migrations.back() = std::move(made.migration);
   }
   workload.edges = std::move(graph.edges);
 }
@@ -98,7 +100,7 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   DOVETAIL_TRY(workload.steps, fixed_steps(plan, simulation));
   for (int draw = 0; draw < options_.draws; ++draw) {
     tell(fmt::format("playing draw {} of {}", draw + 1, options_.draws));
-    add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation.closed, workload);
+    add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation, workload);
     workload.resident = resident_of(ground_, plan, simulation.closed, workload.steps);
     simulate::Iteration iteration = simulate::play_iterations(workload);
     simulation.draws.push_back(static_cast<double>((iteration.period + workload.overhead).count()) * 1e-9);

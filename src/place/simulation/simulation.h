@@ -15,6 +15,7 @@
 #include "place/simulation/generation.h"
 #include "place/simulation/training.h"
 #include "simulate/iteration.h"
+#include "simulate/migration.h"
 
 namespace dovetail::place {
 
@@ -28,10 +29,12 @@ struct SimulationOptions {
 
 /// What a plan does.
 struct Simulation {
-  Estimate closed;                        ///< by closed forms; its graph's steps are those of the iteration
-  simulate::Iteration iteration;          ///< of the first draw
-  std::vector<double> draws;              ///< seconds of an iteration, of each draw
-  double iteration_seconds = 0;           ///< the mean of the draws
+  Estimate closed;                ///< by closed forms; its graph's steps are those of the iteration
+  simulate::Iteration iteration;  ///< of the first draw
+  std::vector<double> draws;      ///< seconds of an iteration, of each draw
+  double iteration_seconds = 0;   ///< the mean of the draws
+  std::vector<std::optional<simulate::Migration>>
+      migrations;                         ///< [draw] of a plan with a threshold: what migrates; nothing where none does
   std::optional<FusedTraining> training;  ///< where two train tasks are fused
 };
 
@@ -57,7 +60,7 @@ class Simulator {
   base::Result<FusedTraining> fused_training(const plan::Plan& plan);
   /// [step of the graph]; those that draws decide on have no trace yet.
   base::Result<std::vector<simulate::Step>> fixed_steps(const plan::Plan& plan, const Simulation& simulation) const;
-  void add_draw(const plan::Plan& plan, const Draw& draw, const Estimate& closed, simulate::Workload& workload) const;
+  void add_draw(const plan::Plan& plan, const Draw& draw, Simulation& simulation, simulate::Workload& workload) const;
   void tell(std::string_view work) const;
 
   const Ground& ground_;

@@ -204,6 +204,7 @@ GenerationStep generation_step(const Ground& ground, const plan::Plan& plan, std
   }
   simulate::InterStage played = inter_stage_of(ground, plan, draw);
   made.step.trace = played.migration ? std::move(played.trace) : one_after_the_other(ground, plan, *stage, draw);
+  made.migration = std::move(played.migration);
   made.early = made.step.trace.end - played.generation_end;
   return made;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -10,6 +11,7 @@
 #include "place/simulation/training.h"
 #include "plan/iteration_graph.h"
 #include "simulate/iteration.h"
+#include "simulate/migration.h"
 
 namespace dovetail::place {
 
@@ -20,6 +22,7 @@ base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& p
 
 struct GenerationStep {
   simulate::Step step;
+  std::optional<simulate::Migration> migration = std::nullopt;  ///< where the plan has a threshold, and something migrates
   base::Ticks early;  ///< before its end that the last sample is generated: what waits for generation alone begins (plan::release)
 };
 /// A generate task, which has no overhead; where the plan has a threshold, with the inference of its stage.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "place/predict/training_phase.h"
+#include "simulate/threshold.h"
 
 namespace dovetail::place {
 namespace {
@@ -88,7 +89,7 @@ const Value& FusionTables::known(Table<Value>& table, std::uint64_t key, const M
 const std::vector<FusionTables::Tail>& FusionTables::tails(std::size_t generate, Pick pick) {
   return known(tails_, key_of(generate, shape_of(space_, pick), static_cast<std::size_t>(pick.choice)), [&] {
     const auto& fixed = space_.ground->job.fixed_fusion.threshold;
-    const std::vector<double> thresholds = fixed ? std::vector<double>{*fixed} : usual_thresholds();
+    const std::vector<double> thresholds = fixed ? std::vector<double>{*fixed} : simulate::usual_thresholds();
     std::vector<Tail> tails;
     for (GenerationTail& tail : generation_tails(*space_.ground, generate, space_.choice(generate, pick).planned, thresholds)) {
       // Where nothing moves nothing is gained.

@@ -52,7 +52,7 @@ class FusionTables {
     /// Seconds of generation and so much scoring on all devices, at the least.
     double least(double scoring) const { return before + at.generation.tail + std::max(0.0, scoring - hidden); }
   };
-  /// Of generation at the usual_thresholds() that move samples, or at the one that the job fixes.
+  /// Of generation at simulate::usual_thresholds() that move samples, or at the one that the job fixes.
   const std::vector<Tail>& tails(std::size_t generate, Pick pick);
 
   const SearchSpace& space() const { return space_; }
@@ -77,7 +77,7 @@ class FusedSteps {
   struct Generation {
     std::size_t number = 0;  ///< of the stage: equal stages have equal numbers
     const plan::GenerationStage* stage = nullptr;
-    base::Ticks duration;  ///< of InterStage::seconds() at the best of the usual_thresholds(), or at the one that the job fixes
+    base::Ticks duration;  ///< of InterStage::seconds() at the best of simulate::usual_thresholds(), or at the one that the job fixes
     base::Ticks rest;      ///< of it, behind InterStage::generation_ends()
   };
   /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes none).

@@ -16,7 +16,7 @@ std::string name_of(const plan::Fusion& fusion) {
 FusionVariant variant_of(const plan::Fusion& fusion, const Simulation& simulation, bool played) {
   std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
   for (simulate::Use& use : uses) use.time = base::Ticks(use.time.count() / static_cast<std::int64_t>(simulation.iteration.iterations));
-  return {name_of(fusion), simulation.iteration_seconds, std::move(uses), played};
+  return {name_of(fusion), simulation.iteration_seconds, std::move(uses), played, simulation.closed.fits()};
 }
 
 }  // namespace

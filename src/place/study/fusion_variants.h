@@ -15,6 +15,7 @@ struct FusionVariant {
   double seconds = 0;               ///< of an iteration: Simulation::iteration_seconds
   std::vector<simulate::Use> uses;  ///< of all devices, in one iteration
   bool played = false;              ///< it is the plan itself
+  bool fits = true;                 ///< Estimate::fits
 };
 
 /// The plan without any fusion, with each by itself where it has both, and as it is, which `simulation` is of; nothing where it fuses

@@ -32,10 +32,23 @@ SweepFigures figures_of(const Ground& ground, const Estimate& estimate) {
   return figures;
 }
 
+Migrations migrations_of(const std::vector<std::optional<simulate::Migration>>& draws) {
+  Migrations sum;
+  for (const auto& migration : draws) {
+    if (!migration) continue;
+    ++sum.migrating;
+    sum.samples += static_cast<double>(migration->moved);
+    sum.instances += static_cast<double>(migration->destinations.size());
+  }
+  const int count = std::max(1, sum.migrating);
+  return {sum.migrating, sum.samples / count, sum.instances / count};
+}
+
 /// From here on the figures are by what was played.
 void add_played(const Simulation& simulation, SweepFigures& figures) {
   const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
   figures.simulated = PlayedSeconds{simulation.iteration_seconds, *least, *most, simulation.draws};
+  if (!simulation.migrations.empty()) figures.migrations = migrations_of(simulation.migrations);
   const double factor = simulation.iteration_seconds / figures.iteration_seconds;
   figures.samples_per_second /= factor;
   figures.tokens_per_second /= factor;

@@ -25,10 +25,18 @@ struct PlayedSeconds {
   std::vector<double> draws = {};  ///< of each (Simulation::draws)
 };
 
+/// What moves at a threshold.
+struct Migrations {
+  int migrating = 0;     ///< draws in which anything does
+  double samples = 0;    ///< that move, in their mean
+  double instances = 0;  ///< that they move to, in their mean
+};
+
 /// What a plan costs and holds at one point.
 struct SweepFigures {
   double iteration_seconds = 0;  ///< by place::estimate
   std::optional<PlayedSeconds> simulated;
+  std::optional<Migrations> migrations;  ///< of what was played with a threshold
   // By the simulated mean where there is one, else by iteration_seconds; units as in Estimate.
   double samples_per_second = 0;
   double tokens_per_second = 0;  ///< of each device

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/document.h"
 #include "cluster/cluster.h"
+#include "simulate/threshold.h"
 #include "workflow/scaled_lengths.h"
 
 namespace dovetail::place {
@@ -210,7 +211,7 @@ std::vector<double> default_values(SweepInput input, const plan::Job& job, const
   const std::optional<double> own = own_value(input, job, plan);
   std::vector<double> values;
   if (input == SweepInput::threshold)
-    for (int percent = 5; percent < 100; percent += 5) values.push_back(percent / 100.0);
+    values = simulate::usual_thresholds();
   else if (input == SweepInput::length)
     values = {0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8};
   else if (facts_of(input).values == Values::factor)

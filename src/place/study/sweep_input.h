@@ -46,7 +46,7 @@ base::Result<std::vector<double>> parse_values(SweepInput input, std::string_vie
 
 /// What the job or the plan has; nothing of a plan without a threshold. REQUIRES: a plan but for nodes.
 std::optional<double> own_value(SweepInput input, const plan::Job& job, const plan::Plan* plan);
-/// Thresholds from 5% to 95%; of a number in the job that one and powers of two around it, of factors from a quarter on. Rising; with the
+/// simulate::usual_thresholds(); of a number in the job that one and powers of two around it, of factors from a quarter on. Rising; with the
 /// own value, where there is one. REQUIRES: as own_value.
 std::vector<double> default_values(SweepInput input, const plan::Job& job, const plan::Plan* plan);
 

@@ -70,6 +70,14 @@ class TaskWays {
     return best;
   }
 
+  TaskRun as_planned() const {
+    const int chunks = plan_.tasks[task_].layout.virtual_stages;
+    if (chunks == 1) return serial();
+    TaskRun run = scheduled(plan_.tasks[task_], fuse::solve_interleaved_1f1b);
+    run.how = fmt::format("{} in {} virtual stages", name(), chunks);
+    return run;
+  }
+
   TaskRun zero_bubble() const {
     if (facts().model.adapter_rank > 0) return without("frozen weights have no gradients that could be put off");
     auto problem = training_problem(ground_, {task_, planned_});
@@ -178,12 +186,12 @@ std::vector<std::size_t> train_tasks_of(const plan::Job& job) {
   return tasks;
 }
 
-TrainingWay planned_way(const plan::Job& job, const plan::Plan& plan) {
-  if (plan.fusion.training) return TrainingWay::fused;
+/// Whether a phase that fuses nothing is what the plan says.
+bool is_planned(const plan::Job& job, const plan::Plan& plan, const TrainingAlternative& phase) {
+  // A plan does not say that backwards are split.
+  if (plan.fusion.training || phase.way == TrainingWay::zero_bubble || !phase.why_not.empty()) return false;
   const std::vector<std::size_t> tasks = train_tasks_of(job);
-  const bool virtual_stages =
-      std::any_of(tasks.begin(), tasks.end(), [&](std::size_t task) { return plan.tasks[task].layout.virtual_stages > 1; });
-  return virtual_stages ? TrainingWay::interleaved : TrainingWay::serial;
+  return std::all_of(tasks.begin(), tasks.end(), [&](std::size_t task) { return phase.plan.tasks[task] == plan.tasks[task]; });
 }
 
 /// Adds a run on `mesh` to what each device has to do.
@@ -200,6 +208,7 @@ void add(const TaskRun& run, const cluster::Mesh& mesh, std::vector<double>& bus
 
 TaskRun run_of(const TaskWays& ways, TrainingWay way) {
   if (way == TrainingWay::serial) return ways.serial();
+  if (way == TrainingWay::as_planned) return ways.as_planned();
   if (ways.stages() == 1) return without("a pipeline of one stage has no bubbles");
   if (way == TrainingWay::interleaved) return ways.interleaved();
   if (way == TrainingWay::zero_bubble) return ways.zero_bubble();
@@ -238,6 +247,8 @@ std::string_view name_of(TrainingWay way) {
       return "fused";
     case TrainingWay::fused_smaller:
       return "fused smaller micro-batches";
+    case TrainingWay::as_planned:
+      return "as planned";
   }
   DOVETAIL_ASSERT(false);
 }
@@ -247,7 +258,6 @@ TrainingAlternative training_alternative(const Ground& ground, const plan::Plan&
   phase.way = way;
   phase.fits = true;
   phase.plan = plan;
-  phase.planned = way == planned_way(ground.job, plan);
   std::vector<double> busy(static_cast<std::size_t>(cluster::device_count(ground.job.cluster)), 0.0);
   bool changed = false;
   std::string why_not = "nothing trains";
@@ -268,6 +278,7 @@ TrainingAlternative training_alternative(const Ground& ground, const plan::Plan&
   }
   if (!changed) phase.why_not = std::move(why_not);
   if (way == TrainingWay::serial) phase.how = order_of(ground.job, plan);
+  phase.planned = is_planned(ground.job, plan, phase);
   return phase;
 }
 

@@ -23,14 +23,16 @@ enum class TrainingWay {
   smaller_micro_batches,  ///< 1F1B with more and smaller micro-batches, of a half to a sixteenth, whatever is fastest and fits
   fused,                  ///< both trainings in one schedule (RLHFuse, NSDI 2025, section 5)
   fused_smaller,          ///< the same with more and smaller micro-batches of both
+  as_planned,             ///< each in the virtual stages that the plan says
 };
+/// Those that a plan is compared in.
 inline constexpr TrainingWay training_ways[] = {TrainingWay::serial,      TrainingWay::interleaved,
                                                 TrainingWay::zero_bubble, TrainingWay::smaller_micro_batches,
                                                 TrainingWay::fused,       TrainingWay::fused_smaller};
 
 inline bool is_fused(TrainingWay way) { return way == TrainingWay::fused || way == TrainingWay::fused_smaller; }
 
-/// "1F1B", "interleaved 1F1B", "zero bubble", "smaller micro-batches", "fused", "fused smaller micro-batches".
+/// "1F1B", "interleaved 1F1B", "zero bubble", "smaller micro-batches", "fused", "fused smaller micro-batches", "as planned".
 std::string_view name_of(TrainingWay way);
 
 /// The training phase in one way.

@@ -24,7 +24,7 @@ struct Worth {
 
 /// Of the training phase.
 struct TrainingWorth {
-  std::vector<TrainingAlternative> ways;  ///< one of each training_ways
+  std::vector<TrainingAlternative> ways;  ///< one of each training_ways; where none is what the plan says, that too
   std::optional<double> bound;            ///< seconds that no schedule of both trainings beats, of TrainingWay::fused
   Worth fusion;
 };

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "place/advice/changes.h"
-#include "place/advice/comparison.h"
 #include "report/drawing/sweep_picture.h"
+#include "report/iteration/plan_reasons.h"
 #include "report/iteration/step_lines.h"
 #include "report/page/inks.h"
 #include "report/page/summary.h"
@@ -20,10 +20,6 @@ namespace {
 
 /// Seconds below which nobody changes a plan.
 constexpr double negligible = 0.0005;
-
-std::string step_name(const place::Ground& ground, const place::StepComparison& step) {
-  return step_words(ground.job, step.kind, step.task);
-}
 
 /// Whether a span on devices is work of the step.
 bool is_work_of(const plan::Step& step, const simulate::Span& span) {
@@ -122,48 +118,20 @@ std::vector<Candidate> candidates(const JobPicture& picture) {
   return all;
 }
 
-/// "idle time +1.9 s, actor_train +1.2 s (bubbles +0.9 s)": what makes the candidate slower, or faster: idle time of the average device,
-/// and the critical steps that differ most that way; or that none does.
-std::string why(const JobPicture& picture, const Candidate& candidate) {
-  constexpr std::size_t most = 3;
-  place::Comparison comparison =
-      place::compare(picture.ground, {*candidate.plan, *candidate.estimate}, {picture.plan, picture.simulation.closed});
-  const bool slower = candidate.estimate->iteration_seconds > picture.simulation.closed.iteration_seconds;
-  const auto explains = [&](double lost) { return std::abs(lost) >= negligible && (lost > 0) == slower; };
-  // Of a step that others hide no second counts.
-  const auto counts = [](const place::StepComparison& step) { return std::max(step.critical.here, step.critical.there) > 0.01; };
-  std::erase_if(comparison.steps, [&](const place::StepComparison& step) { return !explains(step.seconds.lost()) || !counts(step); });
-  std::stable_sort(comparison.steps.begin(), comparison.steps.end(), [](const place::StepComparison& a, const place::StepComparison& b) {
-    return std::abs(a.seconds.lost()) > std::abs(b.seconds.lost());
-  });
-  std::vector<std::string> texts;
-  for (const place::TimeUse& use : comparison.uses)
-    if (use.name == "idle" && explains(use.seconds.lost())) texts.push_back("idle time " + signed_seconds(use.seconds.lost()));
-  for (const place::StepComparison& step : comparison.steps) {
-    if (texts.size() == most) break;
-    std::string text = fmt::format("{} {}", step_name(picture.ground, step), signed_seconds(step.seconds.lost()));
-    // A part that pulls the other way explains nothing.
-    if (!step.part.empty() && step.of_part.lost() * step.seconds.lost() > 0 && std::abs(step.of_part.lost()) >= negligible)
-      text += fmt::format(" ({} {})", step.part, signed_seconds(step.of_part.lost()));
-    texts.push_back(std::move(text));
-  }
-  if (texts.empty()) return "no step that counts differs";
-  return fmt::format("{}", fmt::join(texts, ", "));
-}
-
 std::vector<std::string> ranking_row(const JobPicture& picture, const Candidate& candidate, std::size_t number) {
   const place::Estimate& estimate = *candidate.estimate;
   const place::Estimate& shown = picture.simulation.closed;
   const double lost = estimate.iteration_seconds - shown.iteration_seconds;
   const std::size_t fullest = place::fullest_task(estimate.memory);
   const bool tie = !candidate.shown && std::abs(lost) <= picture.ground.software.efficiency.error * shown.iteration_seconds;
-  return {std::to_string(number),
-          candidate.placement,
-          seconds_text(estimate.iteration_seconds),
-          candidate.shown ? "shown here" : difference_text(estimate.iteration_seconds, shown.iteration_seconds),
-          candidate.shown ? "" : (tie ? "a tie: " : "") + why(picture, candidate),
-          estimate.fits() ? gibibytes(estimate.memory[fullest].margin()) : "does not fit",
-          picture.ground.job.workflow.tasks[fullest].name};
+  return {
+      std::to_string(number),
+      candidate.placement,
+      seconds_text(estimate.iteration_seconds),
+      candidate.shown ? "shown here" : difference_text(estimate.iteration_seconds, shown.iteration_seconds),
+      candidate.shown ? "" : (tie ? "a tie: " : "") + reasons_against(picture.ground, {*candidate.plan, estimate}, {picture.plan, shown}),
+      estimate.fits() ? gibibytes(estimate.memory[fullest].margin()) : "does not fit",
+      picture.ground.job.workflow.tasks[fullest].name};
 }
 
 }  // namespace
@@ -205,8 +173,8 @@ Table fusion_table(const JobPicture& picture) {
     const place::FusionVariant& variant = picture.variants[index];
     double sum = 0;
     for (const double seconds : idle[index]) sum += seconds;
-    std::vector<std::string> row{variant.name == "none" ? "nothing" : variant.name, seconds_text(variant.seconds),
-                                 fmt::format("{:.2f}x", picture.variants.front().seconds / variant.seconds),
+    std::vector<std::string> row{(variant.name == "none" ? "nothing" : variant.name) + (variant.fits ? "" : ", does not fit"),
+                                 seconds_text(variant.seconds), fmt::format("{:.2f}x", picture.variants.front().seconds / variant.seconds),
                                  seconds_text(hand_over_seconds(picture, variant)), seconds_text(sum)};
     for (std::size_t cause = 0; cause < all.size(); ++cause)
       if (all[cause] >= negligible) row.push_back(seconds_text(idle[index][cause]));
@@ -243,8 +211,8 @@ Table ranking_table(const JobPicture& picture) {
   table.title = "Ranked plans, and why each loses";
   table.note = fmt::format(
       "By their closed forms, the fastest first; {} is the mean error of these predictions. Beside each what makes it slower or "
-      "faster than the plan that is shown: idle time of the average device, and the steps that differ most, with the part of them that "
-      "does.",
+      "faster than the plan that is shown: idle time of the average device, the steps that differ most, with the part of them that "
+      "does, and tasks that run side by side in one plan alone.",
       percent(picture.ground.software.efficiency.error));
   table.columns = {{"plan", true},        {"placement"}, {"iteration", true}, {"against it", true}, {"where the difference is"},
                    {"memory left", true}, {"in"}};

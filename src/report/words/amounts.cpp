@@ -21,6 +21,12 @@ std::string signed_seconds(double seconds) {
   return (seconds < 0 ? "-" : "+") + seconds_text(std::abs(seconds));
 }
 
-std::string gibibytes(std::int64_t bytes) { return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30)); }
+std::string gibibytes(std::int64_t bytes) {
+  const auto amount = static_cast<double>(bytes);
+  constexpr double shown = 0.005;  // of a unit
+  if (bytes == 0 || std::abs(amount) >= shown * (1 << 30)) return fmt::format("{:.2f} GiB", amount / (1 << 30));
+  if (std::abs(amount) >= shown * (1 << 20)) return fmt::format("{:.2f} MiB", amount / (1 << 20));
+  return fmt::format("{} bytes", bytes);
+}
 
 }  // namespace dovetail::report

@@ -17,7 +17,7 @@ std::string seconds_text(double seconds);
 /// What is more or less: "+1.2 s", "-3 ms"; "0" below half a millisecond.
 std::string signed_seconds(double seconds);
 
-/// "78.40 GiB".
+/// "78.40 GiB"; what would be 0.00 of them in smaller units, so that nothing that is missing looks like nothing.
 std::string gibibytes(std::int64_t bytes);
 
 }  // namespace dovetail::report

@@ -192,8 +192,9 @@ std::string change_words(const plan::Job& job, const plan::Plan& from, const pla
 
 std::string less_fusion_words(const std::vector<place::FusionVariant>& variants) {
   const auto played = std::find_if(variants.begin(), variants.end(), [](const place::FusionVariant& variant) { return variant.played; });
-  const auto best = std::min_element(variants.begin(), variants.end(),
-                                     [](const place::FusionVariant& a, const place::FusionVariant& b) { return a.seconds < b.seconds; });
+  const auto best = std::min_element(variants.begin(), variants.end(), [](const place::FusionVariant& a, const place::FusionVariant& b) {
+    return std::pair(!a.fits, a.seconds) < std::pair(!b.fits, b.seconds);
+  });
   if (played == variants.end() || seconds_text(best->seconds) == seconds_text(played->seconds)) return "";
   const std::string what = best->name == "none" ? "nothing is" : best->name == "intra" ? "the trainings alone are" : "generation alone is";
   return fmt::format("The iteration is shorter where {} fused.", what);

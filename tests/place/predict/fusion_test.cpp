@@ -60,6 +60,7 @@ TEST(InterStage, ALongTailHidesScoring) {
   ASSERT_TRUE(threshold.has_value());
   const InterStage fused = inter_stage(scene.ground, scene.plan.tasks, *threshold);
   EXPECT_LT(fused.seconds(), fused.apart);
+  EXPECT_THAT(why_not_fused(scene.ground, scene.plan).front(), HasSubstr("the placement fuses nothing: fused, an iteration would take"));
   EXPECT_LT(fused.keepers, fused.instances);
   EXPECT_GT(fused.moved, 0);
   EXPECT_GT(fused.migration, 0);

@@ -118,6 +118,9 @@ TEST(Sweep, ThresholdsStandBesideNoMigrationAndAreSimulatedAsThePlanIs) {
     EXPECT_EQ(point.figures->simulated->mean, played.iteration_seconds);
     EXPECT_EQ(point.figures->simulated->least, *std::min_element(played.draws.begin(), played.draws.end()));
     EXPECT_EQ(point.figures->seconds(), played.iteration_seconds);
+    ASSERT_EQ(point.figures->migrations.has_value(), point.value.has_value());
+    const auto migrating = std::count_if(played.migrations.begin(), played.migrations.end(), [](const auto& of) { return of.has_value(); });
+    EXPECT_EQ(point.value ? point.figures->migrations->migrating : 0, migrating);
     EXPECT_DOUBLE_EQ(point.figures->samples_per_second, static_cast<double>(point.figures->samples) / played.iteration_seconds);
   }
 }

@@ -73,6 +73,18 @@ TEST(TrainingWays, InterleavedIsWhatThePlanSaysWhereItHasVirtualStages) {
   EXPECT_LE(interleaved.seconds, scheduled(scene, "actor_train") + scheduled(scene, "critic_train") + 1e-9);
 }
 
+TEST(TrainingWays, WhatThePlanSaysOfOneTrainingAloneIsAWayOfItsOwn) {
+  const plan::Job job = ppo_with("512");
+  Scene scene(job, pipelined(job, 4));
+  scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 2;
+  EXPECT_FALSE(way_of(scene, TrainingWay::interleaved).planned);
+  EXPECT_FALSE(way_of(scene, TrainingWay::serial).planned);
+  const TrainingAlternative planned = way_of(scene, TrainingWay::as_planned);
+  EXPECT_TRUE(planned.planned);
+  EXPECT_EQ(planned.how, "actor_train in 2 virtual stages");
+  EXPECT_NEAR(planned.seconds, scheduled(scene, "actor_train") + scheduled(scene, "critic_train"), 1e-9);
+}
+
 TEST(TrainingWays, AdaptersHaveNoWeightGradientsToPutOff) {
   const plan::Job job = plan::parse_job(
                             "format: dovetail/job@1\nname: small\nalgorithm: sft\nmodels: {actor: {model: qwen3-4b, lora: 8}}\n"

@@ -33,6 +33,18 @@ TEST(Worth, OfFusedTrainingIsNoWithoutACritic) {
   EXPECT_FALSE(training.bound);
 }
 
+TEST(Worth, OfTrainingShowsWhatThePlanSays) {
+  const plan::Job job = ppo_with("512");
+  Scene scene(job, pipelined(job, 4));
+  scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 2;
+  const auto planned = [](const TrainingWorth& training) {
+    return std::count_if(training.ways.begin(), training.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
+  };
+  EXPECT_EQ(planned(training_of(scene)), 1);
+  scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 1;
+  EXPECT_EQ(planned(training_of(scene)), 1);
+}
+
 TEST(Worth, OfFusedTrainingIsNoWithoutBubbles) {
   const plan::Job job = ppo_with(test::long_tail);
   const TrainingWorth training = training_of({job, pipelined(job, 1)});

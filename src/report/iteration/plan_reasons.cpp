@@ -1,0 +1,115 @@
+#include "report/iteration/plan_reasons.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "place/advice/side_by_side.h"
+#include "plan/fusion.h"
+#include "report/words/amounts.h"
+#include "report/words/plan_words.h"
+
+namespace dovetail::report {
+namespace {
+
+constexpr double negligible = 0.0005;  // seconds
+
+/// A step, or several that one of the plans fuses.
+struct Difference {
+  std::string name;
+  double lost = 0;
+  std::string note = {};  // what of it
+};
+
+/// The tasks of each fused step of a plan, its leader first.
+std::vector<std::vector<std::size_t>> fused_tasks(const place::Ground& ground, const plan::Plan& plan) {
+  std::vector<std::vector<std::size_t>> groups;
+  if (const auto stage = plan::generation_stage(ground.job, plan.tasks); plan.fusion.threshold && stage) {
+    groups.push_back({stage->generate});
+    groups.back().insert(groups.back().end(), stage->infer.begin(), stage->infer.end());
+  }
+  if (const auto& pair = plan.fusion.training) groups.emplace_back(pair->begin(), pair->end());
+  return groups;
+}
+
+/// What one plan alone fuses, as one difference; its tasks are taken out of `steps`.
+std::vector<Difference> take_fused(const place::Ground& ground, const plan::Plan& fusing, const char* note,
+                                   std::vector<place::StepComparison>& steps) {
+  std::vector<Difference> differences;
+  for (const std::vector<std::size_t>& tasks : fused_tasks(ground, fusing)) {
+    const auto is_of = [&](const place::StepComparison& step) {
+      return step.kind == plan::Step::Kind::task && std::find(tasks.begin(), tasks.end(), step.task) != tasks.end();
+    };
+    const auto leader = std::find_if(steps.begin(), steps.end(), [&](const place::StepComparison& step) {
+      return step.kind == plan::Step::Kind::task && step.task == tasks.front();
+    });
+    if (leader == steps.end() || leader->fused_here == leader->fused_there) continue;
+    Difference difference{"", 0, note};
+    for (const std::size_t task : tasks) difference.name += (difference.name.empty() ? "" : " + ") + ground.job.workflow.tasks[task].name;
+    for (const place::StepComparison& step : steps)
+      if (is_of(step)) difference.lost += step.seconds.lost();
+    differences.push_back(std::move(difference));
+    std::erase_if(steps, is_of);
+  }
+  return differences;
+}
+
+Difference difference_of(const place::Ground& ground, const place::StepComparison& step) {
+  Difference difference{step_words(ground.job, step.kind, step.task), step.seconds.lost()};
+  // A part that pulls the other way explains nothing.
+  if (!step.part.empty() && step.of_part.lost() * step.seconds.lost() > 0 && std::abs(step.of_part.lost()) >= negligible)
+    difference.note = fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
+  return difference;
+}
+
+/// Steps and fused steps, those that differ most first.
+std::vector<Difference> differences_of(const place::Ground& ground, const place::EstimatedPlan& plan, const place::EstimatedPlan& other,
+                                       std::vector<place::StepComparison> steps) {
+  std::vector<Difference> differences = take_fused(ground, other.plan, "not fused", steps);
+  for (Difference& difference : take_fused(ground, plan.plan, "fused", steps)) differences.push_back(std::move(difference));
+  for (const place::StepComparison& step : steps)
+    // Of a step that others hide no second counts.
+    if (std::max(step.critical.here, step.critical.there) > 0.01) differences.push_back(difference_of(ground, step));
+  std::stable_sort(differences.begin(), differences.end(),
+                   [](const Difference& a, const Difference& b) { return std::abs(a.lost) > std::abs(b.lost); });
+  return differences;
+}
+
+/// "reward_infer and critic_infer 1.9 s less side by side"; empty where no two tasks explain anything.
+std::string overlap_text(const place::Ground& ground, const place::EstimatedPlan& plan, const place::EstimatedPlan& other, bool slower) {
+  for (const place::SideBySide& pair : place::side_by_side(plan, other)) {
+    const double more = pair.seconds.lost();
+    if (std::abs(more) < negligible || (more < 0) != slower) continue;
+    const std::vector<workflow::Task>& tasks = ground.job.workflow.tasks;
+    return fmt::format("{} and {} {} {} side by side", tasks[pair.one].name, tasks[pair.two].name, seconds_text(std::abs(more)),
+                       slower ? "less" : "more");
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string reasons_against(const place::Ground& ground, const place::EstimatedPlan& plan, const place::EstimatedPlan& other) {
+  constexpr std::size_t most = 3;
+  place::Comparison comparison = place::compare(ground, plan, other);
+  const bool slower = plan.estimate.iteration_seconds > other.estimate.iteration_seconds;
+  const auto explains = [&](double lost) { return std::abs(lost) >= negligible && (lost > 0) == slower; };
+  std::vector<std::string> texts;
+  for (const place::TimeUse& use : comparison.uses)
+    if (use.name == "idle" && explains(use.seconds.lost())) texts.push_back("idle time " + signed_seconds(use.seconds.lost()));
+  const std::string overlap = overlap_text(ground, plan, other, slower);
+  for (const Difference& difference : differences_of(ground, plan, other, std::move(comparison.steps))) {
+    if (texts.size() + (overlap.empty() ? 0 : 1) >= most) break;
+    if (!explains(difference.lost)) continue;
+    texts.push_back(fmt::format("{} {}{}", difference.name, signed_seconds(difference.lost),
+                                difference.note.empty() ? "" : " (" + difference.note + ")"));
+  }
+  if (!overlap.empty()) texts.push_back(overlap);
+  if (texts.empty()) return "no step that counts differs";
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace dovetail::report
