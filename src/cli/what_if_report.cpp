@@ -103,6 +103,11 @@ std::string generation_text(const WhatIfAnswer& answer) {
   return text + report::render_table({{"generation and inference", Align::left}, {"take"}, {"change"}, {"iteration"}}, rows);
 }
 
+/// "8+8", "8+8 (training on the last)": devices for training and rollout.
+std::string split_text(int training, int rollout, int first) {
+  return fmt::format("{}+{}{}", training, rollout, first > 0 ? " (training on the last)" : "");
+}
+
 std::string way_name(const WhatIf& what_if) {
   const Working& working = what_if.working;
   if (working.kind == Working::Kind::partial) return fmt::format("partial rollout, {:g}% end", working.finished * 100);
@@ -119,7 +124,7 @@ std::string way_name(const WhatIf& what_if) {
 
 std::string devices_of(const WhatIfAnswer& answer, const place::WhatIfFigures& figures) {
   if (figures.training_devices == 0) return std::to_string(cluster::device_count(answer.ground.job.cluster));
-  return fmt::format("{}+{}", figures.training_devices, figures.rollout_devices);
+  return split_text(figures.training_devices, figures.rollout_devices, figures.training_first);
 }
 
 std::string ways_text(const WhatIfAnswer& answer) {
@@ -152,7 +157,8 @@ std::string splits_text(const place::WhatIfs& what_ifs) {
   std::vector<std::string> splits;
   for (const place::DeviceSplit& split : what_ifs.splits)
     if (splits.size() < shown)
-      splits.push_back(fmt::format("{}+{} {}", split.training, split.rollout, seconds_text(split.iteration_seconds)));
+      splits.push_back(fmt::format("{} {}", split_text(split.training, split.rollout, split.training_first),
+                                   seconds_text(split.iteration_seconds)));
   return fmt::format("  1 step off policy by split, in closed form: {}\n", fmt::join(splits, ", "));
 }
 
@@ -227,6 +233,7 @@ Json way_json(const WhatIf& what_if) {
   if (figures.training_devices > 0) {
     entry["training_devices"] = figures.training_devices;
     entry["rollout_devices"] = figures.rollout_devices;
+    entry["training_first_device"] = figures.training_first;
   }
   return entry;
 }
@@ -262,6 +269,7 @@ Json to_json(const WhatIfAnswer& answer) {
   for (const place::DeviceSplit& split : answer.what_ifs.splits)
     object["splits"].push_back(Json{{"training_devices", split.training},
                                     {"rollout_devices", split.rollout},
+                                    {"training_first_device", split.training_first},
                                     {"closed_form_seconds", json_ratio(split.iteration_seconds)}});
   return object;
 }

@@ -28,7 +28,8 @@ TaskFloor training_floor(const Ground& ground, std::size_t task, const plan::Tas
 TaskFloor generation_floor(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
   const auto& fixed = ground.job.fixed_fusion.threshold;
   TaskFloor floor = all_alike(generation_seconds(ground, task, planned).sum());
-  for (const GenerationTail& tail : generation_tails(ground, task, planned, fixed ? std::vector<double>{*fixed} : simulate::usual_thresholds())) {
+  for (const GenerationTail& tail :
+       generation_tails(ground, task, planned, fixed ? std::vector<double>{*fixed} : simulate::usual_thresholds())) {
     const double before = tail.generation.until + tail.generation.migration;
     floor = least_of(floor, {before, before + tail.generation.tail, before});
   }

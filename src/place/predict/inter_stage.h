@@ -59,8 +59,8 @@ std::vector<GenerationTail> generation_tails(const Ground& ground, std::size_t g
 /// `tasks`: [task of the workflow]. REQUIRES: no find_threshold_fault.
 InterStage inter_stage(const Ground& ground, const std::vector<plan::TaskPlan>& tasks, double threshold);
 
-/// The threshold among simulate::usual_thresholds() with the least seconds(); nothing where none is faster than without fusion, or there is no
-/// generation_stage().
+/// The threshold among simulate::usual_thresholds() with the least seconds(); nothing where none is faster than without fusion, or there is
+/// no generation_stage().
 std::optional<double> best_threshold(const Ground& ground, const std::vector<plan::TaskPlan>& tasks);
 
 }  // namespace dovetail::place

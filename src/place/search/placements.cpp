@@ -62,11 +62,16 @@ Meshes interleaving(const SearchSpace& space) {
   return meshes;
 }
 
+/// Training on the first devices; on a cluster of several kinds of nodes on the last ones as well.
 std::vector<Meshes> disaggregated(const SearchSpace& space) {
+  const plan::Job& job = space.ground->job;
+  std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits = splits_of(space);
+  if (job.cluster.groups.size() > 1)
+    for (const auto& [first, last] : std::vector(splits)) splits.emplace_back(last, first);
   std::vector<Meshes> ways;
-  for (const auto& [training, rest] : splits_of(space)) {
+  for (const auto& [training, rest] : splits) {
     Meshes& meshes = ways.emplace_back();
-    for (const workflow::Task& task : space.ground->job.workflow.tasks) meshes.push_back(task.kind == TaskKind::train ? training : rest);
+    for (const workflow::Task& task : job.workflow.tasks) meshes.push_back(task.kind == TaskKind::train ? training : rest);
   }
   return ways;
 }

@@ -46,7 +46,7 @@ std::vector<DeviceSplit> device_splits(const SearchSpace& space) {
     // What the job fixes may have left them together.
     if (cluster::overlap(trains, generates)) continue;
     move_scoring(space, trial, picks);
-    DeviceSplit split{trains.count, generates.count, plan_of(space, picks, std::string(name_of(Placement::disaggregated)))};
+    DeviceSplit split{trains.count, generates.count, trains.first, plan_of(space, picks, std::string(name_of(Placement::disaggregated)))};
     const Estimate closed = estimate(*space.ground, split.plan);
     if (!closed.fits()) continue;
     split.iteration_seconds = closed.iteration_seconds;

@@ -9,8 +9,9 @@ namespace dovetail::place {
 
 /// A plan on two meshes that share no device.
 struct DeviceSplit {
-  int training = 0;  ///< devices, the first ones of the cluster
-  int rollout = 0;   ///< devices that generate, the others
+  int training = 0;        ///< devices, the first ones of the cluster or the last
+  int rollout = 0;         ///< devices that generate, the others
+  int training_first = 0;  ///< device that trains
   plan::Plan plan = {};
   double iteration_seconds = 0;  ///< by the closed form
 };

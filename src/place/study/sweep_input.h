@@ -46,8 +46,8 @@ base::Result<std::vector<double>> parse_values(SweepInput input, std::string_vie
 
 /// What the job or the plan has; nothing of a plan without a threshold. REQUIRES: a plan but for nodes.
 std::optional<double> own_value(SweepInput input, const plan::Job& job, const plan::Plan* plan);
-/// simulate::usual_thresholds(); of a number in the job that one and powers of two around it, of factors from a quarter on. Rising; with the
-/// own value, where there is one. REQUIRES: as own_value.
+/// simulate::usual_thresholds(); of a number in the job that one and powers of two around it, of factors from a quarter on. Rising; with
+/// the own value, where there is one. REQUIRES: as own_value.
 std::vector<double> default_values(SweepInput input, const plan::Job& job, const plan::Plan* plan);
 
 /// A job with its plan, as they are at a value.

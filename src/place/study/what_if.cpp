@@ -169,6 +169,7 @@ class Study {
     what_if.figures = figures_of(other.ground, splits.front().plan, played(other.ground, simulator, splits.front().plan));
     what_if.figures->training_devices = splits.front().training;
     what_if.figures->rollout_devices = splits.front().rollout;
+    what_if.figures->training_first = splits.front().training_first;
     if (what_if.working.steps == 1) found_.splits = std::move(splits);
   }
 

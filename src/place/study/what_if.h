@@ -49,6 +49,7 @@ struct WhatIfFigures {
   bool simulated = false;    ///< false: the closed form, because the training phase is longer or larger than schedules can be
   int training_devices = 0;  ///< of a split; 0: none
   int rollout_devices = 0;   ///< likewise
+  int training_first = 0;    ///< device of those that train, of a split
 };
 
 struct WhatIf {

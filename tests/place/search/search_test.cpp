@@ -320,6 +320,19 @@ TEST(Placements, AreWhereTheirNamesSay) {
       EXPECT_EQ(llm::to_text(planned.layout).substr(0, 11), "dp1 tp4 pp2");
 }
 
+TEST(Placements, OfUnlikeNodesEitherHalfTrains) {
+  plan::Job job = ppo_job();
+  cluster::NodeGroup other = job.cluster.groups.front();
+  other.gpu = cluster::find_gpu("A100-80").value();
+  job.cluster.groups.push_back(other);
+  const Place place(std::move(job));
+  const std::size_t train = workflow::find_task(place.job.workflow, "actor_train")->index();
+  std::set<int> first;
+  for (const std::vector<cluster::Mesh>& meshes : meshes_of(place.space, Placement::disaggregated))
+    if (meshes[train].count == 8) first.insert(meshes[train].first);
+  EXPECT_EQ(first, (std::set<int>{0, 8}));
+}
+
 TEST(Choices, KeepWhatIsPinned) {
   plan::Job job = ppo_job();
   job.fixed.resize(job.workflow.tasks.size());
