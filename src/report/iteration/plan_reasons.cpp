@@ -78,11 +78,21 @@ std::vector<Difference> differences_of(const place::Ground& ground, const place:
   return differences;
 }
 
+/// Whether a plan fuses both tasks into one step, in which they take turns.
+bool fuses(const place::Ground& ground, const plan::Plan& plan, const place::SideBySide& pair) {
+  const auto groups = fused_tasks(ground, plan);
+  return std::any_of(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& tasks) {
+    const auto has = [&](std::size_t task) { return std::find(tasks.begin(), tasks.end(), task) != tasks.end(); };
+    return has(pair.one) && has(pair.two);
+  });
+}
+
 /// "reward_infer and critic_infer 1.9 s less side by side"; empty where no two tasks explain anything.
 std::string overlap_text(const place::Ground& ground, const place::EstimatedPlan& plan, const place::EstimatedPlan& other, bool slower) {
   for (const place::SideBySide& pair : place::side_by_side(plan, other)) {
     const double more = pair.seconds.lost();
     if (std::abs(more) < negligible || (more < 0) != slower) continue;
+    if (fuses(ground, plan.plan, pair) || fuses(ground, other.plan, pair)) continue;
     const std::vector<workflow::Task>& tasks = ground.job.workflow.tasks;
     return fmt::format("{} and {} {} {} side by side", tasks[pair.one].name, tasks[pair.two].name, seconds_text(std::abs(more)),
                        slower ? "less" : "more");

@@ -50,6 +50,7 @@ TEST_F(Reasons, WhatOneFusesIsTakenTogether) {
   const std::string text = against(ground_, plan_, fused);
   EXPECT_THAT(text, HasSubstr("actor_generate + reward_infer + reference_infer + critic_infer +"));
   EXPECT_THAT(text, HasSubstr("(not fused)"));
+  EXPECT_THAT(text, Not(HasSubstr("side by side"))) << "what is fused takes turns";
   EXPECT_THAT(against(ground_, fused, plan_), HasSubstr("(fused)"));
 }
 
