@@ -157,8 +157,8 @@ std::string splits_text(const place::WhatIfs& what_ifs) {
   std::vector<std::string> splits;
   for (const place::DeviceSplit& split : what_ifs.splits)
     if (splits.size() < shown)
-      splits.push_back(fmt::format("{} {}", split_text(split.training, split.rollout, split.training_first),
-                                   seconds_text(split.iteration_seconds)));
+      splits.push_back(
+          fmt::format("{} {}", split_text(split.training, split.rollout, split.training_first), seconds_text(split.iteration_seconds)));
   return fmt::format("  1 step off policy by split, in closed form: {}\n", fmt::join(splits, ", "));
 }
 
