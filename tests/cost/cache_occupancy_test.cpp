@@ -5,18 +5,14 @@
 
 #include <cmath>
 
+#include "occupancies.h"
 #include "workflow/log_normal.h"
 
 namespace dovetail::cost {
 namespace {
 
+using test::all_tokens;
 using workflow::LengthDistribution;
-
-double all_tokens(const Occupancy& occupancy) {
-  double tokens = 0;
-  for (const Occupancy::Part& part : occupancy.parts) tokens += part.steps * part.sequences;
-  return tokens;
-}
 
 /// Of the first `count` parts.
 double steps_of(const Occupancy& occupancy, std::size_t count) {

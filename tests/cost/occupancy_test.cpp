@@ -2,18 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "occupancies.h"
 #include "workflow/log_normal.h"
 
 namespace dovetail::cost {
 namespace {
 
+using test::all_tokens;
 using workflow::LengthDistribution;
-
-double all_tokens(const Occupancy& occupancy) {
-  double tokens = 0;
-  for (const Occupancy::Part& part : occupancy.parts) tokens += part.steps * part.sequences;
-  return tokens;
-}
 
 TEST(Occupancy, AllTokensAreAccountedFor) {
   const auto lengths = workflow::log_normal_lengths({.mean = 1000, .sigma = 0.8, .cap = 4096});

@@ -1,0 +1,15 @@
+// What the tests of an engine's occupancy share.
+#pragma once
+
+#include "cost/occupancy.h"
+
+namespace dovetail::cost::test {
+
+/// Of all of an occupancy's parts.
+inline double all_tokens(const Occupancy& occupancy) {
+  double tokens = 0;
+  for (const Occupancy::Part& part : occupancy.parts) tokens += part.steps * part.sequences;
+  return tokens;
+}
+
+}  // namespace dovetail::cost::test
