@@ -16,40 +16,71 @@ namespace {
 /// which the usable memory leaves out (issue 864 of NVIDIA/nccl).
 std::int64_t collective_buffers(const plan::TaskPlan& planned) { return planned.layout.devices() > 1 ? std::int64_t{1} << 30 : 0; }
 
-/// Tokens of the fullest of many micro-batches of so many sequences: three standard deviations above the mean, and no more than there can
-/// be.
-std::int64_t most_tokens(const workflow::LengthDistribution& lengths, double sequences) {
+/// Three standard deviations of the tokens of so many sequences: what comes up in many iterations.
+double spread_of(const workflow::LengthDistribution& lengths, double sequences) {
   const double mean = lengths.mean();
-  const double variance = std::max(0.0, lengths.second_moment() - mean * mean);
-  const double most = sequences * mean + 3 * std::sqrt(sequences * variance);
+  return 3 * std::sqrt(sequences * std::max(0.0, lengths.second_moment() - mean * mean));
+}
+
+/// Tokens of the fullest of many micro-batches of so many sequences, no more than there can be.
+std::int64_t most_tokens(const workflow::LengthDistribution& lengths, double sequences) {
+  const double most = sequences * lengths.mean() + spread_of(lengths, sequences);
   const double longest = sequences * static_cast<double>(lengths.longest());
   return std::max(lengths.longest(), static_cast<std::int64_t>(std::ceil(std::min(most, longest))));
 }
 
+/// A task's sequences that stay in one micro-batch: the loss of a pair needs both.
+int together_of(const workflow::Task& task) { return task.kind == workflow::TaskKind::train ? static_cast<int>(task.sequences.count) : 1; }
+
+/// Micro-batches that a rank's share is cut into: those that the limit asks for, and with what virtual stages round them up to.
+struct Cut {
+  double asked = 1;
+  double whole = 1;
+};
+
+/// Of so many sequences of average length.
+Cut cut_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned, double sequences) {
+  const int together = together_of(task);
+  const double asked = cost::count_micro_batches(ground.lengths, sequences, planned.micro_batching, together);
+  if (task.kind != workflow::TaskKind::train || planned.layout.virtual_stages == 1) return {asked, asked};
+  return {asked,
+          static_cast<double>(cost::whole_micro_batches(planned.layout, ground.lengths, sequences, planned.micro_batching, together))};
+}
+
+/// The fullest micro-batches that a limit in tokens makes of a rank's share of `sequences`, and their number. More of them than it asks for
+/// are that much smaller, unless packs are filled before they are dealt out; in some iterations it asks for as many as there are.
+void pack(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned, double sequences, cost::TrainingShape& shape) {
+  const std::int64_t most = most_tokens(ground.lengths, sequences);
+  const double mean = ground.lengths.mean();
+  const Cut longer = cut_of(ground, task, planned, std::round(static_cast<double>(most) / mean));
+  double full = 1;
+  if (longer.asked < longer.whole && !ground.software.conventions.deals_packs) {
+    const double least = std::round(sequences - spread_of(ground.lengths, sequences) / mean);
+    const Cut shorter = cut_of(ground, task, planned, std::max(1.0, least));
+    full = shorter.whole <= longer.asked ? 1 : longer.asked / longer.whole;
+  }
+  // The longest decides: a sequence that is longer than the limit is a micro-batch of its own.
+  shape.packed_tokens = std::clamp(static_cast<std::int64_t>(planned.micro_batching.tokens * full), ground.lengths.longest(), most);
+  shape.micro_batches = static_cast<std::int64_t>(std::ceil(longer.whole));
+}
+
 cost::TrainingShape shape_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned) {
   const workflow::Workload& workload = ground.job.workload;
-  const bool trains = task.kind == workflow::TaskKind::train;
-  const double steps = trains ? static_cast<double>(workload.mini_batches) : 1;
+  const double steps = task.kind == workflow::TaskKind::train ? static_cast<double>(workload.mini_batches) : 1;
   const double extra = static_cast<double>(task.extra_tokens) / ground.lengths.mean();
   const double share = (static_cast<double>(workflow::sequences_of(task, workload)) + extra) / steps / planned.layout.data;
-  // The loss of a pair needs both of its sequences at once.
-  const int together = trains ? static_cast<int>(task.sequences.count) : 1;
-  const double asked = cost::count_micro_batches(ground.lengths, share, planned.micro_batching, together);
-  // More than the limit asks for, as virtual stages need them, are that much smaller.
-  const bool rounded = trains && planned.layout.virtual_stages > 1;
-  const double micro_batches =
-      rounded ? cost::whole_micro_batches(planned.layout, ground.lengths, share, planned.micro_batching, together) : asked;
   cost::TrainingShape shape;
-  // The longest decides: a sequence that is longer than the limit is a micro-batch of its own.
   shape.sequence_length = ground.lengths.longest();
-  shape.sequences = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(share / micro_batches)));
+  if (planned.micro_batching.tokens > 0) {
+    pack(ground, task, planned, share, shape);
+    return shape;
+  }
+  const Cut cut = cut_of(ground, task, planned, share);
+  const int together = together_of(task);
+  shape.micro_batches = static_cast<std::int64_t>(std::ceil(cut.whole));
+  shape.sequences = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(share / cut.whole)));
   shape.sequences = (shape.sequences + together - 1) / together * together;
-  shape.micro_batches = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(micro_batches)));
-  const double limit = planned.micro_batching.tokens * asked / micro_batches;
-  if (limit > 0)
-    shape.packed_tokens = std::clamp(static_cast<std::int64_t>(limit), ground.lengths.longest(), most_tokens(ground.lengths, share));
-  else if (workload.packing)
-    shape.packed_tokens = most_tokens(ground.lengths, static_cast<double>(shape.sequences));
+  if (workload.packing) shape.packed_tokens = most_tokens(ground.lengths, static_cast<double>(shape.sequences));
   return shape;
 }
 

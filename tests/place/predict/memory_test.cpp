@@ -167,6 +167,28 @@ TEST(Memory, AMicroBatchHasNoMoreTokensThanThereAre) {
   EXPECT_EQ(logits_with(16 * 640), logits_with(100 * 640));
 }
 
+TEST(Memory, MoreSequencesNeverNeedLess) {
+  // Virtual stages round micro-batches up, which shrinks them; where lengths vary, some iterations fill them all the same.
+  const auto activations_of = [](int prompts) {
+    const plan::Job job = plan::parse_job("format: dovetail/job@1\nalgorithm: sft\nmodels: {actor: qwen3-0.6b}\nworkload: {prompts: " +
+                                              std::to_string(prompts) +
+                                              ", mini_batches: 1, prompt_length: 128, response_length: {p50: 600, sigma: 0.9, cap: 4096}}\n"
+                                              "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\nsoftware: {training: megatron}\n",
+                                          "job.yaml")
+                              .value();
+    const std::string text =
+        "format: dovetail/plan@1\ntasks:\n  - {task: actor_train, devices: 0-7, layout: {dp: 4, pp: 2, vpp: 7}, micro_batch: {tokens: "
+        "8448}}\n";
+    return bytes_of(memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "activations");
+  };
+  std::int64_t before = 0;
+  for (int prompts = 40; prompts <= 120; prompts += 2) {
+    const std::int64_t now = activations_of(prompts);
+    EXPECT_GE(now, before) << prompts;
+    before = now;
+  }
+}
+
 TEST(Memory, FragmentsAreOfAllThatTheTrainingProcessHolds) {
   const plan::Job job = test::grpo_job();
   const TaskMemory training = memory_in(memory_of(job, test::co_located(job)), job, "actor_train");
