@@ -11,8 +11,8 @@
 namespace dovetail::cost {
 namespace {
 
-constexpr double block_tokens = 16;  // of the cache (vLLM): half of a sequence's last one is empty
-constexpr double too_few = 1e-6;     // sequences, of one that is there
+constexpr double half_a_block = static_cast<double>(cache_block) / 2;  // of a sequence's last one, which is empty
+constexpr double too_few = 1e-6;                                       // sequences, of one that is there
 
 /// Sequences that have generated equally many tokens.
 struct Cohort {
@@ -39,8 +39,8 @@ class Cache {
       reached -= probabilities[age];
       // A prompt is held as long as any of those that share it runs.
       const double left = std::clamp(reached, too_few, 1.0);
-      const double own_prompt = (work.prompt + block_tokens / 2) * (1 - std::pow(1 - left, work.group)) / (work.group * left);
-      held_.push_back(own_prompt + static_cast<double>(age) * step_ + block_tokens / 2);
+      const double own_prompt = (work.prompt + half_a_block) * (1 - std::pow(1 - left, work.group)) / (work.group * left);
+      held_.push_back(own_prompt + static_cast<double>(age) * step_ + half_a_block);
     }
     ending_.back() = 1;
   }

@@ -39,6 +39,10 @@ std::optional<PlanFault> find_fusion_fault(const Plan& plan, const Job& job) {
 
 bool is_for_another_job(const Plan& plan, const Job& job) { return !plan.job_hash.empty() && plan.job_hash != job_hash(job); }
 
+std::optional<GenerationStage> fused_stage(const Job& job, const Plan& plan) {
+  return plan.fusion.threshold ? generation_stage(job, plan.tasks) : std::nullopt;
+}
+
 std::optional<PlanFault> find_fault(const Plan& plan, const Job& job) {
   DOVETAIL_ASSERT(plan.tasks.size() == job.workflow.tasks.size());
   for (std::size_t index = 0; index < plan.tasks.size(); ++index) {

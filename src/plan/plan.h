@@ -25,6 +25,9 @@ struct Plan {
 /// Whether the plan says that it was made for a job with another job_hash (job_canonical.h).
 bool is_for_another_job(const Plan& plan, const Job& job);
 
+/// What the plan's inter-stage fusion puts together; nothing without a threshold.
+std::optional<GenerationStage> fused_stage(const Job& job, const Plan& plan);
+
 /// What is wrong with a plan.
 struct PlanFault {
   std::size_t task = 0;

@@ -11,6 +11,7 @@
 #include "cost/efficiency.h"
 #include "cost/machine.h"
 #include "cost/model_facts.h"
+#include "cost/occupancy.h"
 #include "llm/layout.h"
 #include "plan/task_plan.h"
 #include "simulate/instance.h"
@@ -24,7 +25,7 @@ struct EngineOptions {
   bool prefix_sharing = true;
   bool longest_first = false;  ///< lengths are predicted, and the longest responses start first
   bool least_loaded = false;   ///< groups go to the instance with the fewest tokens so far, as if lengths were known; else in turn
-  std::int64_t block_tokens = 16;
+  std::int64_t block_tokens = cost::cache_block;
 };
 
 /// A generate task of a plan. Its references must outlive whatever is made of it.

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "cost/occupancy.h"
 #include "simulate/step_clock.h"
 #include "simulate/trace.h"
 
@@ -38,9 +39,9 @@ struct InstanceLimits {
   bool chunked_prefill = true;
   bool prefix_sharing = true;
   bool longest_first = false;
-  std::int64_t block_tokens = 16;  ///< of a block of the cache
-  std::int64_t blocks = 0;         ///< of the cache
-  double token_bytes = 0;          ///< keys and values of a token, on each device
+  std::int64_t block_tokens = cost::cache_block;  ///< of a block of the cache
+  std::int64_t blocks = 0;                        ///< of the cache
+  double token_bytes = 0;                         ///< keys and values of a token, on each device
 };
 
 /// A sample on an instance.

@@ -8,7 +8,7 @@ namespace {
 
 InterStage answer_of(const InterStageTask& task, const Stages& stages, const PlayedStages& played) {
   InterStage answer;
-  answer.trace = trace_of(task.generation.task, task.drop, stages.fleet(), played);
+  answer.trace = trace_of(task, stages.fleet(), played);
   answer.generation_end = played.generation_end;
   answer.end = played.end;
   answer.finished = played.finished;

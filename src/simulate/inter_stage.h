@@ -23,7 +23,7 @@
 
 namespace dovetail::simulate {
 
-/// What happened. Lane::memory: keys and values while devices generate, then the weights of the model that they score with.
+/// What happened. Lane::memory: keys and values and what the task holds beside them, then what the infer task holds that they score for.
 struct InterStage {
   Trace trace;  ///< of all devices of the mesh
   base::Ticks generation_end;

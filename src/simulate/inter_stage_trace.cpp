@@ -48,7 +48,8 @@ class LaneSpans {
   std::vector<Span> spans_;
 };
 
-Lane lane_of(std::int32_t task, Ticks drop, const PlayedStages& played, std::size_t instance, int worker) {
+Lane lane_of(const InterStageTask& stages, const PlayedStages& played, std::size_t instance, int worker) {
+  const std::int32_t task = stages.generation.task;
   const InstanceLog& log = played.logs[instance];
   LaneSpans spans(played, task);
   for (const Span& span : log.spans) spans.add(span, Activity::tail);
@@ -57,10 +58,11 @@ Lane lane_of(std::int32_t task, Ticks drop, const PlayedStages& played, std::siz
   if (left > played.stopped[instance]) spans.add({played.stopped[instance], left, Activity::migration, task}, Activity::tail);
   Lane lane;
   lane.memory = log.memory;
+  for (auto& [time, bytes] : lane.memory) bytes += stages.held;
   if (worker != nobody) {
     const auto index = static_cast<std::size_t>(worker);
     const std::vector<Span>& scored = played.scoring.spans[index];
-    if (!scored.empty()) spans.add({left, left + drop, Activity::loading, task}, Activity::dependency);
+    if (!scored.empty()) spans.add({left, left + stages.drop, Activity::loading, task}, Activity::dependency);
     for (const Span& span : scored) spans.add(span, Activity::dependency);
     for (const auto& step : played.scoring.memory[index]) {
       // What comes at the same moment takes the place of what was there.
@@ -75,7 +77,7 @@ Lane lane_of(std::int32_t task, Ticks drop, const PlayedStages& played, std::siz
 
 }  // namespace
 
-Trace trace_of(std::int32_t task, Ticks drop, const Fleet& fleet, const PlayedStages& played) {
+Trace trace_of(const InterStageTask& task, const Fleet& fleet, const PlayedStages& played) {
   std::map<int, int> worker_of;
   for (std::size_t worker = 0; worker < played.workers.size(); ++worker)
     for (const int device : played.workers[worker].devices) worker_of[device] = static_cast<int>(worker);
@@ -88,7 +90,7 @@ Trace trace_of(std::int32_t task, Ticks drop, const Fleet& fleet, const PlayedSt
       parts[found == worker_of.end() ? nobody : found->second].push_back(device);
     }
     for (auto& [worker, devices] : parts) {
-      Lane lane = lane_of(task, drop, played, instance, worker);
+      Lane lane = lane_of(task, played, instance, worker);
       lane.devices = std::move(devices);
       trace.lanes.push_back(std::move(lane));
     }

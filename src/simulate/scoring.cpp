@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "base/assert.h"
-#include "cost/training.h"
 #include "simulate/micro_batches.h"
 #include "simulate/step_clock.h"
 
@@ -173,7 +172,7 @@ class Scorer {
     state.model = task;
     holders_.clear();
     const Ticks begin = std::max(now_, state.drained);
-    scoring_.memory[worker].emplace_back(begin, cost::weight_bytes(tasks_[task].facts, tasks_[task].layout));
+    scoring_.memory[worker].emplace_back(begin, tasks_[task].held);
     const Ticks handed = begin + hand_over(state, task);
     const Ticks end = begin + loading(state, task);
     state.begun[task] = true;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "cost/training.h"
 #include "simulate/scoring_split.h"
 
 namespace dovetail::simulate {
@@ -91,7 +90,7 @@ void Stages::play_plain() {
 
 /// Behind what plain_ has.
 void Stages::score_alone(const InferTask& infer) {
-  plain_.scoring.memory.front().emplace_back(plain_.end, cost::weight_bytes(infer.facts, infer.layout));
+  plain_.scoring.memory.front().emplace_back(plain_.end, infer.held);
   for (const auto& [length, activity] :
        {std::pair(infer.hand_over, Activity::hand_over), {infer.load, Activity::loading}, {infer.alone, Activity::score}}) {
     if (length == Ticks(0)) continue;

@@ -19,6 +19,7 @@ struct InterStageTask {
   GenerationTask generation;
   std::vector<InferTask> infer;       ///< those that others read before these
   base::Ticks drop;                   ///< until a device of an instance that has ended is without the actor's weights
+  std::int64_t held = 0;              ///< bytes on each device beside keys and values while its instance has the actor
   std::int64_t longest_sequence = 0;  ///< tokens that there can be in one, prompt included; 0: the longest of the samples
 };
 

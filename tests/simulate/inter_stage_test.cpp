@@ -67,6 +67,25 @@ TEST(InterStage, ALongTailHidesInference) {
   EXPECT_GE(early, 247U);
 }
 
+TEST(InterStage, DevicesHoldTheActorThenWhatTheyScoreFor) {
+  StageGround ground("llama-3.1-8b", layout_of(4, 2, 1));
+  ground.add("llama-3.1-8b", 2, 1, 4, 0.5).held = 7'000;
+  ground.task.held = 40'000;
+  const std::vector<Sample> samples = long_tailed(256, 200, 31, 10);
+  ground.know(samples);
+  const InterStage fused = simulate_inter_stage(ground.task, samples, 0.1);
+  ASSERT_TRUE(fused.migration);
+  int scorers = 0;
+  for (const Lane& lane : fused.trace.lanes) {
+    const auto load =
+        std::find_if(lane.spans.begin(), lane.spans.end(), [](const Span& span) { return span.activity == Activity::loading; });
+    const Ticks leaves = load == lane.spans.end() ? Ticks::max() : load->begin;
+    for (const auto& [time, bytes] : lane.memory) EXPECT_TRUE(time < leaves ? bytes >= 40'000 : bytes == 7'000) << bytes;
+    if (leaves < Ticks::max()) ++scorers;
+  }
+  EXPECT_EQ(scorers, 3) << "of four instances";
+}
+
 TEST(InterStage, TheFullestInstancesKeepTheirsAndOthersGoToTheLeastLoaded) {
   StageGround ground("llama-3.1-8b", layout_of(4, 1, 1));
   ground.add("llama-3.1-8b", 1, 1, 4, 0.1);

@@ -6,6 +6,7 @@
 
 #include "cost/batches.h"
 #include "cost/generation.h"
+#include "cost/occupancy.h"
 #include "cost/training_memory.h"
 #include "place/predict/training_phase.h"
 
@@ -130,7 +131,9 @@ std::vector<MemoryPart> engine(const Ground& ground, std::size_t task, const pla
   const cluster::Gpu& gpu = cluster::gpu_of(ground.job.cluster, base::DeviceId(planned.mesh.first));
   const std::int64_t weights = engine_weight_bytes(ground.models[role], planned.layout);
   // At least the longest sequence has to have its keys and values; without a cache of the engine's own, all that decode together have.
-  const auto of_longest = static_cast<std::int64_t>(cost::key_value_bytes(ground.models[role], planned.layout)) * ground.lengths.longest();
+  const std::int64_t blocks = (ground.lengths.longest() + cost::cache_block - 1) / cost::cache_block;
+  const auto of_longest =
+      static_cast<std::int64_t>(cost::key_value_bytes(ground.models[role], planned.layout)) * blocks * cost::cache_block;
   if (!planned.engine.own_weights) {
     const auto share = static_cast<std::int64_t>(std::ceil(sequences_of(ground, task) / planned.layout.data));
     return {{ground.job.workflow.roles[role].name + "'s weights", weights},

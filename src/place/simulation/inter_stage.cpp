@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "cost/machine.h"
 #include "place/predict/step_seconds.h"
+#include "place/simulation/memory.h"
 #include "place/simulation/scoring.h"
 #include "simulate/step_clock.h"
 
@@ -31,11 +32,14 @@ std::vector<simulate::Sample> samples_of(const Ground& ground, std::size_t task,
 }  // namespace
 
 simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage) {
+  const StageMemory memory = stage_memory(ground, plan, stage);
   simulate::InterStageTask task{.generation = generation_task(ground, stage.generate, plan.tasks[stage.generate]),
                                 .infer = {},
                                 .drop = {},
+                                .held = memory.engine,
                                 .longest_sequence = ground.lengths.longest()};
-  for (const std::size_t infer : stage.infer) {
+  for (std::size_t index = 0; index < stage.infer.size(); ++index) {
+    const std::size_t infer = stage.infer[index];
     const plan::TaskPlan& planned = plan.tasks[infer];
     const OverheadSeconds overhead = overhead_seconds(ground, infer, planned);
     task.infer.push_back({.facts = facts_of(ground, infer),
@@ -47,14 +51,15 @@ simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan
                           .after = read_before(ground.job.workflow, stage, infer),
                           .task = static_cast<std::int32_t>(infer),
                           .alone = scoring_trace(ground, infer, planned).end,
+                          .held = memory.scoring[index],
                           .hand_over = simulate::ticks_of(overhead.hand_over)});
   }
   return task;
 }
 
 simulate::InterStage inter_stage_of(const Ground& ground, const plan::Plan& plan, const Draw& draw) {
-  const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
-  DOVETAIL_ASSERT(stage && plan.fusion.threshold);
+  const std::optional<plan::GenerationStage> stage = plan::fused_stage(ground.job, plan);
+  DOVETAIL_ASSERT(stage.has_value());
   return simulate::simulate_inter_stage(inter_stage_task(ground, plan, *stage), samples_of(ground, stage->generate, draw),
                                         plan.fusion.threshold);
 }

@@ -22,6 +22,7 @@ std::string_view part_of_trace(TaskKind kind) {
 /// Bytes that the step's task needs on each of its devices, beside what its trace tells.
 std::int64_t own_bytes(const Ground& ground, const plan::Plan& plan, const Estimate& closed, std::size_t task,
                        const simulate::Trace& trace) {
+  if (const auto stage = plan::fused_stage(ground.job, plan); stage && stage->generate == task) return 0;
   const auto& pair = plan.fusion.training;
   const bool fused = pair && task == (*pair)[0];
   const std::vector<MemoryPart> parts =
@@ -36,6 +37,18 @@ std::int64_t own_bytes(const Ground& ground, const plan::Plan& plan, const Estim
 }
 
 }  // namespace
+
+StageMemory stage_memory(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage) {
+  const auto device = static_cast<std::size_t>(plan.tasks[stage.generate].mesh.first);  // all of its devices alike
+  const std::int64_t resident = resident_memory(ground, plan, stage.generate)[device];
+  StageMemory memory;
+  for (const MemoryPart& part : working_memory(ground, stage.generate, plan.tasks[stage.generate]))
+    if (part.name != part_of_trace(TaskKind::generate)) memory.engine += part.bytes;
+  for (const std::size_t task : stage.infer)
+    memory.scoring.push_back(resident_memory(ground, plan, task)[device] + bytes_of(working_memory(ground, task, plan.tasks[task])) -
+                             resident);
+  return memory;
+}
 
 std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident_of(const Ground& ground, const plan::Plan& plan,
                                                                                      const Estimate& closed,

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "cluster/collective.h"
 #include "place/simulation/inter_stage.h"
+#include "place/simulation/memory.h"
 #include "place/simulation/scoring.h"
 #include "realloc/cost.h"
 #include "realloc/plan.h"
@@ -157,12 +158,18 @@ simulate::Trace with_overhead(const Overhead& overhead, std::size_t task, simula
   return work;
 }
 
-/// Generation, and behind it what infers: the stage where nothing migrates.
+/// Generation, and behind it what infers: the stage where nothing migrates. Lanes hold what stage_memory says.
 simulate::Trace one_after_the_other(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage, const Draw& draw) {
+  const StageMemory memory = stage_memory(ground, plan, stage);
   simulate::Trace trace = generation_of(ground, stage.generate, plan.tasks[stage.generate], draw).trace;
-  for (const std::size_t task : stage.infer) {
+  for (simulate::Lane& lane : trace.lanes)
+    for (auto& [time, bytes] : lane.memory) bytes += memory.engine;
+  for (std::size_t index = 0; index < stage.infer.size(); ++index) {
+    const std::size_t task = stage.infer[index];
     const Overhead overhead = overhead_of(overhead_seconds(ground, task, plan.tasks[task]), false);
-    trace = behind(trace, with_overhead(overhead, task, scoring_trace(ground, task, plan.tasks[task])));
+    simulate::Trace scoring = with_overhead(overhead, task, scoring_trace(ground, task, plan.tasks[task]));
+    for (simulate::Lane& lane : scoring.lanes) lane.memory = {{Ticks(0), memory.scoring[index]}};
+    trace = behind(trace, scoring);
   }
   return trace;
 }
@@ -196,9 +203,8 @@ GenerationStep generation_step(const Ground& ground, const plan::Plan& plan, std
   GenerationStep made;
   made.step.task = number_of(task);
   made.step.devices[0] = plan.tasks[task].mesh;
-  const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
-  const bool fused = plan.fusion.threshold && stage && stage->generate == task;
-  if (!fused) {
+  const std::optional<plan::GenerationStage> stage = plan::fused_stage(ground.job, plan);
+  if (!stage || stage->generate != task) {
     made.step.trace = generation_of(ground, task, plan.tasks[task], draw).trace;
     return made;
   }

@@ -164,6 +164,25 @@ RC_GTEST_PROP(Simulation, PrefetchingNeverHoldsMoreThanDevicesHave, ()) {
   }
 }
 
+RC_GTEST_PROP(Simulation, FusedGenerationNeverHoldsMoreThanItsTasksDo, ()) {
+  static const test::Place place(test::small_job("ppo", "actor: qwen3-1.7b, reward: qwen3-4b", "nodes: 1, gpus_per_node: 8, gpu: H100"));
+  base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
+  plan::Plan plan = plan_of(place.space, test::random_co_located_picks(place.space, random), "custom");
+  for (plan::TaskPlan& planned : plan.tasks) planned.offload.weights = *rc::gen::arbitrary<bool>();
+  plan.tasks[0].layout.data = 4;
+  plan.tasks[0].layout.tensor = 2;
+  plan.tasks[0].layout.pipeline = 1;
+  plan.tasks[0].engine.memory_utilization = 0.1;
+  plan.fusion.threshold = *rc::gen::element(0.05, 0.2, 0.5);
+  RC_PRE(!plan::find_fault(plan, place.job));
+  std::int64_t needed = 0;
+  for (const TaskMemory& memory : task_memory(place.ground, plan)) needed = std::max(needed, memory.needed());
+  const auto simulation = Simulator(place.ground, {}).simulate(plan);
+  RC_PRE(simulation.ok());
+  RC_CLASSIFY(simulation->migrations.front().has_value(), "something migrates");
+  for (const simulate::Lane& lane : simulation->iteration.trace.lanes) RC_ASSERT(simulate::peak_of(lane).second <= needed);
+}
+
 TEST(Simulation, OnDevicesApartOneStepOffThereIsNoWaitingForData) {
   const Case on(test::grpo_job());
   const Case off(test::grpo_job(1));
