@@ -29,20 +29,20 @@ Efficiency a100_realhf() {
 Efficiency h100_megatron_vllm() {
   Efficiency efficiency;
   efficiency.name = "h100/megatron-vllm";
-  efficiency.error = 0.087;
+  efficiency.error = 0.085;
   efficiency.matrix_products = 0.436;
-  efficiency.expert_products = 0.0545;
-  efficiency.expert_launch = 0.00171;
+  efficiency.expert_products = 0.0539;
+  efficiency.expert_launch = 0.00167;
   efficiency.slot = 0.00104;
-  efficiency.memory_bandwidth = 0.509;
-  efficiency.decode_layer = 2.14e-05;
-  efficiency.decode_step = 0.000949;
-  efficiency.decode_sequence = 1.3e-05;
-  efficiency.links.between.latency = 2.54e-05;
+  efficiency.memory_bandwidth = 0.501;
+  efficiency.decode_layer = 2.12e-05;
+  efficiency.decode_step = 0.000917;
+  efficiency.decode_sequence = 1.17e-05;
+  efficiency.links.between.latency = 2.49e-05;
   efficiency.refit = 4.5;
-  efficiency.refit_links = 0.493;
-  efficiency.refit_tensor = 0.000185;
-  efficiency.task = 0.934;
+  efficiency.refit_links = 0.494;
+  efficiency.refit_tensor = 0.000188;
+  efficiency.task = 0.932;
   efficiency.iteration = 1.55;
   return efficiency;
 }

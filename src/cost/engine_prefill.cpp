@@ -50,7 +50,8 @@ class Engine {
   double most_beside() const { return std::max(1.0, limits_.batched_tokens - prefill_.full.sequences); }
 
   double later() const {
-    const Chunks chunks = chunks_of(prefill_.later, prefill_.prompt, prefill_.full_steps, most_beside());
+    if (prefill_.later > 0 && prefill_.together >= prefill_.at_start) return prefill_.later / prefill_.at_start * at_start();
+    const Chunks chunks = chunks_of(prefill_.later, prefill_.together, prefill_.full_steps, most_beside());
     if (chunks.steps == 0) return 0;
     return chunks.steps * (step(prefill_.full.sequences, chunks.tokens, prefill_.attended) - step(prefill_.full.sequences, 0, 0));
   }
@@ -72,7 +73,7 @@ class Engine {
     const double most = limits_.batched_tokens;
     const double at_start = std::ceil(prefill_.at_start / most);
     return {alone({at_start, prefill_.at_start / std::max(1.0, at_start)}, prefill_.attended) +
-                alone(chunks_of(prefill_.later, prefill_.prompt, prefill_.full_steps, most), prefill_.attended),
+                alone(chunks_of(prefill_.later, prefill_.together, prefill_.full_steps, most), prefill_.attended),
             alone(chunks_of(prefill_.again, prefill_.again_each, prefill_.full_steps, most), prefill_.again_each)};
   }
 

@@ -11,7 +11,8 @@ struct EnginePrefill {
   double prompt = 0;      ///< of a prompt, on average ...
   double attended = 0;    ///< ... and by tokens: E p^2 / E p
   double at_start = 0;    ///< of the prompts of all that enter at once
-  double later = 0;       ///< of those that enter as others end, over `full_steps`
+  double later = 0;       ///< of those that enter as others end, over `full_steps` ...
+  double together = 0;    ///< ... so many tokens in one step; all of `at_start`: in waves
   double again = 0;       ///< computed again, over `full_steps`
   double again_each = 0;  ///< in a step that does so
   Decoding full;          ///< while others wait, or at the start
@@ -25,9 +26,9 @@ struct PrefillSeconds {
 };
 
 /// With chunked prefill the prompts at the start fill steps of at most EngineLimits::batched_tokens, less what is decoded by then; what is
-/// decoded meanwhile is taken off. Prompts that come later, and what is computed again, come one by one, each in a step of its own (or in
-/// all steps, where there are more of them than steps), which takes that much longer than its decoding (mixed_step_seconds). Without
-/// chunked prefill decoding waits: the same tokens in steps of their own.
+/// decoded meanwhile is taken off. Prompts that come later, and what is computed again, come in steps of their own (or in all
+/// steps, where there are more of them than steps), which take that much longer than their decoding (mixed_step_seconds); where a wave ends
+/// together the next one begins as the first did. Without chunked prefill decoding waits: the same tokens in steps of their own.
 PrefillSeconds engine_prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill,
                                       const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
 

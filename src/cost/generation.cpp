@@ -20,6 +20,11 @@ double met_of(const GenerationWork& work) { return work.responses->second_moment
 /// A sequence's part of its prompt's keys and values.
 double own_prompt(const GenerationWork& work) { return work.prompts->mean() / work.samples_per_prompt; }
 
+/// Steps over which sequences end that began together: as wide as a uniform distribution of the lengths' variance.
+double end_spread(const workflow::LengthDistribution& lengths) {
+  return std::max(1.0, std::sqrt(12 * std::max(0.0, lengths.second_moment() - lengths.mean() * lengths.mean())));
+}
+
 /// How an instance decodes its share of the work.
 Occupancy decoded_of(const GenerationWork& work, double share, double places, double room) {
   const double most = work.prompts->mean() + static_cast<double>(work.responses->longest());
@@ -37,6 +42,7 @@ EnginePrefill prefill_of(const GenerationWork& work, const Occupancy& decoded, d
   prefill.attended = work.prompts->second_moment() / prefill.prompt;
   prefill.at_start = decoded.at_start * own_prompt(work);
   prefill.later = (share - decoded.at_start) * own_prompt(work);
+  prefill.together = std::max(prefill.prompt, prefill.at_start / end_spread(*work.responses));
   prefill.again = decoded.recomputed;
   prefill.again_each = decoded.recomputing_steps > 0 ? decoded.recomputed / decoded.recomputing_steps : 0;
   prefill.full = {decoded.at_start, prefill.prompt};

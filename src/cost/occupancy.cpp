@@ -65,7 +65,7 @@ std::vector<Occupancy::Part> without_waiting(const workflow::LengthDistribution&
     const double tokens = (static_cast<double>(slice) + 0.5) * steps;
     const double left = sequences * lengths.survival(static_cast<std::int64_t>(tokens));
     if (left <= 0) break;
-    parts.push_back({steps, left, tokens});
+    parts.push_back({steps, left, tokens - 0.5});
   }
   return parts;
 }
@@ -102,14 +102,14 @@ Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double seque
   const double node_steps = static_cast<double>(lengths.longest()) / nodes;
   const double full_steps = static_cast<double>(renewals.ended.size() - 1) * node_steps + skipped * lengths.mean();
   // Every sequence meets 0, 1, 2, ... tokens of its own: what the tail does not meet of them, the full steps did.
-  double met = waves * lengths.second_moment() / 2;
+  double met = waves * (lengths.second_moment() - lengths.mean()) / 2;
   std::vector<Occupancy::Part> tail(nodes);
   double left_places = 0;
   double ages = 0;
   for (std::size_t left = nodes; left >= 1; --left) {
     left_places += residuals.places[left];
     ages += residuals.ages[left];
-    const double context = left_places > 0 ? (ages / left_places + static_cast<double>(left) - 0.5) * node_steps : 0;
+    const double context = left_places > 0 ? (ages / left_places + static_cast<double>(left) - 0.5) * node_steps - 0.5 : 0;
     tail[left - 1] = {node_steps, occupancy.at_start * std::min(1.0, left_places), context};
     met -= left_places * context * node_steps;
   }

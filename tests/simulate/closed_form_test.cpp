@@ -68,6 +68,18 @@ TEST(ClosedForm, NothingIsComputedAgainWhereThereIsRoom) {
   EXPECT_EQ(of.recomputed, 0);
 }
 
+TEST(ClosedForm, OfEqualLengthsIsTheSimulation) {
+  for (const bool chunked : {false, true})
+    for (const int places : {16, 64, 256})
+      for (const std::int64_t prompt : {100, 1000}) {
+        Ground ground("llama-3.1-8b", layout_of(2, 1, 1));
+        ground.task.engine.chunked_prefill = chunked;
+        ground.task.engine.max_num_seqs = places;
+        const Both of = both(ground, 1e6, prompt, 0);
+        EXPECT_NEAR(of.closed.sum() / of.seconds, 1, chunked ? 0.005 : 0.0005) << chunked << " " << places << " " << prompt;
+      }
+}
+
 TEST(ClosedForm, PromptsTakeWhatTheyTakeInTheSimulation) {
   for (const bool chunked : {false, true})
     for (const std::int64_t prompt : {500, 4000})
