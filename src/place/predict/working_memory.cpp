@@ -53,10 +53,10 @@ Cut cut_of(const Ground& ground, const workflow::Task& task, const plan::TaskPla
 void pack(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned, double sequences, cost::TrainingShape& shape) {
   const std::int64_t most = most_tokens(ground.lengths, sequences);
   const double mean = ground.lengths.mean();
-  const Cut longer = cut_of(ground, task, planned, std::round(static_cast<double>(most) / mean));
+  const Cut longer = cut_of(ground, task, planned, static_cast<double>(most) / mean);
   double full = 1;
   if (longer.asked < longer.whole && !ground.software.conventions.deals_packs) {
-    const double least = std::round(sequences - spread_of(ground.lengths, sequences) / mean);
+    const double least = sequences - spread_of(ground.lengths, sequences) / mean;
     const Cut shorter = cut_of(ground, task, planned, std::max(1.0, least));
     full = shorter.whole <= longer.asked ? 1 : longer.asked / longer.whole;
   }
