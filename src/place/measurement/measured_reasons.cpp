@@ -53,10 +53,26 @@ void add_scoring(const ReasonGround& ground, bool longer, std::vector<std::strin
   add_lengths(ground, longer, reasons);
   if (longer) {
     reasons.emplace_back("smaller micro-batches than the plan's, or sequences padded in place of packed");
-    reasons.emplace_back("weights that come from host memory before each pass, and entropies that are worked out beside log-probabilities");
+    const plan::TaskPlan* score = first_of(ground, TaskKind::infer);
+    if (score == nullptr || !score->offload.weights) reasons.emplace_back("weights that come from host memory before each pass");
+    reasons.emplace_back("entropies that are worked out beside log-probabilities");
   } else {
     reasons.emplace_back("a pass that the job has and the run leaves out, such as that of the reference or of the policy");
   }
+}
+
+/// What of a train task's state moves otherwise than the plan says.
+void add_states(const plan::TaskPlan* train, bool longer, std::vector<std::string>& reasons) {
+  const plan::Offload offload = train != nullptr ? train->offload : plan::Offload();
+  const bool moves = offload.gradients || offload.optimizer;
+  if (!longer) {
+    if (moves) reasons.emplace_back("states that stay on the devices, which the plan offloads, or that move behind other work");
+    return;
+  }
+  if (moves) reasons.emplace_back("states that move slower than the job says: host memory that is not pinned, or shared by many processes");
+  if (!offload.gradients) reasons.emplace_back("gradients that come from host memory and go back, which stay on the devices in the plan");
+  if (!offload.optimizer && !offload.optimizer_on_host)
+    reasons.emplace_back("optimizer states that come from host memory and go back, which stay on the devices in the plan");
 }
 
 void add_training(const ReasonGround& ground, bool longer, std::vector<std::string>& reasons) {
@@ -67,11 +83,11 @@ void add_training(const ReasonGround& ground, bool longer, std::vector<std::stri
     if (!again) reasons.emplace_back("full recomputation of activations, which the plan does not have");
     reasons.emplace_back(
         "smaller micro-batches than the plan's, sequences padded in place of packed, or data-parallel ranks with unequal tokens");
-    reasons.emplace_back("gradients and optimizer states that come from host memory and go back");
   } else {
     if (again) reasons.emplace_back("the run keeps activations that the plan recomputes");
     reasons.emplace_back("fewer optimizer steps, or fewer tokens in each: filtered groups, dropped samples");
   }
+  add_states(train, longer, reasons);
 }
 
 void add_refit(bool longer, std::vector<std::string>& reasons) {

@@ -19,10 +19,12 @@
 namespace dovetail::place {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 StepLog log_of(std::string content, std::string path = "run.jsonl") {
   return read_step_log({{std::move(content), std::move(path)}}).value();
@@ -211,6 +213,18 @@ TEST_F(ComparedRun, WhatAgreesHasNoReasons) {
   for (const MeasuredAgainst& phase : comparison.phases) EXPECT_THAT(phase.reasons, IsEmpty()) << phase.phase;
   EXPECT_FALSE(comparison.iteration.has_value());
   EXPECT_EQ(comparison.only_predicted.size(), 3U);
+}
+
+TEST_F(ComparedRun, ReasonsKnowWhatThePlanOffloads) {
+  std::string text;
+  for (int step = 1; step <= 5; ++step) text += verl_step(step, 12, 500);
+  const auto reasons = [&] { return phase_of(compare(text), "actor_train").reasons; };
+  const auto gradients = HasSubstr("gradients that come from host memory and go back, which stay on the devices in the plan");
+  const auto optimizer = HasSubstr("optimizer states that come from host memory and go back, which stay on the devices in the plan");
+  const auto slower = HasSubstr("states that move slower than the job says");
+  EXPECT_THAT(reasons(), AllOf(Contains(gradients), Contains(optimizer), Not(Contains(slower))));
+  plan.tasks.back().offload.optimizer = true;
+  EXPECT_THAT(reasons(), AllOf(Contains(gradients), Not(Contains(optimizer)), Contains(slower)));
 }
 
 TEST_F(ComparedRun, NemoRlTimesKinds) {
