@@ -50,7 +50,7 @@ class Engine {
   double most_beside() const { return std::max(1.0, limits_.batched_tokens - prefill_.full.sequences); }
 
   double later() const {
-    if (prefill_.later > 0 && prefill_.together >= prefill_.at_start) return prefill_.later / prefill_.at_start * at_start();
+    if (prefill_.in_waves) return prefill_.later / prefill_.at_start * at_start();
     const Chunks chunks = chunks_of(prefill_.later, prefill_.together, prefill_.full_steps, most_beside());
     if (chunks.steps == 0) return 0;
     return chunks.steps * (step(prefill_.full.sequences, chunks.tokens, prefill_.attended) - step(prefill_.full.sequences, 0, 0));

@@ -12,7 +12,8 @@ struct EnginePrefill {
   double attended = 0;    ///< ... and by tokens: E p^2 / E p
   double at_start = 0;    ///< of the prompts of all that enter at once
   double later = 0;       ///< of those that enter as others end, over `full_steps` ...
-  double together = 0;    ///< ... so many tokens in one step; all of `at_start`: in waves
+  double together = 0;    ///< ... so many tokens in one step ...
+  bool in_waves = false;  ///< ... or as many as at the start, where all that decode end together
   double again = 0;       ///< computed again, over `full_steps`
   double again_each = 0;  ///< in a step that does so
   Decoding full;          ///< while others wait, or at the start

@@ -42,7 +42,9 @@ EnginePrefill prefill_of(const GenerationWork& work, const Occupancy& decoded, d
   prefill.attended = work.prompts->second_moment() / prefill.prompt;
   prefill.at_start = decoded.at_start * own_prompt(work);
   prefill.later = (share - decoded.at_start) * own_prompt(work);
-  prefill.together = std::max(prefill.prompt, prefill.at_start / end_spread(*work.responses));
+  const double spread = end_spread(*work.responses);
+  prefill.together = std::max(prefill.prompt, prefill.at_start / spread);
+  prefill.in_waves = spread <= 1 || decoded.at_start <= 1;
   prefill.again = decoded.recomputed;
   prefill.again_each = decoded.recomputing_steps > 0 ? decoded.recomputed / decoded.recomputing_steps : 0;
   prefill.full = {decoded.at_start, prefill.prompt};
