@@ -29,7 +29,10 @@ double end_spread(const workflow::LengthDistribution& lengths) {
 Occupancy decoded_of(const GenerationWork& work, double share, double places, double room) {
   const double most = work.prompts->mean() + static_cast<double>(work.responses->longest());
   if (std::min(share, places) * most > room) {
-    Occupancy decoded = cache_occupancy_of(*work.responses, {share, places, work.prompts->mean(), work.samples_per_prompt, room});
+    // One sequence runs whatever the room.
+    const double least = work.prompts->mean() + work.responses->mean();
+    Occupancy decoded =
+        cache_occupancy_of(*work.responses, {share, places, work.prompts->mean(), work.samples_per_prompt, std::max(room, least)});
     if (decoded.is_short_of_room) return decoded;
   }
   return occupancy_of(*work.responses, share, places);
