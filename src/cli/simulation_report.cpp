@@ -149,8 +149,8 @@ std::string iteration_text(const SimulatedPlan& simulated) {
   const double closed = simulated.simulation.closed.iteration_seconds;
   std::string text;
   if (!simulation.closed.fits())
-    text = fmt::format("memory          it does not fit: {} are missing; dovetail fit says more. What follows is as if it did.\n",
-                       gibibytes(place::missing_bytes(simulation.closed.memory)));
+    text = fmt::format("memory          it does not fit: {}; dovetail fit says more. What follows is as if it did.\n",
+                       report::missing_words(simulation.closed.memory));
   text += fmt::format("iteration       {} simulated; {} by the closed form ({})\n", seconds_text(simulation.iteration_seconds),
                       seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
   if (simulated.bound)

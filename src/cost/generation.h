@@ -68,8 +68,8 @@ double flat_batch(const ModelFacts& facts, const llm::Layout& layout, double con
 /// each place is refilled as soon as one ends; from then on the batch shrinks as the lengths say (occupancy.h), the last steps with the
 /// chance that any sequence of any instance is still there. Where memory for keys and values is what limits the batch, whoever fits enters
 /// and the youngest are preempted as the others grow (cache_occupancy.h). Prompts are computed beside decoding or before it, and what was
-/// preempted again (engine_prefill.h). Instances are dealt
-/// different lengths, and the slowest one decides: a sequence adds to steps what it does at the mean batch and context.
+/// preempted again (engine_prefill.h). Instances are dealt different lengths, and the slowest one decides: a sequence adds to steps what it
+/// does at the mean batch and context.
 GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work,
                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
 

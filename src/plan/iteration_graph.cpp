@@ -73,7 +73,11 @@ void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std
 
 void release(IterationGraph& graph, std::size_t leader, base::Ticks early) {
   for (StepEdge& edge : graph.edges)
-    if (edge.from == leader && graph.steps[edge.to].within != leader && !is_host_transfer(graph.steps[edge.to])) edge.early = early;
+    if (is_released(graph, leader, edge)) edge.early = early;
+}
+
+bool is_released(const IterationGraph& graph, std::size_t leader, const StepEdge& edge) {
+  return edge.from == leader && graph.steps[edge.to].within != leader && !is_host_transfer(graph.steps[edge.to]);
 }
 
 bool has_own_weights(const Job& job, const Plan& plan, std::size_t task) {

@@ -54,6 +54,9 @@ void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std
 /// unloads wait for the memory of the whole step.
 void release(IterationGraph& graph, std::size_t leader, base::Ticks early);
 
+/// Whether it is an edge that release() makes early.
+bool is_released(const IterationGraph& graph, std::size_t leader, const StepEdge& edge);
+
 /// Whether the weights of two tasks of one role lie alike: the same mesh, and layouts that differ in nothing that weights know of.
 bool share_weights(const TaskPlan& a, const TaskPlan& b);
 

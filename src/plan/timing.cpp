@@ -261,7 +261,7 @@ IterationTimer& IterationTimer::operator=(IterationTimer&&) noexcept = default;
 
 void IterationTimer::release(const IterationGraph& graph, std::size_t leader, Ticks early) {
   for (const StepEdge& edge : graph.edges)
-    if (edge.from == leader && graph.steps[edge.to].within != leader) player_->set_early(edge.from, edge.to, early);
+    if (is_released(graph, leader, edge)) player_->set_early(edge.from, edge.to, early);
 }
 
 Timing IterationTimer::time(const Blocks& blocks, const std::vector<Ticks>& durations) {

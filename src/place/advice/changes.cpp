@@ -259,6 +259,12 @@ std::int64_t missing_bytes(const std::vector<TaskMemory>& memory) {
   return missing;
 }
 
+bool misses_host_memory(const std::vector<TaskMemory>& memory) {
+  const std::int64_t missing = missing_bytes(memory);
+  return missing > 0 && std::none_of(memory.begin(), memory.end(),
+                                     [missing](const TaskMemory& task) { return task.usable > 0 && -task.margin() == missing; });
+}
+
 Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan, std::optional<double> over_bound) {
   plan.fusion = plan::possible_part(from.fusion, ground.job, plan.tasks);
   const Estimate estimate = estimate_like(ground, plan, over_bound);

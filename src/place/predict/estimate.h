@@ -31,10 +31,9 @@ struct Estimate {
 };
 
 /// The one evaluator of plans: whatever prints a plan's time or memory has it from here. What a plan fuses is one step of the iteration:
-/// generation with inference as inter_stage() has it, whose other successors begin when
-/// generation has ended, two train tasks as intra_stage() does, or, where that is known already or need not be
-/// exact, `training` says. Where the job's software prefetches, host transfers are steps of their own as prefetch() has them. REQUIRES: the
-/// plan has no fault.
+/// generation with inference as inter_stage() has it, whose other successors begin when generation has ended, two train tasks as
+/// intra_stage() does, or, where that is known already or need not be exact, `training` says. Where the job's software prefetches, host
+/// transfers are steps of their own as prefetch() has them. REQUIRES: the plan has no fault.
 Estimate estimate(const Ground& ground, const plan::Plan& plan, const std::optional<IntraStage>& training = std::nullopt);
 
 /// The estimate of a plan that is like another one, whose fused training was `over_bound` times its bound (intra_stage_over_bound): no

@@ -95,14 +95,14 @@ double least_fused_seconds(const Ground& ground, const plan::Plan& plan) {
 
 namespace {
 
-/// What fusing would do for the iteration: nothing, or something that this plan's placement leaves out.
-std::string gain_text(const Ground& ground, const plan::Plan& plan, const Estimate& fused, std::string_view fuse) {
+/// What fusing would do for the iteration, beside what the plan fuses already: nothing, or something that this plan leaves out. `least`: of
+/// the fused steps only a bound is known.
+std::string gain_text(const Ground& ground, const plan::Plan& plan, const Estimate& fused, std::string_view fuse, bool least) {
   const double seconds = place::estimate(ground, plan).iteration_seconds;
   if (fused.iteration_seconds >= seconds) return "; the iteration would be no shorter";
-  return fmt::format(
-      "; the placement fuses nothing: fused, an iteration would take {:.2f} s in place of {:.2f} s (dovetail simulate --fuse {} "
-      "plays it)",
-      fused.iteration_seconds, seconds, fuse);
+  return fmt::format("; {}fused, an iteration would take {}{:.2f} s in place of {:.2f} s (dovetail simulate --fuse {} plays it)",
+                     plan.fusion.any() ? "" : "the placement fuses nothing: ", least ? "at least " : "", fused.iteration_seconds, seconds,
+                     plan.fusion.any() ? "both" : fuse);
 }
 
 std::string why_training_is_not(const Ground& ground, const plan::Plan& plan) {
@@ -120,7 +120,7 @@ std::string why_training_is_not(const Ground& ground, const plan::Plan& plan) {
                                           training.seconds(), training.apart);
   const Estimate least = place::estimate(ground, fused, training);
   if (!least.fits()) return fmt::format("Training is not fused: what both hold at once does not fit; {}.", seconds);
-  return fmt::format("Training is not fused: {}{}.", seconds, gain_text(ground, plan, least, "intra"));
+  return fmt::format("Training is not fused: {}{}.", seconds, gain_text(ground, plan, least, "intra", true));
 }
 
 std::string why_generation_is_not(const Ground& ground, const plan::Plan& plan) {
@@ -139,7 +139,7 @@ std::string why_generation_is_not(const Ground& ground, const plan::Plan& plan) 
                     best.inter_stage->seconds(), best.inter_stage->apart);
     if (!best.fits()) return fmt::format("Generation is not fused with inference: what devices then hold does not fit; {}.", seconds);
     return fmt::format("Generation is not fused with inference: {} (by the closed form){}.", seconds,
-                       gain_text(ground, plan, best, "inter"));
+                       gain_text(ground, plan, best, "inter", false));
   }
   return "Generation is not fused with inference: at no threshold does the tail hide more than migration and set-up take.";
 }

@@ -29,8 +29,8 @@ inline constexpr Placement all_placements[] = {Placement::co_located, Placement:
 std::string_view name_of(Placement placement);
 
 /// The meshes of the tasks, [way][task], in each way in which the placement may have them: of disaggregated every split of the devices into
-/// two, none where there is none; of the others one. Tasks whose mesh is pinned are where it says. A mesh may be none of the space's.
-/// REQUIRES: one of named_placements.
+/// two (both ways round where the cluster has several groups), none where there is none; of the others one. Tasks whose mesh is pinned are
+/// where it says. A mesh may be none of the space's. REQUIRES: one of named_placements.
 std::vector<std::vector<cluster::Mesh>> meshes_of(const SearchSpace& space, Placement placement);
 
 /// Tensor and pipeline degrees.

@@ -158,11 +158,16 @@ FusedSteps::LeastGeneration FusedSteps::least_generation(const Picks& picks) {
   if (found.stage == nullptr) return {};
   const Remembered& known = remembered_of(found, picks);
   const bool exact = known.key == key_;
-  const auto length = exact ? known.length : least_length(*found.stage, picks);
-  if (!length) return {};
-  found.duration = length->duration;
-  found.rest = length->rest;
-  return {found, exact};
+  if (!exact) {
+    const std::optional<base::Ticks> least = least_length(*found.stage, picks);
+    if (!least) return {};
+    found.duration = *least;
+    return {found, false};
+  }
+  if (!known.length) return {};
+  found.duration = known.length->duration;
+  found.rest = known.length->rest;
+  return {found, true};
 }
 
 std::optional<FusedSteps::Generation> FusedSteps::generation(const Picks& picks) {
@@ -184,17 +189,13 @@ const std::vector<FusionTables::Tail>& FusedSteps::tails_of(const plan::Generati
   return tables_.tails(stage.generate, picks[stage.generate]);
 }
 
-/// No more than fused_length, and no more than without fusion; generation ends no later. Nothing only where that is nothing.
-std::optional<FusedSteps::Length> FusedSteps::least_length(const plan::GenerationStage& stage, const Picks& picks) {
+/// No more than fused_length's duration, and no more than without fusion. Nothing only where that is nothing.
+std::optional<base::Ticks> FusedSteps::least_length(const plan::GenerationStage& stage, const Picks& picks) {
   const std::vector<FusionTables::Tail>& tails = tails_of(stage, picks);
   if (tails.empty()) return std::nullopt;
   double least = tails.front().at.generation.apart + load_.overheads + load_.work;
-  double generation = least;
-  for (const FusionTables::Tail& tail : tails) {
-    least = std::min(least, tail.least(load_.work));
-    generation = std::min(generation, tail.before + tail.at.generation.tail);
-  }
-  return Length{ticks_of(least), ticks_of(least) - ticks_of(std::min(least, generation))};
+  for (const FusionTables::Tail& tail : tails) least = std::min(least, tail.least(load_.work));
+  return ticks_of(least);
 }
 
 /// Nothing where no threshold gains.

@@ -83,7 +83,7 @@ class FusedSteps {
   /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes none).
   std::optional<Generation> generation(const Picks& picks);
 
-  /// The same, quickly: what is not remembered may take less, and be fused though that gains nothing.
+  /// The same, quickly: what is not remembered may take less, be fused though that gains nothing, and has no rest.
   struct LeastGeneration {
     std::optional<Generation> generation;
     bool exact = true;
@@ -109,7 +109,7 @@ class FusedSteps {
     std::optional<Length> length;
   };
   std::optional<Length> fused_length(const plan::GenerationStage& stage, const Picks& picks);
-  std::optional<Length> least_length(const plan::GenerationStage& stage, const Picks& picks);
+  std::optional<base::Ticks> least_length(const plan::GenerationStage& stage, const Picks& picks);
   const std::vector<FusionTables::Tail>& tails_of(const plan::GenerationStage& stage, const Picks& picks);
   const plan::GenerationStage* stage_of(const Picks& picks, std::size_t& number);
   Remembered& remembered_of(const Generation& generation, const Picks& picks);

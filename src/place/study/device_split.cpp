@@ -53,7 +53,7 @@ std::vector<DeviceSplit> device_splits(const SearchSpace& space) {
     splits.push_back(std::move(split));
   }
   std::sort(splits.begin(), splits.end(), [](const DeviceSplit& a, const DeviceSplit& b) {
-    return std::tie(a.iteration_seconds, a.training) < std::tie(b.iteration_seconds, b.training);
+    return std::tie(a.iteration_seconds, a.training, a.training_first) < std::tie(b.iteration_seconds, b.training, b.training_first);
   });
   return splits;
 }

@@ -120,7 +120,10 @@ TrainingWorth training_worth(const Ground& ground, const plan::Plan& plan, const
   for (const TrainingWay way : training_ways)
     if (!is_fused(way)) found.ways.push_back(training_alternative(ground, plan, way));
   const bool shown = std::any_of(found.ways.begin(), found.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
-  if (!shown && !plan.fusion.training) found.ways.push_back(training_alternative(ground, plan, TrainingWay::as_planned));
+  if (!shown && !plan.fusion.training) {
+    TrainingAlternative planned = training_alternative(ground, plan, TrainingWay::as_planned);
+    if (planned.why_not.empty()) found.ways.push_back(std::move(planned));
+  }
   std::optional<std::string> why_not = why_not_fused_training(ground, plan);
   if (!why_not && !fused) why_not = too_large;
   if (why_not) {

@@ -188,9 +188,8 @@ Table memory_table(const JobPicture& picture) {
   const std::vector<place::TaskMemory>& memory = picture.simulation.closed.memory;
   Table table;
   table.title = "Does it fit?";
-  const std::int64_t missing = place::missing_bytes(memory);
   table.note = fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
-                           missing > 0 ? fmt::format("No: {} are missing.", gibibytes(missing)) : "Yes.");
+                           place::missing_bytes(memory) > 0 ? fmt::format("No: {}.", missing_words(memory)) : "Yes.");
   table.columns = {{"task"}, {"device", true}, {"holds", true}, {"of", true}, {"left", true}, {"most of it"}};
   const bool offloads = std::any_of(memory.begin(), memory.end(), [](const place::TaskMemory& of) { return of.host > 0; });
   if (offloads) table.columns.push_back({"off the devices", true});

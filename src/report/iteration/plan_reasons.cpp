@@ -27,7 +27,7 @@ struct Difference {
 /// The tasks of each fused step of a plan, its leader first.
 std::vector<std::vector<std::size_t>> fused_tasks(const place::Ground& ground, const plan::Plan& plan) {
   std::vector<std::vector<std::size_t>> groups;
-  if (const auto stage = plan::generation_stage(ground.job, plan.tasks); plan.fusion.threshold && stage) {
+  if (const auto stage = plan::fused_stage(ground.job, plan)) {
     groups.push_back({stage->generate});
     groups.back().insert(groups.back().end(), stage->infer.begin(), stage->infer.end());
   }

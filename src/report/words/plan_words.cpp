@@ -190,6 +190,11 @@ std::string change_words(const plan::Job& job, const plan::Plan& from, const pla
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
+std::string missing_words(const std::vector<place::TaskMemory>& memory) {
+  return fmt::format("{}{} are missing", gibibytes(place::missing_bytes(memory)),
+                     place::misses_host_memory(memory) ? " of a node's host memory" : "");
+}
+
 std::string less_fusion_words(const std::vector<place::FusionVariant>& variants) {
   const auto played = std::find_if(variants.begin(), variants.end(), [](const place::FusionVariant& variant) { return variant.played; });
   const auto best = std::min_element(variants.begin(), variants.end(), [](const place::FusionVariant& a, const place::FusionVariant& b) {
@@ -197,7 +202,8 @@ std::string less_fusion_words(const std::vector<place::FusionVariant>& variants)
   });
   if (played == variants.end() || seconds_text(best->seconds) == seconds_text(played->seconds)) return "";
   const std::string what = best->name == "none" ? "nothing is" : best->name == "intra" ? "the trainings alone are" : "generation alone is";
-  return fmt::format("The iteration is shorter where {} fused.", what);
+  const bool shorter = best->seconds < played->seconds;
+  return fmt::format("{} where {} fused.", shorter ? "The iteration is shorter" : "It fits", what);
 }
 
 }  // namespace dovetail::report

@@ -31,8 +31,11 @@ std::vector<TaskWords> task_words(const plan::Job& job, const plan::Plan& plan);
 /// What to do: "critic_train on 0-3 while actor_train is on 4-7", "actor_train: micro-batches of 4096 tokens in place of 8192 tokens".
 std::string change_words(const plan::Job& job, const plan::Plan& from, const place::Change& change);
 
-/// "The iteration is shorter where nothing is fused.", of a plan that is slower than with less fusion as far as its seconds show; else
-/// empty. `variants`: place::play_fusion_variants.
+/// "3.20 GiB are missing", "427.00 GiB of a node's host memory are missing": of what does not fit.
+std::string missing_words(const std::vector<place::TaskMemory>& memory);
+
+/// "The iteration is shorter where nothing is fused.", of a plan that is slower than with less fusion as far as its seconds show; "It fits
+/// where ...", of one that does not and is faster; else empty. `variants`: place::play_fusion_variants.
 std::string less_fusion_words(const std::vector<place::FusionVariant>& variants);
 
 }  // namespace dovetail::report

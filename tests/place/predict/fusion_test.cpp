@@ -61,6 +61,11 @@ TEST(InterStage, ALongTailHidesScoring) {
   const InterStage fused = inter_stage(scene.ground, scene.plan.tasks, *threshold);
   EXPECT_LT(fused.seconds(), fused.apart);
   EXPECT_THAT(why_not_fused(scene.ground, scene.plan).front(), HasSubstr("the placement fuses nothing: fused, an iteration would take"));
+  plan::Plan trained = scene.plan;
+  trained.fusion.training = plan::train_pair(scene.job);
+  const std::string beside = why_not_fused(scene.ground, trained).front();
+  EXPECT_THAT(beside, HasSubstr("; fused, an iteration would take"));
+  EXPECT_THAT(beside, HasSubstr("--fuse both plays it"));
   EXPECT_LT(fused.keepers, fused.instances);
   EXPECT_GT(fused.moved, 0);
   EXPECT_GT(fused.migration, 0);

@@ -18,5 +18,16 @@ TEST(LessFusionWords, NameWhatIsFasterThanThePlanAsFarAsItShows) {
   EXPECT_EQ(less_fusion_words({}), "") << "nothing is fused";
 }
 
+TEST(LessFusionWords, WhatFitsComesBeforeWhatIsFaster) {
+  auto variants = variants_of(21, 20, 19);
+  variants[2].fits = false;
+  EXPECT_EQ(less_fusion_words(variants), "It fits where generation alone is fused.");
+  variants[1].fits = false;
+  EXPECT_EQ(less_fusion_words(variants), "It fits where nothing is fused.");
+  variants[0].fits = false;
+  EXPECT_EQ(less_fusion_words(variants), "") << "nothing fits";
+  EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter where nothing is fused.");
+}
+
 }  // namespace
 }  // namespace dovetail::report
