@@ -32,8 +32,8 @@ double count_micro_batches(const workflow::LengthDistribution& lengths, double s
   const double sampled = std::clamp(std::round(groups), 1.0, largest_sample);
   std::vector<std::int64_t> sample;
   for (int index = 0; index < static_cast<int>(sampled); ++index) sample.push_back(together * lengths.quantile((index + 0.5) / sampled));
-  const double samples = groups > largest_sample ? groups / sampled : 1;
-  return std::max(1.0, static_cast<double>(first_fit_decreasing(std::move(sample), micro_batching.tokens).size()) * samples);
+  const double repeats = groups > largest_sample ? groups / sampled : 1;
+  return std::max(1.0, static_cast<double>(first_fit_decreasing(std::move(sample), micro_batching.tokens).size()) * repeats);
 }
 
 int whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,

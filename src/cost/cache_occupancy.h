@@ -2,10 +2,15 @@
 // its randomness.
 #pragma once
 
+#include <cstdint>
+
 #include "cost/occupancy.h"
 #include "workflow/lengths.h"
 
 namespace dovetail::cost {
+
+/// Tokens of a block of the cache of keys and values (vLLM's default).
+inline constexpr std::int64_t cache_block = 16;
 
 /// What an instance of an engine has to do, and room for.
 struct CacheWork {

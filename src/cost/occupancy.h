@@ -2,15 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "workflow/lengths.h"
 
 namespace dovetail::cost {
-
-/// Tokens of a block of the cache of keys and values (vLLM's default).
-inline constexpr std::int64_t cache_block = 16;
 
 /// How an instance of an engine decodes all that it has: first while sequences wait for a place, then the tail.
 struct Occupancy {

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "base/quantity.h"
-#include "cost/occupancy.h"
+#include "cost/cache_occupancy.h"
 #include "simulate/step_clock.h"
 #include "simulate/trace.h"
 

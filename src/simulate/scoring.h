@@ -40,8 +40,8 @@ struct Scoring {
   base::Ticks end;                               ///< of the last sample; 0 without tasks
   std::vector<std::vector<base::Ticks>> scored;  ///< [task][sample]
   std::vector<std::vector<Span>> spans;          ///< [worker] hand-over, loading, scoring and draining pipelines; gaps where it waits
-  std::vector<std::vector<std::pair<base::Ticks, std::int64_t>>>
-      memory;  ///< [worker] InferTask::held of the model it has, from that time on
+  /// [worker] InferTask::held of the model it has, from that time on.
+  std::vector<std::vector<std::pair<base::Ticks, std::int64_t>>> memory;
 };
 
 /// Replicas of the task's layout that so many devices have room for.

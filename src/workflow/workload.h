@@ -31,4 +31,7 @@ inline constexpr int largest_steps_off_policy = 1000;
 /// How many sequences `task` has in an iteration; of a train task in each epoch.
 std::int64_t sequences_of(const Task& task, const Workload& workload);
 
+/// How many of them stay in one micro-batch: the loss of a preference pair needs both.
+int sequences_together(const Task& task);
+
 }  // namespace dovetail::workflow

@@ -180,7 +180,9 @@ TEST(ReadWorkload, CountsSequences) {
   const Workflow remax = find_algorithm("remax")->make({});
   EXPECT_EQ(sequences_of(remax.tasks.at(0), read), 2048);
   EXPECT_EQ(sequences_of(remax.tasks.at(1), read), 128);
-  EXPECT_EQ(sequences_of(find_algorithm("dpo")->make({}).tasks.at(0), workload(sound).value()), 256);
+  const Workflow preferences = find_algorithm("dpo")->make({});
+  EXPECT_EQ(sequences_of(preferences.tasks.at(0), workload(sound).value()), 256);
+  for (const Task& task : preferences.tasks) EXPECT_EQ(sequences_together(task), task.kind == TaskKind::train ? 2 : 1) << task.name;
 }
 
 TEST(ReadWorkload, NamesAMistake) {

@@ -155,7 +155,7 @@ void fill(const Estimate& estimate, Change& change) {
   change.iteration_seconds = estimate.iteration_seconds;
   change.fullest = fullest_task(estimate.memory);
   change.margin = estimate.memory[change.fullest].margin();
-  change.missing = missing_bytes(estimate.memory);
+  change.missing = missing_of(estimate.memory).bytes();
 }
 
 std::vector<std::size_t> tasks_of(const plan::GenerationStage& stage) {
@@ -252,17 +252,14 @@ std::size_t fullest_task(const std::vector<TaskMemory>& memory) {
   return *fullest;
 }
 
-std::int64_t missing_bytes(const std::vector<TaskMemory>& memory) {
-  std::int64_t missing = 0;
-  for (const TaskMemory& task : memory)
-    if (task.usable > 0) missing = std::max({missing, -task.margin(), task.host - task.host_memory});
+Missing missing_of(const std::vector<TaskMemory>& memory) {
+  Missing missing;
+  for (const TaskMemory& task : memory) {
+    if (task.usable == 0) continue;
+    missing.of_device = std::max(missing.of_device, -task.margin());
+    missing.of_host = std::max(missing.of_host, task.host - task.host_memory);
+  }
   return missing;
-}
-
-bool misses_host_memory(const std::vector<TaskMemory>& memory) {
-  const std::int64_t missing = missing_bytes(memory);
-  return missing > 0 && std::none_of(memory.begin(), memory.end(),
-                                     [missing](const TaskMemory& task) { return task.usable > 0 && -task.margin() == missing; });
 }
 
 Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan, std::optional<double> over_bound) {

@@ -2,6 +2,7 @@
 // would gain.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -51,10 +52,16 @@ Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan, 
 
 /// The task of an estimate whose device has the least left. REQUIRES: a task that is no rule.
 std::size_t fullest_task(const std::vector<TaskMemory>& memory);
-/// Bytes that are missing of devices, or of host memory, whatever is more; 0 where nothing is.
-std::int64_t missing_bytes(const std::vector<TaskMemory>& memory);
-/// Whether these are of host memory.
-bool misses_host_memory(const std::vector<TaskMemory>& memory);
+
+/// Bytes that the fullest device and node lack; 0 where nothing is.
+struct Missing {
+  std::int64_t of_device = 0;
+  std::int64_t of_host = 0;
+
+  std::int64_t bytes() const { return std::max(of_device, of_host); }
+};
+
+Missing missing_of(const std::vector<TaskMemory>& memory);
 
 /// Of each task and kind of change the plan that fits with the shortest iteration, and of each two tasks that wait for nothing of each
 /// other the best on two parts of the devices that they have together. Generation with inference, and two trainings, fused where they are

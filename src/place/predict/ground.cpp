@@ -22,7 +22,7 @@ cost::Batch batch_of(const Ground& ground, std::size_t index) {
   if (trains) sequences = (sequences + static_cast<double>(task.extra_tokens) / ground.lengths.mean()) * ground.job.workload.epochs;
   cost::Batch batch = cost::batch_of(sequences, ground.lengths);
   batch.balanced = ground.software.conventions.balances_ranks;
-  if (trains) batch.together = static_cast<int>(task.sequences.count);
+  batch.together = workflow::sequences_together(task);
   return batch;
 }
 

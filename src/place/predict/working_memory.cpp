@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "cost/batches.h"
+#include "cost/cache_occupancy.h"
 #include "cost/generation.h"
-#include "cost/occupancy.h"
 #include "cost/training_memory.h"
 #include "place/predict/training_phase.h"
 
@@ -30,9 +30,6 @@ std::int64_t most_tokens(const workflow::LengthDistribution& lengths, double seq
   return std::max(lengths.longest(), static_cast<std::int64_t>(std::ceil(std::min(most, longest))));
 }
 
-/// A task's sequences that stay in one micro-batch: the loss of a pair needs both.
-int together_of(const workflow::Task& task) { return task.kind == workflow::TaskKind::train ? static_cast<int>(task.sequences.count) : 1; }
-
 /// Micro-batches that a rank's share is cut into: those that the limit asks for, and with what virtual stages round them up to.
 struct Cut {
   double asked = 1;
@@ -41,7 +38,7 @@ struct Cut {
 
 /// Of so many sequences of average length.
 Cut cut_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned, double sequences) {
-  const int together = together_of(task);
+  const int together = workflow::sequences_together(task);
   const double asked = cost::count_micro_batches(ground.lengths, sequences, planned.micro_batching, together);
   if (task.kind != workflow::TaskKind::train || planned.layout.virtual_stages == 1) return {asked, asked};
   return {asked,
@@ -77,7 +74,7 @@ cost::TrainingShape shape_of(const Ground& ground, const workflow::Task& task, c
     return shape;
   }
   const Cut cut = cut_of(ground, task, planned, share);
-  const int together = together_of(task);
+  const int together = workflow::sequences_together(task);
   shape.micro_batches = static_cast<std::int64_t>(std::ceil(cut.whole));
   shape.sequences = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(share / cut.whole)));
   shape.sequences = (shape.sequences + together - 1) / together * together;

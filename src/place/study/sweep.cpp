@@ -28,7 +28,7 @@ SweepFigures figures_of(const Ground& ground, const Estimate& estimate) {
   figures.device = memory.device;
   figures.needed = memory.needed();
   figures.usable = memory.usable;
-  figures.missing = missing_bytes(estimate.memory);
+  figures.missing = missing_of(estimate.memory).bytes();
   return figures;
 }
 

@@ -191,8 +191,8 @@ std::string change_words(const plan::Job& job, const plan::Plan& from, const pla
 }
 
 std::string missing_words(const std::vector<place::TaskMemory>& memory) {
-  return fmt::format("{}{} are missing", gibibytes(place::missing_bytes(memory)),
-                     place::misses_host_memory(memory) ? " of a node's host memory" : "");
+  const place::Missing missing = place::missing_of(memory);
+  return fmt::format("{}{} are missing", gibibytes(missing.bytes()), missing.of_host > missing.of_device ? " of a node's host memory" : "");
 }
 
 std::string less_fusion_words(const std::vector<place::FusionVariant>& variants) {
@@ -200,10 +200,11 @@ std::string less_fusion_words(const std::vector<place::FusionVariant>& variants)
   const auto best = std::min_element(variants.begin(), variants.end(), [](const place::FusionVariant& a, const place::FusionVariant& b) {
     return std::pair(!a.fits, a.seconds) < std::pair(!b.fits, b.seconds);
   });
-  if (played == variants.end() || seconds_text(best->seconds) == seconds_text(played->seconds)) return "";
+  if (played == variants.end()) return "";
+  const bool only_fits = best->fits && !played->fits;
+  if (!only_fits && seconds_text(best->seconds) == seconds_text(played->seconds)) return "";
   const std::string what = best->name == "none" ? "nothing is" : best->name == "intra" ? "the trainings alone are" : "generation alone is";
-  const bool shorter = best->seconds < played->seconds;
-  return fmt::format("{} where {} fused.", shorter ? "The iteration is shorter" : "It fits", what);
+  return fmt::format("{} where {} fused.", only_fits ? "It fits" : "The iteration is shorter", what);
 }
 
 }  // namespace dovetail::report

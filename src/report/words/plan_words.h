@@ -34,8 +34,8 @@ std::string change_words(const plan::Job& job, const plan::Plan& from, const pla
 /// "3.20 GiB are missing", "427.00 GiB of a node's host memory are missing": of what does not fit.
 std::string missing_words(const std::vector<place::TaskMemory>& memory);
 
-/// "The iteration is shorter where nothing is fused.", of a plan that is slower than with less fusion as far as its seconds show; "It fits
-/// where ...", of one that does not and is faster; else empty. `variants`: place::play_fusion_variants.
+/// "It fits where nothing is fused.", of a plan that does not fit but with less fusion; "The iteration is shorter where ...", of one that
+/// is slower than with less fusion as far as its seconds show; else empty. `variants`: place::play_fusion_variants.
 std::string less_fusion_words(const std::vector<place::FusionVariant>& variants);
 
 }  // namespace dovetail::report

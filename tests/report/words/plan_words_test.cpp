@@ -29,5 +29,24 @@ TEST(LessFusionWords, WhatFitsComesBeforeWhatIsFaster) {
   EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter where nothing is fused.");
 }
 
+TEST(LessFusionWords, FittingIsWorthSayingWhereTimesLookAlike) {
+  for (const double none : {19.9999, 19.0}) {
+    auto variants = variants_of(none, 21, 20);
+    variants[1].fits = variants[2].fits = false;
+    EXPECT_EQ(less_fusion_words(variants), "It fits where nothing is fused.") << none;
+  }
+}
+
+place::TaskMemory memory_of(std::int64_t needed, std::int64_t host) {
+  return {.parts = {{"all", needed << 30}}, .usable = 70LL << 30, .device = 0, .host = host << 30, .host_memory = 400LL << 30};
+}
+
+TEST(MissingWords, SayWhichMemory) {
+  EXPECT_EQ(missing_words({memory_of(60, 300), memory_of(80, 300)}), "10.00 GiB are missing");
+  EXPECT_EQ(missing_words({memory_of(60, 300), memory_of(60, 427)}), "27.00 GiB of a node's host memory are missing");
+  EXPECT_EQ(missing_words({memory_of(80, 300), memory_of(60, 427)}), "27.00 GiB of a node's host memory are missing");
+  EXPECT_EQ(missing_words({memory_of(80, 427), memory_of(105, 300)}), "35.00 GiB are missing");
+}
+
 }  // namespace
 }  // namespace dovetail::report
