@@ -117,9 +117,10 @@ int flush_output(int code) {
 }
 
 int run(int argument_count, char** arguments) {
-  CLI::App program("Schedules for pipelines of several models that train on the same devices.", "dovetail");
+  CLI::App program("Plans, fuses and simulates RLHF training: whether it fits, which configuration, where the time goes.", "dovetail");
   program.footer(
-      "Example:\n  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 a check failed, or reading or writing did; 2 bad input;\n"
+      "Examples:\n  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n  dovetail simulate examples/jobs/ppo-7b.yaml --plan plan.json\n"
+      "  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 a check failed, or reading or writing did; 2 bad input;\n"
       "3 nothing fits the memory, or keeps the deadline; 130 interrupted, the best answer was written.");
   program.set_version_flag("--version", version_text, "print the version and what it was built with");
   program.require_subcommand(1);

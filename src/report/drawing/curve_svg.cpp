@@ -120,14 +120,14 @@ class CurveWriter {
     const auto at = [&y](double value) { return y.at(value * scale); };
     std::string text = grid(y, top);
     text += text_element(left - 62, top - 14, panel.name + (y.logarithmic ? ", logarithmic" : ""), {13, ink.light, "start", true, false});
-    for (const CurvePicture::Level& level : panel.levels) {
+    for (const CurvePicture::Level& level : panel.levels)
       text += fmt::format("<path d=\"M{} {}H{}\" stroke=\"{}\" stroke-width=\"1.4\" stroke-dasharray=\"6 4\"/>\n", number(left),
                           number(at(level.value)), number(right), quiet.light);
-      text += text_element(right - 6, at(level.value) - 5, fmt::format("{}: {}", level.name, value_text(level.value)),
-                           {12, quiet.light, "end", false, false});
-    }
     for (std::size_t line = 0; line < panel.lines.size(); ++line) text += band(panel.lines[line], ink_of(line), at);
     for (std::size_t line = 0; line < panel.lines.size(); ++line) text += curve(panel.lines[line], ink_of(line), at);
+    for (const CurvePicture::Level& level : panel.levels)
+      text += text_element(right - 6, at(level.value) - 9, fmt::format("{}: {}", level.name, value_text(level.value)),
+                           {12, quiet.light, "end", false, true});
     for (const CurvePicture::Mark& mark : panel.marks) text += mark_text(panel, mark, at, top);
     return text;
   }
@@ -200,7 +200,7 @@ class CurveWriter {
     const double baseline = y - 16 < top + 10 ? y + 26 : y - 14;
     return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.4\"/>\n", number(x), number(y),
                        number(radius + 4), best.light) +
-           text_element(std::clamp(x, left + half + 4, right - half), baseline, mark.text, {13, best.light, "middle", true, false});
+           text_element(std::clamp(x, left + half + 4, right - half), baseline, mark.text, {13, best.light, "middle", true, true});
   }
 
   std::string legend(double y) const {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 
@@ -23,7 +24,7 @@ constexpr double left = 150;
 constexpr double right = width - 20;
 constexpr double top = 60;
 constexpr double memory_height = 120;
-constexpr std::size_t names_from = 9;  // pixels of a row that has room for its name
+constexpr double name_pitch = 9;  // pixels that a row's name needs
 
 /// Which span shows in each half pixel: the one that fills most of it.
 std::vector<const Span*> shown_spans(const Lane& lane, Ticks end) {
@@ -72,11 +73,12 @@ class IterationSvg {
 
   std::string rows() {
     std::string text;
+    const auto named = static_cast<std::size_t>(std::ceil(name_pitch / pitch_));  // each so manyth, so that names do not touch
+    const double size = std::min(12.0, std::max(name_pitch, pitch_) * 0.8);
     for (std::size_t index = 0; index < rows_.size(); ++index) {
       const double y = top + pitch_ * static_cast<double>(index);
-      if (pitch_ >= static_cast<double>(names_from))
-        text += text_element(left - 8, y + pitch_ * 0.7, shorten(rows_[index].name, 20, "…"),
-                             {.size = std::min(12.0, pitch_ * 0.8), .anchor = "end"});
+      if (index % named == 0)
+        text += text_element(left - 8, y + pitch_ / 2 + size * 0.35, shorten(rows_[index].name, 20, "…"), {.size = size, .anchor = "end"});
       text += row(rows_[index].lane, y);
     }
     return text;

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+#include <vector>
 
 #include "report/xml_check.h"
 
@@ -67,6 +70,19 @@ TEST(IterationSvg, WithoutMemoryThereIsNoCurve) {
   simulate::Trace trace = small_trace();
   trace.lanes[0].memory.clear();
   EXPECT_THAT(render_iteration_svg(picture_of(trace)), Not(HasSubstr("memory in use")));
+}
+
+TEST(IterationSvg, SomeRowsAreNamedWhereThereIsNoRoomForAll) {
+  simulate::Trace trace = small_trace();
+  const simulate::Lane lane = trace.lanes[1];
+  for (int device = 10; device < 310; ++device) trace.lanes.emplace_back(lane).devices = {device};
+  const std::string svg = render_iteration_svg(picture_of(trace));
+  const std::regex name("<text x=\"[0-9.]+\" y=\"([0-9.]+)\"[^>]*text-anchor=\"end\">devices? [0-9,-]+</text>");
+  std::vector<double> baselines;
+  for (std::sregex_iterator found(svg.begin(), svg.end(), name), end; found != end; ++found) baselines.push_back(std::stod((*found)[1]));
+  ASSERT_GT(baselines.size(), 10U);
+  EXPECT_LT(baselines.size(), trace.lanes.size());
+  for (std::size_t index = 1; index < baselines.size(); ++index) EXPECT_GE(baselines[index] - baselines[index - 1], 9 - 0.1);
 }
 
 TEST(IterationTrace, IsJsonWithASliceASpan) {
