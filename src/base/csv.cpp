@@ -114,6 +114,12 @@ class CsvParser {
 
 Result<std::vector<CsvRow>> parse_csv(std::string_view content, const std::string& path) { return CsvParser(content, path).run(); }
 
+Result<std::vector<CsvRow>> parse_csv_table(std::string_view content, const std::string& path) {
+  DOVETAIL_TRY(std::vector<CsvRow> rows, parse_csv(content, path));
+  std::erase_if(rows, [](const CsvRow& row) { return row.empty(); });
+  return rows;
+}
+
 Error error_at(const CsvCell& cell, const std::string& path, std::string message) {
   return {Failure::bad_input, path, cell.line, cell.column, std::move(message)};
 }

@@ -25,6 +25,9 @@ using CsvRow = std::vector<CsvCell>;
 /// no text (control characters, bytes that are not UTF-8) is an Error.
 Result<std::vector<CsvRow>> parse_csv(std::string_view content, const std::string& path);
 
+/// As parse_csv(), without the blank lines: each row has a cell, and the first one is the header. An empty file has no rows.
+Result<std::vector<CsvRow>> parse_csv_table(std::string_view content, const std::string& path);
+
 /// A bad_input Error at `cell`.
 Error error_at(const CsvCell& cell, const std::string& path, std::string message);
 

@@ -95,8 +95,7 @@ Status read_kind(const Node& node, LayerProfile& layer) {
   const auto experts = node.find("experts");
   layer.with_experts = layer.model.experts.has_value();
   if (experts) {
-    if (!experts->is_boolean()) return experts->error(fmt::format("`experts` is {}; accepted: true or false", experts->describe()));
-    layer.with_experts = experts->text() == "true";
+    DOVETAIL_TRY(layer.with_experts, base::read_flag(*experts, "experts"));
     if (layer.with_experts && !layer.model.experts) return experts->error("the model has no experts; accepted: false");
   }
   DOVETAIL_TRY(layer.tensor, read_degree(node, "tensor"));

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/nearest.h"
 
 namespace dovetail::llm {
@@ -52,8 +53,10 @@ class ConfigReader {
   bool flag(std::string_view key, bool otherwise) {
     const auto node = value_of(key);
     if (!node) return otherwise;
-    if (!node->is_boolean()) fail(node->error(fmt::format("{} is {}; accepted: true or false", base::quote(key), node->describe())));
-    return node->text() == "true";
+    auto value = base::read_flag(*node, key);
+    if (value.ok()) return *value;
+    fail(std::move(value).error());
+    return otherwise;
   }
 
   std::optional<base::Error>& error() { return error_; }

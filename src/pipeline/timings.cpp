@@ -67,13 +67,12 @@ class TimingsParser {
   explicit TimingsParser(const std::string& path) : path_(path) {}
 
   Result<TimingRows> run(std::string_view content) && {
-    DOVETAIL_TRY(const std::vector<CsvRow> rows, base::parse_csv(content, path_));
-    const auto header = std::find_if(rows.begin(), rows.end(), [](const CsvRow& row) { return !row.empty(); });
-    if (header == rows.end()) return Error{base::Failure::bad_input, path_, 1, 1, fmt::format("the file is empty; {}", accepted_header)};
-    DOVETAIL_CHECK(read_header(*header));
-    for (auto row = header + 1; row != rows.end(); ++row)
-      if (!row->empty()) DOVETAIL_CHECK(read_row(*row));
-    if (rows_.models.empty()) return error(header->front(), "there are no rows after the header; a row for each measured op is accepted");
+    DOVETAIL_TRY(const std::vector<CsvRow> rows, base::parse_csv_table(content, path_));
+    if (rows.empty()) return Error{base::Failure::bad_input, path_, 1, 1, fmt::format("the file is empty; {}", accepted_header)};
+    DOVETAIL_CHECK(read_header(rows.front()));
+    for (std::size_t row = 1; row < rows.size(); ++row) DOVETAIL_CHECK(read_row(rows[row]));
+    if (rows_.models.empty())
+      return error(rows.front().front(), "there are no rows after the header; a row for each measured op is accepted");
     return std::move(rows_);
   }
 

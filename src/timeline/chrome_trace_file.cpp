@@ -48,10 +48,9 @@ Result<Ticks> microseconds(const Node& event, std::string_view key) {
 
 Result<double> number_of(const Node& node, std::string_view what) {
   double value = 0;
-  const std::string_view text = node.text();
-  const bool is_number = node.is_number() || node.is_string();
+  const std::string_view text = node.is_number() || node.is_string() ? node.text() : "";
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (!is_number || problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
     return node.error(fmt::format("the counter's value of {} is {}; accepted: a number", base::quote(what), node.describe()));
   }
   return value;
@@ -153,10 +152,12 @@ class TraceReader {
     DOVETAIL_TRY(const std::string_view what, text_of(event, "name"));
     const auto arguments = event.find("args");
     if (!arguments || !arguments->is_map()) return {};
-    const auto name = arguments->find("name");
+    if (what == "process_name" || what == "thread_name") {
+      DOVETAIL_TRY(const std::string_view name, text_of(*arguments, "name"));
+      if (!name.empty()) (what == "process_name" ? process_of(event).name : thread_of(event).name) = name;
+      return {};
+    }
     const auto index = arguments->find("sort_index");
-    if (what == "process_name" && name) process_of(event).name = name->text();
-    if (what == "thread_name" && name) thread_of(event).name = name->text();
     if ((what != "process_sort_index" && what != "thread_sort_index") || !index) return {};
     DOVETAIL_TRY(const std::int64_t place, base::read_whole(*index, "sort_index", -largest_moment, largest_moment));
     (what == "process_sort_index" ? process_of(event).sort_index : thread_of(event).sort_index) = place;

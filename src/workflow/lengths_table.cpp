@@ -62,12 +62,10 @@ Result<std::size_t> choose_column(const std::vector<std::string_view>& names, st
 }
 
 Result<LengthDistribution> parse_csv_lengths(std::string_view content, const std::string& path, std::string_view column) {
-  DOVETAIL_TRY(const std::vector<CsvRow> rows, base::parse_csv(content, path));
+  DOVETAIL_TRY(const std::vector<CsvRow> rows, base::parse_csv_table(content, path));
+  if (rows.empty()) return Error{base::Failure::bad_input, path, 1, 1, "the file is empty; accepted: a header and a row for each length"};
+  const CsvRow& header = rows.front();
   std::size_t next = 0;
-  while (next < rows.size() && rows[next].empty()) ++next;
-  if (next == rows.size())
-    return Error{base::Failure::bad_input, path, 1, 1, "the file is empty; accepted: a header and a row for each length"};
-  const CsvRow& header = rows[next];
   std::size_t chosen = 0;
   const bool only_numbers = column.empty() && header.size() == 1 && base::is_decimal(header.front().text);
   if (!only_numbers) {
@@ -81,7 +79,6 @@ Result<LengthDistribution> parse_csv_lengths(std::string_view content, const std
   Counts counts;
   for (; next < rows.size(); ++next) {
     const CsvRow& row = rows[next];
-    if (row.empty()) continue;
     if (row.size() != header.size())
       return base::error_at(row.front(), path,
                             fmt::format("the row has {} cells; accepted: {}, as many as the first row", row.size(), header.size()));

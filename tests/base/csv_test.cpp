@@ -39,6 +39,15 @@ TEST(Csv, ReadsQuotes) {
 
 TEST(Csv, KeepsBlankLinesExceptAtTheEnd) { EXPECT_EQ(texts_of("\na\n  \nb\n\n\r\n"), (Texts{{}, {"a"}, {}, {"b"}})); }
 
+TEST(Csv, TablesHaveNoBlankRows) {
+  const auto rows = parse_csv_table("\n\na,b\n  \nc,d\n\n", "f.csv");
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->size(), 2u);
+  EXPECT_EQ((*rows)[0][0].text, "a");
+  EXPECT_EQ((*rows)[1][0].line, 5);
+  for (const char* empty : {"", "\n \n", "\xEF\xBB\xBF"}) EXPECT_TRUE(parse_csv_table(empty, "f.csv")->empty()) << empty;
+}
+
 TEST(Csv, SkipsTheByteOrderMark) {
   EXPECT_EQ(texts_of("\xEF\xBB\xBF"
                      "a,b"),

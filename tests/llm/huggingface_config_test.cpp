@@ -1,6 +1,7 @@
 // config.json files.
 #include "llm/huggingface_config.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,6 +80,12 @@ TEST(HuggingFaceConfig, SaysWhatIsWrongAndWhere) {
     "vocab_size": 8, "intermediate_size": 8})")
                                 .error()),
               HasSubstr("the number of heads is 0"));
+  for (const std::string_view wrong : {"[]", "{}", "1", "\"yes\""})
+    EXPECT_THAT(base::to_text(parse(fmt::format(R"({{"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 8,
+    "num_attention_heads": 2, "vocab_size": 8, "intermediate_size": 8, "tie_word_embeddings": {}}})",
+                                                wrong))
+                                  .error()),
+                HasSubstr("`tie_word_embeddings` is"));
 }
 
 TEST(BundledModels, AreAllSound) {

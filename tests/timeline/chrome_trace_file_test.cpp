@@ -128,6 +128,9 @@ TEST(ChromeTraceFile, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(error_of(R"([7])"), HasSubstr("t.json:1:2: an event is 7; accepted: an object"));
   EXPECT_THAT(error_of(R"({"traceEvents":{}})"), HasSubstr("accepted: a list of events"));
   EXPECT_THAT(error_of(R"([{"ph":"C","ts":0,"name":"m","args":{"x":"much"}}])"), HasSubstr("accepted: a number"));
+  EXPECT_THAT(error_of(R"([{"ph":"C","ts":0,"name":"m","args":{"x":{"y":1}}}])"),
+              HasSubstr("t.json:1:42: the counter's value of `x` is a map"));
+  EXPECT_THAT(error_of(R"([{"ph":"M","name":"thread_name","args":{"name":[]}}])"), HasSubstr("name is a list; accepted: a text"));
   EXPECT_THAT(error_of("[]"), HasSubstr("the trace has no slices"));
   EXPECT_THAT(error_of("[{]"), HasSubstr("not valid JSON"));
 }

@@ -14,6 +14,7 @@
 
 #include "base/csv.h"
 #include "base/document.h"
+#include "base/utf8.h"
 
 namespace dovetail::place {
 namespace {
@@ -110,10 +111,9 @@ std::string key_of_file(const std::string& path) {
 class Collector {
  public:
   Status add(const LogFile& file) {
-    const std::size_t begin = file.content.find_first_not_of(" \t\r\n");
-    if (begin == std::string::npos)
-      return base::Error{.path = file.path, .message = "the log is empty; accepted: JSON lines, or CSV as TensorBoard exports it"};
-    return file.content[begin] == '{' ? add_json(file) : add_csv(file);
+    const std::string_view text = base::without_byte_order_mark(file.content);
+    const std::size_t begin = text.find_first_not_of(" \t\r\n");
+    return begin != std::string_view::npos && text[begin] == '{' ? add_json(text, file.path) : add_csv(file);
   }
 
   StepLog take() {
@@ -139,19 +139,19 @@ class Collector {
   }
 
   /// One object on all lines, or one a line.
-  Status add_json(const LogFile& file) {
-    const auto whole = base::parse_json(without_python_words(file.content), file.path);
-    if (whole.ok() && has_series(whole->root())) return add_series(whole->root(), file.path);
+  Status add_json(std::string_view content, const std::string& path) {
+    const auto whole = base::parse_json(without_python_words(content), path);
+    if (whole.ok() && has_series(whole->root())) return add_series(whole->root(), path);
     int line = 0;
     std::int64_t objects = 0;
-    std::string_view rest = file.content;
+    std::string_view rest = content;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       const std::string_view text = rest.substr(0, end);
       rest.remove_prefix(std::min(end + 1, rest.size()));
       ++line;
       if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      if (Status added = add_line(text, file.path, line, ++objects); !added.ok()) {
+      if (Status added = add_line(text, path, line, ++objects); !added.ok()) {
         base::Error error = std::move(added).error();
         error.line = line;
         return error;
@@ -198,7 +198,9 @@ class Collector {
   }
 
   Status add_csv(const LogFile& file) {
-    DOVETAIL_TRY(const std::vector<CsvRow> rows, base::parse_csv(file.content, file.path));
+    DOVETAIL_TRY(const std::vector<CsvRow> rows, base::parse_csv_table(file.content, file.path));
+    if (rows.empty())
+      return base::Error{.path = file.path, .message = "the log is empty; accepted: JSON lines, or CSV as TensorBoard exports it"};
     const CsvRow& header = rows.front();
     if (header.size() < 2)
       return base::Error{.path = file.path,
@@ -215,10 +217,7 @@ class Collector {
       scalar = scalar && (name == "Wall time" || name == "Step" || name == "Value");
     }
     std::int64_t number = 0;
-    for (std::size_t row = 1; row < rows.size(); ++row) {
-      if (rows[row].empty()) continue;
-      DOVETAIL_CHECK(add_row(file, header, rows[row], step, ++number, scalar));
-    }
+    for (std::size_t row = 1; row < rows.size(); ++row) DOVETAIL_CHECK(add_row(file, header, rows[row], step, ++number, scalar));
     return {};
   }
 

@@ -74,14 +74,13 @@ base::Result<Growth> parse_growth(std::string_view text, GrowthFigure figure) {
 }
 
 base::Result<Growth> parse_growth_table(std::string_view content, const std::string& path) {
-  DOVETAIL_TRY(const std::vector<base::CsvRow> rows, base::parse_csv(content, path));
-  if (rows.empty() || rows.front().empty())
+  DOVETAIL_TRY(const std::vector<base::CsvRow> rows, base::parse_csv_table(content, path));
+  if (rows.empty())
     return base::Error{base::Failure::bad_input, path, 1, 1, "a table of growth begins with a header: step, and factor, mean or p50"};
   DOVETAIL_TRY(const GrowthColumns columns, columns_of(rows.front(), path));
   Growth growth{columns.figure, {}};
   for (std::size_t index = 1; index < rows.size(); ++index) {
     const base::CsvRow& row = rows[index];
-    if (row.empty()) continue;
     if (row.size() <= std::max(columns.step, columns.value))
       return base::error_at(row.front(), path, fmt::format("the row has {} cells, and the header {}", row.size(), rows.front().size()));
     auto point = read_point(row[columns.step].text, row[columns.value].text, growth.points);

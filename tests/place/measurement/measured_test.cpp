@@ -57,6 +57,13 @@ TEST(StepLog, ReadsJsonLines) {
   EXPECT_EQ(values_of(log_of("{\"a\": 1}\n{\"a\": 2}"), "a"), (Values{{1, 1}, {2, 2}})) << "without steps lines are counted";
 }
 
+TEST(StepLog, AByteOrderMarkAndBlankLinesBeforeTheLogAreNone) {
+  const Values two{{1, 1}, {2, 2}};
+  EXPECT_EQ(values_of(log_of("\xEF\xBB\xBF{\"a\": 1}\n{\"a\": 2}"), "a"), two);
+  EXPECT_EQ(values_of(log_of("\xEF\xBB\xBF{\"a\": {\"1\": 1, \"2\": 2}}"), "a"), two);
+  EXPECT_EQ(values_of(log_of("\xEF\xBB\xBF\n\nstep,a\n1,1\n\n2,2\n"), "a"), two);
+}
+
 TEST(StepLog, ReadsTheFileLoggerOfVerl) {
   const StepLog log = log_of("{\"step\": 1, \"data\": {\"timing_s/step\": 9, \"training/global_step\": 1}}\n");
   EXPECT_EQ(values_of(log, "data/timing_s/step"), (Values{{1, 9}}));
@@ -85,7 +92,8 @@ TEST(StepLog, TheLastOfTwoCounts) {
 }
 
 TEST(StepLog, MistakesHaveTheirPlace) {
-  EXPECT_THAT(error_of(""), HasSubstr("run.jsonl: the log is empty"));
+  for (const char* nothing : {"", " \n\n", "\xEF\xBB\xBF"})
+    EXPECT_THAT(error_of(nothing), HasSubstr("run.jsonl: the log is empty")) << nothing;
   EXPECT_THAT(error_of("{\"a\": 1}\n{\"a\": }\n"), HasSubstr("run.jsonl:2:7: "));
   EXPECT_THAT(error_of("{\"a\": 1}\n[1]\n"), HasSubstr("run.jsonl:2:1: a line of the log is a list"));
   EXPECT_THAT(error_of("{\"step\": 1.5, \"a\": 1}\n"), HasSubstr("run.jsonl:1:10: the step `step` is 1.5"));
