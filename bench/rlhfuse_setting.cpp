@@ -42,6 +42,7 @@ struct Effort {
   int draws = 4;            ///< of lengths that each plan is played on
   double task = 0;          ///< seconds of each task's hand-over, of RLHFuse and Base
   int mini_batch = 64;      ///< samples of an optimizer step, of all but DeepSpeed-Chat
+  bool padded = false;      ///< whether inference and training have rows as long as the longest, of all systems
 };
 
 /// Kernels as NVIDIA's stack reaches them on H100. The runtime is one program for all tasks, as RLHFuse's is: no engine wakes up or is
@@ -88,6 +89,7 @@ struct System {
   const char* name;
   const char* software;  ///< whose memory it has
   int mini_batch;
+  bool packing;
   std::string fixed;  ///< of its plans, as the job file has it
   cost::Efficiency efficiency;
   place::Means means;
@@ -105,20 +107,22 @@ std::vector<System> systems(const Effort& effort) {
   const std::string apart = ", fusion: {inter_stage: false, intra_stage: false}";
   using place::Means;
   using place::Placement;
-  return {{"DeepSpeed-Chat", "deepspeed-zero", 256, zero, hybrid_engine_runtime(), Means::all, Placement::co_located},
-          {"ReaL", "megatron", effort.mini_batch, real + apart, real_runtime(), Means::real, Placement::searched},
-          {"RLHFuse-Base", "megatron", effort.mini_batch, real + apart, one_runtime(effort.task), Means::all, Placement::co_located},
-          {"RLHFuse", "megatron", effort.mini_batch, real, one_runtime(effort.task), Means::all, Placement::rlhfuse}};
+  const bool packing = !effort.padded;
+  return {
+      {"DeepSpeed-Chat", "deepspeed-zero", 256, packing, zero, hybrid_engine_runtime(), Means::all, Placement::co_located},
+      {"ReaL", "megatron", effort.mini_batch, packing, real + apart, real_runtime(), Means::real, Placement::searched},
+      {"RLHFuse-Base", "megatron", effort.mini_batch, packing, real + apart, one_runtime(effort.task), Means::all, Placement::co_located},
+      {"RLHFuse", "megatron", effort.mini_batch, packing, real, one_runtime(effort.task), Means::all, Placement::rlhfuse}};
 }
 
 plan::Job job_of(const System& system, const std::array<const char*, 2>& pair, int length) {
   const std::string text = fmt::format(
       "format: dovetail/job@1\nalgorithm: ppo\nmodels: {{actor: rlhfuse-{}, reward: rlhfuse-{}}}\n"
-      "workload: {{prompts: 512, mini_batch: {}, prompt_length: {{p50: 100, p90: 300, cap: 1024}}, "
+      "workload: {{prompts: 512, mini_batch: {}, packing: {}, prompt_length: {{p50: 100, p90: 300, cap: 1024}}, "
       "response_length: {{p50: 200, sigma: 0.85, cap: {}}}}}\n"
       "cluster: {{nodes: 32, gpus_per_node: 8, gpu: H100, host_memory: 2TB, network: {{bandwidth: 200Gb/s}}}}\n"
       "software: {{training: {}}}\nfixed: {{{}}}\n",
-      pair[0], pair[1], system.mini_batch, length, system.software, system.fixed);
+      pair[0], pair[1], system.mini_batch, system.packing, length, system.software, system.fixed);
   return plan::parse_job(text, "rlhfuse.yaml").value();
 }
 
@@ -204,7 +208,7 @@ constexpr std::array<Band, 6> bands{{{"over DeepSpeed-Chat", 2.5, 3.7, "2.5-3.7"
 using Figures = std::array<std::optional<double>, bands.size()>;
 
 Figures figures_of(const std::vector<Played>& played) {
-  const auto over = [](const Played& theirs, const Played& ours, double Played::* part) {
+  const auto over = [](const Played& theirs, const Played& ours, double Played::*part) {
     return theirs.there() && ours.there() ? std::optional(theirs.*part / (ours.*part)) : std::nullopt;
   };
   const Played& base = played[2];
@@ -291,9 +295,11 @@ void print_setting(const Effort& effort) {
       "- ReaL: the same kernels, decoding in CUDA graphs; a100/realhf's seconds of the host between decode steps and between passes, and\n"
       "  its 2.2 s an iteration\n"
       "- DeepSpeed-Chat: as ReaL, but decoding kernel by kernel, half as many a layer as a100/realhf launches; all on all GPUs, ZeRO 3 in\n"
-      "  training and inference, tensor parallel generation; nothing is padded\n"
+      "  training and inference, tensor parallel generation\n"
+      "- sequences of inference and training: {}\n"
       "- layouts and micro-batches: the planner's; ReaL with its own means, {} iterations in each of 2 chains\n\n",
-      effort.mini_batch, effort.draws, effort.task, effort.iterations);
+      effort.mini_batch, effort.draws, effort.task, effort.padded ? "each padded to the longest that there can be" : "packed",
+      effort.iterations);
 }
 
 /// Both tables; how many figures are in their bands for enough pairs.
@@ -350,6 +356,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 60.0));
   program.add_option("--mini-batch", effort.mini_batch, "samples of an optimizer step, of all but DeepSpeed-Chat")
       ->check(CLI::Range(1, 512));
+  program.add_flag("--padded", effort.padded, "inference and training pad all sequences to the longest that there can be");
   CLI11_PARSE(program, argc, argv);
   bench::print_heading(argc, argv);
   print_setting(effort);

@@ -15,6 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "cli/schedule_format.h"
 #include "cost/efficiency_file.h"
 #include "place/measurement/measurement_file.h"
 #include "report/words/calibration.h"
@@ -88,6 +89,7 @@ place::Calibration calibrate(const place::Measurements& measurements, const Argu
 }
 
 base::Result<int> run(const Arguments& arguments) {
+  if (arguments.output) DOVETAIL_CHECK(check_no_input(*arguments.output, {arguments.measurements}));
   DOVETAIL_TRY(const std::string text, base::read_file(arguments.measurements));
   DOVETAIL_TRY(const place::Measurements measurements, place::parse_measurements(text, base::display_path(arguments.measurements)));
   const place::Calibration calibration = calibrate(measurements, arguments);

@@ -65,10 +65,14 @@ base::Result<place::Growth> growth_of(const Arguments& arguments) {
   return place::Growth{};
 }
 
-/// Where responses end: what is asked for; else the job's longest, but for lengths that are all one and so say nothing of a cap.
+/// Where responses end: what is asked for; else the job's longest, where so many end there that it is a cap. Lengths that are all one say
+/// nothing of it.
 base::Result<std::optional<std::int64_t>> cap_of(const Arguments& arguments, const plan::Job& job) {
   const workflow::LengthDistribution& lengths = job.workload.response_length;
-  return parse_length_cap(arguments.cap.value_or(lengths.shortest() == lengths.longest() ? "scale" : "keep"), job);
+  constexpr double least_at_cap = 0.001;
+  const double at_longest = lengths.survival(lengths.longest() - 1);
+  const bool capped = at_longest >= least_at_cap && lengths.shortest() < lengths.longest();
+  return parse_length_cap(arguments.cap.value_or(capped ? "keep" : "scale"), job);
 }
 
 base::Result<std::vector<place::Pause>> read_pauses(const std::vector<std::string>& texts) {

@@ -12,7 +12,10 @@ extern "C" void request_stop(int /*signal*/) { cancellation.request(); }
 }  // namespace
 
 const parallel::Cancellation& stop_on_interrupt() {
-  struct sigaction action{};
+  static bool installed = false;
+  if (installed) return cancellation;
+  installed = true;
+  struct sigaction action {};
   action.sa_handler = request_stop;
   sigemptyset(&action.sa_mask);
   // The handler is gone after the first signal, so that a second one ends a program that does not stop.

@@ -97,6 +97,7 @@ base::Status check_arguments(const Arguments& arguments) {
   DOVETAIL_CHECK(check_standard_input(inputs));
   DOVETAIL_CHECK(check_output_options(arguments.output, std::nullopt, arguments.json));
   if (!arguments.output) return {};
+  DOVETAIL_CHECK(check_no_input(*arguments.output, inputs));
   if (!arguments.job) return base::bad_input("a measurement names its job and its plan; accepted: -o with --job and --plan");
   if (*arguments.job == "-" || *arguments.plan == "-")
     return base::bad_input("a measurement names its job and its plan by their files, not standard input; accepted: paths");

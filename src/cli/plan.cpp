@@ -62,7 +62,10 @@ base::Status check_combination(const Arguments& arguments) {
 }
 
 base::Result<Request> prepare(const Arguments& arguments, ProgressLine& line) {
-  if (arguments.output) DOVETAIL_CHECK(check_output_path(*arguments.output));
+  if (arguments.output) {
+    DOVETAIL_CHECK(check_output_path(*arguments.output));
+    DOVETAIL_CHECK(check_no_input(*arguments.output, {arguments.plan.job}));
+  }
   DOVETAIL_TRY(plan::Job job, load_job(arguments.plan));
   line.set_label(job.name);
   DOVETAIL_TRY(place::Software software, load_software(job, arguments.plan.job));

@@ -212,6 +212,7 @@ base::Result<int> run(const Arguments& arguments) {
   if (!is_standard_output(arguments.output) && !arguments.output.ends_with(".html") && !arguments.output.ends_with(".htm"))
     return base::bad_input(fmt::format("a report is HTML, which '{}' does not say; accepted: .html, .htm, or '-'", arguments.output));
   DOVETAIL_CHECK(check_output_path(arguments.output));
+  DOVETAIL_CHECK(check_no_input(arguments.output, read));
   DOVETAIL_TRY(const std::vector<Input> inputs, read_inputs(arguments));
   report::Page page = build(inputs, arguments.overlay);
   if (arguments.title) page.title = *arguments.title;

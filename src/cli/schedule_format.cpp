@@ -144,6 +144,15 @@ base::Status check_output_path(const std::string& path) {
   return base::Error{base::Failure::io, path, 0, 0, fmt::format("the folder '{}' does not exist", folder.string())};
 }
 
+base::Status check_no_input(const std::string& path, const std::vector<std::optional<std::string>>& inputs) {
+  for (const std::optional<std::string>& input : inputs) {
+    std::error_code ignored;
+    if (input && !is_standard_output(path) && std::filesystem::equivalent(path, *input, ignored))
+      return base::bad_input(fmt::format("the output '{}' is the input '{}', which would be lost; accepted: another file", path, *input));
+  }
+  return {};
+}
+
 base::Status check_output_options(const std::optional<std::string>& path, const std::optional<std::string>& format, bool json) {
   if (json && path && is_standard_output(*path))
     return base::bad_input("--json and -o - both want standard output; name a file to write to");

@@ -34,6 +34,9 @@ base::Result<ScheduleFormat> format_to_write(const std::string& path, const std:
 /// An Error where `path`, which is to be written, cannot be: its folder does not exist, or nothing can be written there.
 base::Status check_output_path(const std::string& path);
 
+/// An Error where `path`, which is to be written, is the file of one of these inputs: it would be lost.
+base::Status check_no_input(const std::string& path, const std::vector<std::optional<std::string>>& inputs);
+
 /// What every command checks of its options -o, --format and --json: a format without a file, or two answers on standard output, is an
 /// Error.
 base::Status check_output_options(const std::optional<std::string>& path, const std::optional<std::string>& format, bool json);

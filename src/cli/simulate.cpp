@@ -43,8 +43,7 @@ base::Result<OutputFormat> format_of(const std::string& path) {
 /// Before anything is simulated for it.
 base::Status check_output(const std::string& path) {
   const auto format = format_of(path);
-  if (!format.ok()) return format.error();
-  return is_standard_output(path) ? base::Status() : base::check_writable(path);
+  return format.ok() ? check_output_path(path) : format.error();
 }
 
 base::Status write(const std::string& path, const SimulatedPlan& simulated) {
@@ -61,7 +60,10 @@ base::Status write(const std::string& path, const SimulatedPlan& simulated) {
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_output_options(arguments.output, std::nullopt, arguments.plan.json));
-  if (arguments.output) DOVETAIL_CHECK(check_output(*arguments.output));
+  if (arguments.output) {
+    DOVETAIL_CHECK(check_output(*arguments.output));
+    DOVETAIL_CHECK(check_no_input(*arguments.output, {arguments.plan.job, arguments.plan.plan}));
+  }
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   const place::Ground ground = place::ground_of(job, software);

@@ -58,6 +58,7 @@ base::Status check_arguments(const Arguments& arguments, place::SweepInput over)
     const auto format = format_of(*arguments.output);
     if (!format.ok()) return format.error();
     DOVETAIL_CHECK(check_output_path(*arguments.output));
+    DOVETAIL_CHECK(check_no_input(*arguments.output, {arguments.plan.job, arguments.plan.plan}));
   }
   if (over == place::SweepInput::nodes && arguments.plan.plan)
     return base::bad_input("--over nodes finds a plan for each number of nodes; --plan has no use there");

@@ -24,17 +24,8 @@ using place::SweepFigures;
 using place::SweepInput;
 using place::SweepPoint;
 
-std::string label_of(const Sweep& sweep, const SweepPoint& point) {
-  return point.value ? place::value_text(sweep.over, *point.value) : "do not migrate";
-}
-
 const std::string& task_name(const SweptPlan& swept, const SweepFigures& figures) {
   return swept.ground.job.workflow.tasks[figures.fullest].name;
-}
-
-bool is_simulated(const Sweep& sweep) {
-  return std::any_of(sweep.points.begin(), sweep.points.end(),
-                     [](const SweepPoint& point) { return point.figures && point.figures->simulated; });
 }
 
 /// Bars of seconds, of at most so many characters; they begin below the least, so that small differences are seen, but none that are noise.
@@ -180,19 +171,22 @@ bool takes_turns(const plan::Job& job, const plan::Plan& plan) {
   return false;
 }
 
-/// Whether all points take as long, as far as is seen.
+/// Whether all points have as many samples a second, as far as is seen.
 bool gains_nothing(const Sweep& sweep) {
-  const double fastest = sweep.points[*sweep.fastest].figures->seconds();
-  return std::all_of(sweep.points.begin(), sweep.points.end(), [&](const SweepPoint& point) {
-    return !point.figures || seconds_text(point.figures->seconds()) == seconds_text(fastest);
-  });
+  const auto text_of = [](const SweepPoint& point) { return fmt::format("{:.2f}", point.figures->samples_per_second); };
+  const std::string fastest = text_of(sweep.points[*sweep.fastest]);
+  return std::all_of(sweep.points.begin(), sweep.points.end(),
+                     [&](const SweepPoint& point) { return !point.figures || text_of(point) == fastest; });
 }
 
 std::string best_text(const SweptPlan& swept) {
   const Sweep& sweep = swept.sweep;
   if (sweep.over == SweepInput::threshold || !sweep.fastest) return "";
   const SweepPoint& fastest = sweep.points[*sweep.fastest];
-  std::string text = fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest), fastest.figures->samples_per_second);
+  std::string text =
+      sweep.points.size() > 1 && gains_nothing(sweep)
+          ? fmt::format("\nIt makes no difference: {:.2f} samples a second at each.\n", fastest.figures->samples_per_second)
+          : fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest), fastest.figures->samples_per_second);
   if (sweep.over == SweepInput::staleness && gains_nothing(sweep) && takes_turns(swept.ground.job, fastest.plan))
     text += "Generation and training have devices in common: older weights let neither run ahead there. dovetail what-if splits them.\n";
   if (sweep.cheapest == sweep.fastest) return text;

@@ -94,6 +94,9 @@ std::string generation_text(const WhatIfAnswer& answer) {
   const bool trained = answer.plan.fusion.training.has_value();
   std::vector<std::vector<std::string>> rows{
       {"one after the other", seconds_text(*generation.plain), "", iteration_of(place::find_fusion(answer.what_ifs, false, trained))}};
+  if (generation.side_by_side < *generation.plain)
+    rows.push_back({"scoring side by side", seconds_text(generation.side_by_side), change(generation.side_by_side, *generation.plain),
+                    std::string(none)});
   for (const place::FusedAt& fused : generation.fused) {
     rows.push_back({fmt::format("fused at {:g}% unfinished", fused.threshold * 100), seconds_text(fused.seconds),
                     change(fused.seconds, *generation.plain),
@@ -191,7 +194,10 @@ Json training_json(const place::TrainingWorth& training) {
 
 Json generation_json(const place::GenerationWorth& generation) {
   Json object = worth_json(generation.fusion);
-  if (generation.plain) object["plain_seconds"] = json_ratio(*generation.plain);
+  if (generation.plain) {
+    object["plain_seconds"] = json_ratio(*generation.plain);
+    object["side_by_side_seconds"] = json_ratio(generation.side_by_side);
+  }
   object["fused"] = Json::array();
   for (std::size_t index = 0; index < generation.fused.size(); ++index)
     object["fused"].push_back(Json{{"threshold", json_ratio(generation.fused[index].threshold)},

@@ -25,8 +25,8 @@ workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& p
 
 double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences, const MicroBatching& micro_batching,
                            int together) {
-  if (micro_batching.count > 0) return micro_batching.count;
   const double groups = sequences / together;
+  if (micro_batching.count > 0) return std::min<double>(micro_batching.count, std::max(1.0, std::ceil(groups)));
   if (micro_batching.tokens <= 0) return std::max(1.0, std::ceil(groups / std::max(1.0, std::ceil(micro_batching.sequences / together))));
   constexpr double largest_sample = 256;
   const double sampled = std::clamp(std::round(groups), 1.0, largest_sample);

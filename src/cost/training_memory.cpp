@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/assert.h"
@@ -251,13 +252,37 @@ std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layou
   return most;
 }
 
-double micro_batches_in_flight(const llm::Layout& layout, const TrainingShape& shape, int stage) {
+namespace {
+
+/// Layers of a stage that hold a micro-batch at most, summed over micro-batches, under interleaved 1F1B of so many passes: as many forwards
+/// as warm it up, then one and a backward in turn. Forwards go through a stage's chunks in turn, a round of `stages` passes each, backwards
+/// the other way; where chunks differ what is held repeats after two rounds of all chunks.
+std::int64_t most_layers_held(const std::vector<std::int64_t>& layers, std::int64_t stages, std::int64_t warm_up, std::int64_t passes) {
+  const auto chunks = static_cast<std::int64_t>(layers.size());
+  const auto layers_of = [&](std::int64_t chunk) { return layers[static_cast<std::size_t>(chunk)]; };
+  std::int64_t held = 0;
+  std::int64_t most = 0;
+  for (std::int64_t pass = 0; pass < std::min(passes, warm_up + 2 * stages * chunks); ++pass) {
+    held += layers_of(pass / stages % chunks);
+    most = std::max(most, held);
+    if (pass >= warm_up) held -= layers_of(chunks - 1 - (pass - warm_up) / stages % chunks);
+  }
+  return most;
+}
+
+}  // namespace
+
+double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape, int stage) {
   if (!shape.in_flight.empty()) return shape.in_flight[static_cast<std::size_t>(stage)];
   if (shape.all_forwards_first) return static_cast<double>(shape.micro_batches);
   const std::int64_t behind = layout.pipeline - 1 - stage;
   if (layout.virtual_stages == 1) return static_cast<double>(std::min(behind + 1, shape.micro_batches));
-  const std::int64_t chunks = 2 * behind + std::int64_t{layout.virtual_stages - 1} * layout.pipeline + 1;
-  return static_cast<double>(std::min(chunks, shape.micro_batches * layout.virtual_stages)) / layout.virtual_stages;
+  std::vector<std::int64_t> layers;
+  for (const llm::Chunk& chunk : llm::chunks_of(layout, model, stage)) layers.push_back(chunk.end - chunk.begin);
+  const std::int64_t all = std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
+  const std::int64_t warm_up = 2 * behind + std::int64_t{layout.virtual_stages - 1} * layout.pipeline;
+  const std::int64_t most = most_layers_held(layers, layout.pipeline, warm_up, shape.micro_batches * layout.virtual_stages);
+  return static_cast<double>(most) / static_cast<double>(all);
 }
 
 TrainingMemory training_memory(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
@@ -268,7 +293,7 @@ TrainingMemory training_memory(const llm::Transformer& model, const llm::Layout&
   const Kinds kinds = kinds_of(job);
   TrainingMemory memory;
   for (int index = 0; index < layout.pipeline; ++index) {
-    const double in_flight = micro_batches_in_flight(layout, shape, index);
+    const double in_flight = micro_batches_in_flight(model, layout, shape, index);
     const MemoryParts parts = peak_parts(job, kinds, stage_of(job, kinds, index), in_flight);
     memory.stages.push_back({parts, std::llround(conventions.reserved_factor * static_cast<double>(parts.total()))});
     if (parts.total() > memory.peak().allocated()) memory.worst = index;

@@ -40,10 +40,10 @@ MemoryParts largest_static_memory(const llm::Transformer& model, const llm::Layo
 /// What ZeRO 3 has gathered at once of the stage with the most in a forward pass without a backward: 0 without it.
 std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions);
 
-/// Micro-batches whose activations stage `stage` holds at its peak. 1F1B: min(stages - stage, micro-batches). Interleaved: of the stage's
-/// chunks 2 (stages - stage - 1) + (chunks - 1) stages + 1 are held (Megatron-LM, arXiv 2104.04473), each an even part of a micro-batch.
-/// GPipe: all. The shape's in_flight goes before these rules.
-double micro_batches_in_flight(const llm::Layout& layout, const TrainingShape& shape, int stage);
+/// Micro-batches whose activations stage `stage` holds at its peak. 1F1B: min(stages - stage, micro-batches). Interleaved: passes through
+/// its chunks, 2 (stages - stage - 1) + (chunks - 1) stages + 1 of them (Megatron-LM, arXiv 2104.04473), each a part of a micro-batch by
+/// the chunk's layers. GPipe: all. The shape's in_flight goes before these rules.
+double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape, int stage);
 
 /// The peak of one stage.
 struct StageMemory {

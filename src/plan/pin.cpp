@@ -38,6 +38,7 @@ void apply(const TaskPin& pin, TaskPlan& plan) {
   put(pin.engine.max_num_seqs, plan.engine.max_num_seqs);
   put(pin.engine.max_num_batched_tokens, plan.engine.max_num_batched_tokens);
   put(pin.engine.chunked_prefill, plan.engine.chunked_prefill);
+  put(pin.engine.longest_first, plan.engine.longest_first);
   put(pin.engine.cuda_graphs, plan.engine.cuda_graphs);
   put(pin.engine.own_weights, plan.engine.own_weights);
   put(pin.offload, plan.offload);

@@ -15,6 +15,7 @@ struct EnginePin {
   std::optional<std::int64_t> max_num_seqs = std::nullopt;
   std::optional<std::int64_t> max_num_batched_tokens = std::nullopt;
   std::optional<bool> chunked_prefill = std::nullopt;
+  std::optional<bool> longest_first = std::nullopt;
   std::optional<bool> cuda_graphs = std::nullopt;
   std::optional<bool> own_weights = std::nullopt;
 

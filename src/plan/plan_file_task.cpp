@@ -125,14 +125,16 @@ Status check_limits(const Node& node, const EnginePin& engine) {
 
 Result<EnginePin> read_engine(const Node& node) {
   DOVETAIL_CHECK(base::check_keys(
-      node, "`engine`", {"memory_utilization", "max_num_seqs", "max_num_batched_tokens", "chunked_prefill", "cuda_graphs", "own_weights"}));
+      node, "`engine`",
+      {"memory_utilization", "max_num_seqs", "max_num_batched_tokens", "chunked_prefill", "longest_first", "cuda_graphs", "own_weights"}));
   EnginePin engine;
   if (const auto share = node.find("memory_utilization")) {
-    DOVETAIL_TRY(engine.memory_utilization, base::read_number(*share, "`memory_utilization`", 0, 1));
+    DOVETAIL_TRY(engine.memory_utilization, base::read_number(*share, "`memory_utilization`", least_memory_utilization, 1));
   }
   DOVETAIL_CHECK(read_optional(node, "max_num_seqs", 1, engine.max_num_seqs));
   DOVETAIL_CHECK(read_optional(node, "max_num_batched_tokens", 1, engine.max_num_batched_tokens));
   DOVETAIL_CHECK(read_optional(node, "chunked_prefill", engine.chunked_prefill));
+  DOVETAIL_CHECK(read_optional(node, "longest_first", engine.longest_first));
   DOVETAIL_CHECK(read_optional(node, "cuda_graphs", engine.cuda_graphs));
   DOVETAIL_CHECK(read_optional(node, "own_weights", engine.own_weights));
   DOVETAIL_CHECK(check_limits(node, engine));
@@ -193,6 +195,7 @@ JsonObject engine_object(const EnginePin& engine) {
   if (engine.max_num_seqs) text.add("max_num_seqs", std::to_string(*engine.max_num_seqs));
   if (engine.max_num_batched_tokens) text.add("max_num_batched_tokens", std::to_string(*engine.max_num_batched_tokens));
   if (engine.chunked_prefill) text.add("chunked_prefill", text_of(*engine.chunked_prefill));
+  if (engine.longest_first) text.add("longest_first", text_of(*engine.longest_first));
   if (engine.cuda_graphs) text.add("cuda_graphs", text_of(*engine.cuda_graphs));
   if (engine.own_weights) text.add("own_weights", text_of(*engine.own_weights));
   return text;

@@ -42,6 +42,7 @@ TaskPin said_of(const TaskPlan& plan, workflow::TaskKind kind) {
     pin.engine.max_num_seqs = unusual(plan.engine.max_num_seqs, usual.engine.max_num_seqs);
     pin.engine.max_num_batched_tokens = unusual(plan.engine.max_num_batched_tokens, usual.engine.max_num_batched_tokens);
     pin.engine.chunked_prefill = unusual(plan.engine.chunked_prefill, usual.engine.chunked_prefill);
+    pin.engine.longest_first = unusual(plan.engine.longest_first, usual.engine.longest_first);
     pin.engine.cuda_graphs = unusual(plan.engine.cuda_graphs, usual.engine.cuda_graphs);
     pin.engine.own_weights = unusual(plan.engine.own_weights, usual.engine.own_weights);
   } else {

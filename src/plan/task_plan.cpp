@@ -11,8 +11,9 @@ std::optional<std::string> find_fault(const MicroBatching& micro_batching) {
 }
 
 std::optional<std::string> find_fault(const Engine& engine) {
-  if (!(engine.memory_utilization > 0 && engine.memory_utilization <= 1))
-    return fmt::format("its engine's memory_utilization is {}; accepted: above 0, at most 1", engine.memory_utilization);
+  if (!(engine.memory_utilization >= least_memory_utilization && engine.memory_utilization <= 1))
+    return fmt::format("its engine's memory_utilization is {}; accepted: from {} to 1", engine.memory_utilization,
+                       least_memory_utilization);
   if (engine.max_num_seqs < 1) return fmt::format("its engine's max_num_seqs is {}; accepted: at least 1", engine.max_num_seqs);
   if (engine.max_num_batched_tokens < 1)
     return fmt::format("its engine's max_num_batched_tokens is {}; accepted: at least 1", engine.max_num_batched_tokens);

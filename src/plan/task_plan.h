@@ -20,6 +20,9 @@ struct MicroBatching {
   friend bool operator==(const MicroBatching&, const MicroBatching&) = default;
 };
 
+/// An engine with less of a device's memory would hold nothing.
+inline constexpr double least_memory_utilization = 0.01;
+
 /// Settings of a generation engine, by vLLM's names for them.
 struct Engine {
   double memory_utilization = 0.9;  ///< fraction of a device's memory that weights, keys and values and the engine's own may take
@@ -29,6 +32,9 @@ struct Engine {
   /// Else decoding waits while as many whole prompts are computed as that allows, and at least one.
   bool chunked_prefill = true;
   bool cuda_graphs = true;
+  /// Of sequences that wait for a place the one with the longest response enters first, as far as its length is predicted: software that
+  /// does so. Played, not in closed form.
+  bool longest_first = false;
   bool own_weights = true;  ///< in a form of its own; else it generates with the trained ones where mesh and layout are theirs (ReaL)
 
   friend bool operator==(const Engine&, const Engine&) = default;

@@ -55,7 +55,7 @@ std::optional<std::string> fault_of_spans(const Lane& lane, Ticks end) {
   return std::nullopt;
 }
 
-std::optional<std::string> fault_of_memory(const Lane& lane) {
+std::optional<std::string> fault_of_memory(const Lane& lane, Ticks end) {
   Ticks last;
   for (const auto& [time, bytes] : lane.memory) {
     // Of several at one time the last one counts.
@@ -63,6 +63,7 @@ std::optional<std::string> fault_of_memory(const Lane& lane) {
     if (bytes < 0) return fmt::format("memory at {} is {}", time.count(), bytes);
     last = time;
   }
+  if (last > end) return fmt::format("memory at {} comes behind the end at {}", last.count(), end.count());
   return std::nullopt;
 }
 
@@ -119,7 +120,7 @@ std::optional<std::string> find_fault(const Trace& trace) {
     for (const int device : lane.devices)
       if (!seen.insert(device).second) return fmt::format("device {} is in two lanes", device);
     if (auto fault = fault_of_spans(lane, trace.end)) return fmt::format("lane {}: {}", index, *fault);
-    if (auto fault = fault_of_memory(lane)) return fmt::format("lane {}: {}", index, *fault);
+    if (auto fault = fault_of_memory(lane, trace.end)) return fmt::format("lane {}: {}", index, *fault);
   }
   return std::nullopt;
 }

@@ -65,6 +65,7 @@ Lane lane_of(const InterStageTask& stages, const PlayedStages& played, std::size
     if (!scored.empty()) spans.add({left, left + stages.drop, Activity::loading, task}, Activity::dependency);
     for (const Span& span : scored) spans.add(span, Activity::dependency);
     for (const auto& step : played.scoring.memory[index]) {
+      if (step.first > played.end) break;
       // What comes at the same moment takes the place of what was there.
       if (!lane.memory.empty() && lane.memory.back().first == step.first) lane.memory.pop_back();
       lane.memory.push_back(step);

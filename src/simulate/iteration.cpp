@@ -1,6 +1,7 @@
 #include "simulate/iteration.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <utility>
@@ -51,6 +52,12 @@ Activity cause_of(const Step& step) {
   return step.reallocation ? Activity::awaiting : Activity::dependency;
 }
 
+/// `time` x `part` / `whole`, to a ns: a product of whole numbers could be too large.
+Ticks part_of(Ticks time, Ticks part, Ticks whole) {
+  const double fraction = static_cast<double>(part.count()) / static_cast<double>(whole.count());
+  return Ticks(std::llround(static_cast<double>(time.count()) * fraction));
+}
+
 bool is_on(const cluster::Mesh& mesh, int device) { return device >= mesh.first && device < mesh.first + mesh.count; }
 
 /// Where the steps' traces have each device.
@@ -94,7 +101,6 @@ class Places {
   std::vector<std::vector<int>> lane_of_;  // [device][step]
 };
 
-/// Makes the lanes of the stretch that repeats.
 /// What is cut out.
 struct Stretch {
   Ticks begin;
@@ -102,6 +108,7 @@ struct Stretch {
   std::size_t iteration = 0;  ///< the first that begins in it, with it
 };
 
+/// Makes the lanes of the stretch.
 class Cutter {
  public:
   Cutter(const Workload& workload, const Play& play, const Stretch& stretch)
@@ -236,7 +243,8 @@ class Cutter {
     const Ticks from = std::max(begin, stretch_.begin);
     const Ticks to = std::min(end, stretch_.end);
     if (from >= to) return;
-    if (from > begin || to < end) span.launch = std::min(span.launch, to - from);
+    const auto launched = [&](Ticks until) { return part_of(span.launch, until - begin, end - begin); };
+    span.launch = launched(to) - launched(from);
     span.begin = from - stretch_.begin;
     span.end = to - stretch_.begin;
     const bool goes_on =

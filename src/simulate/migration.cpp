@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 #include "cluster/collective.h"
 #include "cost/generation.h"
@@ -19,7 +21,8 @@ struct Move {
   std::size_t from = 0;
   std::size_t to = 0;
   Sequence sequence;
-  bool between = false;  // nodes
+  std::int64_t tokens = 0;  // whose keys and values go with it: no prompt that went before it on the same way
+  bool between = false;     // nodes
   Transfer transfer = {};
   Ticks arrival = {};
 };
@@ -41,7 +44,22 @@ bool in_one_node(const cluster::Cluster& cluster, const std::vector<int>& a, con
   return cluster::meeting_level(cluster, base::DeviceId(first), base::DeviceId(last)) == 0;
 }
 
-std::vector<Move> moves_to(const std::vector<std::size_t>& destinations, std::vector<Instance>& instances) {
+/// Whether samples of a group have been somewhere. Where nobody shares a prompt each is a group of its own.
+class Prompts {
+ public:
+  explicit Prompts(const Fleet& fleet) : shared_(fleet.limits.prefix_sharing) {}
+  /// Whether the sequence's prompt was not there yet; it is from now on.
+  bool is_new(std::size_t from, std::size_t to, const Sequence& sequence) {
+    return !shared_ || seen_.insert({from, to, sequence.group}).second;
+  }
+
+ private:
+  bool shared_;
+  std::set<std::tuple<std::size_t, std::size_t, std::int64_t>> seen_;
+};
+
+std::vector<Move> moves_to(const Fleet& fleet, const std::vector<std::size_t>& destinations, std::vector<Instance>& instances) {
+  Prompts prompts(fleet);
   std::vector<std::size_t> load(instances.size(), 0);
   for (const std::size_t destination : destinations) load[destination] = instances[destination].unfinished();
   std::vector<Move> moves;
@@ -51,7 +69,8 @@ std::vector<Move> moves_to(const std::vector<std::size_t>& destinations, std::ve
       const std::size_t to =
           *std::min_element(destinations.begin(), destinations.end(), [&](std::size_t a, std::size_t b) { return load[a] < load[b]; });
       ++load[to];
-      moves.push_back({from, to, sequence});
+      Move& move = moves.emplace_back(Move{from, to, sequence});
+      if (sequence.cached) move.tokens = prompts.is_new(from, to, sequence) ? sequence.tokens() : sequence.done;
     }
   }
   return moves;
@@ -65,7 +84,7 @@ void send(const GenerationTask& task, const Fleet& fleet, const std::vector<Tick
   const cluster::Links links = cost::machine_of(task.cluster, task.mesh, task.efficiency).links;
   for (Move& move : moves) {
     move.between = !in_one_node(task.cluster, fleet.devices[move.from], fleet.devices[move.to]);
-    const double bytes = move.sequence.cached ? static_cast<double>(move.sequence.tokens()) * fleet.limits.token_bytes : 0;
+    const double bytes = static_cast<double>(move.tokens) * fleet.limits.token_bytes;
     move.transfer.links = {link_of(move.from, true, move.between), link_of(move.to, false, move.between)};
     move.transfer.bytes = std::llround(bytes);
     move.transfer.alone = std::max(Ticks(1), ticks_of(cluster::send_seconds(move.between ? links.between : links.inside, bytes)));
@@ -91,14 +110,16 @@ void send(const GenerationTask& task, const Fleet& fleet, const std::vector<Tick
 }
 
 /// Seconds until the busiest destination has computed what its samples had.
-double seconds_to_compute(const GenerationTask& task, std::size_t instances, const std::vector<Move>& moves) {
+double seconds_to_compute(const GenerationTask& task, const Fleet& fleet, const std::vector<Move>& moves) {
   const cost::Machine machine = cost::machine_of(task.cluster, task.mesh, task.efficiency);
-  std::vector<llm::Tokens> tokens(instances);
+  Prompts prompts(fleet);
+  std::vector<llm::Tokens> tokens(fleet.devices.size());
   for (const Move& move : moves) {
     if (!move.sequence.cached) continue;
-    const auto own = static_cast<double>(move.sequence.tokens());
-    tokens[move.to].count += own;
-    tokens[move.to].squares += own * own;
+    const auto all = static_cast<double>(move.sequence.tokens());
+    const auto known = prompts.is_new(move.to, move.to, move.sequence) ? 0 : static_cast<double>(move.sequence.prompt);
+    tokens[move.to].count += all - known;
+    tokens[move.to].squares += all * all - known * known;
   }
   double most = 0;
   for (const llm::Tokens& own : tokens)
@@ -147,12 +168,16 @@ Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance
   migration.destinations = fullest(instances, destinations);
   std::vector<Ticks> starts;
   for (const Instance& instance : instances) starts.push_back(std::max(at, instance.now()));
-  std::vector<Move> moves = moves_to(migration.destinations, instances);
+  std::vector<Move> moves = moves_to(fleet, migration.destinations, instances);
   migration.moved = moves.size();
   send(task, fleet, starts, moves);
+  Ticks left = at;
   Ticks sent = at;
-  for (const Move& move : moves) sent = std::max(sent, move.arrival);
-  migration.computed_again = sent - at > ticks_of(seconds_to_compute(task, instances.size(), moves));
+  for (const Move& move : moves) {
+    left = std::max(left, starts[move.from]);
+    sent = std::max(sent, move.arrival);
+  }
+  migration.computed_again = sent - left > ticks_of(seconds_to_compute(task, fleet, moves));
   if (migration.computed_again) forget(starts, moves);
   freed = starts;
   for (const std::size_t destination : migration.destinations) freed[destination] = Ticks(0);

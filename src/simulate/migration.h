@@ -32,8 +32,9 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
 /// - Each other sample, by instance and there in order of entry, goes to the destination with the fewest unfinished samples so far (ties:
 ///   the lower number).
 /// - Keys and values go from each device to the one of the same rank: over the links inside a node where both instances lie in it, else
-///   over those between nodes. An instance sends one sample after the other, and shares its links fairly with what else is on them
-///   (traffic.h). A sample decodes on as soon as it has arrived. Nothing that is decoded meanwhile is slower.
+///   over those between nodes. The prompt of samples of a group that go the same way goes once. An instance sends one sample after the
+///   other, and shares its links fairly with what else is on them (traffic.h). A sample decodes on as soon as it has arrived. Nothing that
+///   is decoded meanwhile is slower.
 /// - Or they are left behind, and computed again at the destination; whichever has all samples decoding again sooner, taken for all alike.
 /// `freed`: [instance] when it has sent everything; of a destination, 0. REQUIRES: destinations in [1, number of instances).
 Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance>& instances, base::Ticks at, std::size_t destinations,

@@ -121,8 +121,9 @@ class Scorer {
   }
 
   Ticks hand_over(const State& state, std::size_t task) const { return state.begun[task] ? Ticks(0) : tasks_[task].hand_over; }
+  Ticks loading(std::size_t task) const { return tasks_[task].load + tasks_[task].gathering; }
   /// Until it has what it needs for the task.
-  Ticks loading(const State& state, std::size_t task) const { return hand_over(state, task) + tasks_[task].load; }
+  Ticks set_up(const State& state, std::size_t task) const { return hand_over(state, task) + loading(task); }
 
   /// The task that this worker helps most; none where it helps none, or too little to change models as long as more samples come.
   std::size_t most_work(std::size_t worker) {
@@ -133,10 +134,10 @@ class Scorer {
       const double own = replicas(task, worker);
       if (queues_[task].empty() || own == 0) continue;
       double work = static_cast<double>(queues_[task].size()) * limits_[task].worker_seconds * 1e9;
-      if (to_come_ > 0 && helper.model != none && work / own < static_cast<double>(tasks_[task].load.count())) continue;
+      if (to_come_ > 0 && helper.model != none && work / own < static_cast<double>(loading(task).count())) continue;
       const Holders& holders = holders_of(task);
       work += holders.busy;
-      if (holders.replicas > 0 && work / holders.replicas <= static_cast<double>(loading(helper, task).count())) continue;
+      if (holders.replicas > 0 && work / holders.replicas <= static_cast<double>(set_up(helper, task).count())) continue;
       if (work / (holders.replicas + own) <= most) continue;
       most = work / (holders.replicas + own);
       best = task;
@@ -174,7 +175,7 @@ class Scorer {
     const Ticks begin = std::max(now_, state.drained);
     scoring_.memory[worker].emplace_back(begin, tasks_[task].held);
     const Ticks handed = begin + hand_over(state, task);
-    const Ticks end = begin + loading(state, task);
+    const Ticks end = begin + set_up(state, task);
     state.begun[task] = true;
     if (end == now_) return;
     if (handed > begin) show(worker, {begin, handed, Activity::hand_over, tasks_[task].task});

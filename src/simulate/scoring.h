@@ -10,10 +10,10 @@
 //   (cost::scoring_passes). So micro-batches of one size take together what cost::scoring_seconds says.
 // - A free worker with nothing to do for its model loads another one: of the tasks with ready samples that with the most work for each
 //   replica that it would have (ties: the first), but only where it would have loaded before those that have the model are through with
-//   what is ready. Where it has a model and samples are still to come, what is ready must also take it at least the task's `load`: else a
+//   what is ready. Where it has a model and samples are still to come, what is ready must also take it at least as long as loading: else a
 //   few workers would load all models in turn for each sample that the tail of generation yields. A hand-over is paid only once, so that
 //   it counts for nothing there.
-// - Loading takes the task's `load`, and the first time on a worker its `hand_over` before that.
+// - Loading takes the task's `load` and `gathering`, and the first time on a worker its `hand_over` before that.
 // - At one moment samples become ready first, in their order; then free workers choose their models, in theirs; then they take samples.
 #pragma once
 

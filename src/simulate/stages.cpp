@@ -23,10 +23,15 @@ bool has_replica(const std::vector<InferTask>& tasks, std::size_t devices) {
   return tasks.empty() || std::any_of(tasks.begin(), tasks.end(), fits);
 }
 
+std::vector<Sample> padded(std::vector<Sample> samples, std::int64_t row) {
+  for (Sample& sample : samples) sample.response = std::max(sample.response, row - sample.prompt);
+  return samples;
+}
+
 }  // namespace
 
 Stages::Stages(const InterStageTask& task, const std::vector<Sample>& samples)
-    : task_(task), samples_(samples), fleet_(fleet_of(task.generation, samples)) {
+    : task_(task), samples_(samples), rows_(padded(samples, task.row)), fleet_(fleet_of(task.generation, samples)) {
   DOVETAIL_ASSERT(!samples.empty());
   play_plain();
 }
@@ -46,8 +51,18 @@ std::optional<PlayedStages> Stages::with_threshold(double threshold) {
   const std::size_t later = destinations * fleet_.devices.front().size();
   if (!has_replica(task_.infer, freed) || !can_split(task_.infer, freed, later)) return std::nullopt;
   const Ticks at = time_of(left);
-  if (at == plain_.generation_end) return std::nullopt;
+  if (static_cast<double>((plain_.generation_end - at).count()) < least_tail * static_cast<double>(plain_.generation_end.count()))
+    return std::nullopt;
   return play_fused(at, destinations);
+}
+
+Ticks Stages::side_by_side() const {
+  if (task_.infer.empty()) return plain_.end;
+  std::vector<FreeDevice> all;
+  for (std::size_t instance = 0; instance < fleet_.devices.size(); ++instance)
+    add_devices(fleet_, instance, plain_.generation_end + task_.drop, all);
+  const std::vector<Ticks> ready(samples_.size(), plain_.generation_end);
+  return score_best(task_.infer, rows_, ready, std::move(all), {}).scoring.end;
 }
 
 /// When no more than so many samples are unfinished.
@@ -122,7 +137,7 @@ PlayedStages Stages::play_fused(Ticks at, std::size_t destinations) {
   played.migration = migration;
   played.stopped = std::move(stopped);
   played.left = std::move(left);
-  SplitScoring split = score_best(task_.infer, samples_, played.finished, std::move(freed), std::move(later));
+  SplitScoring split = score_best(task_.infer, rows_, played.finished, std::move(freed), std::move(later));
   played.workers = std::move(split.workers);
   played.scoring = std::move(split.scoring);
   played.end = std::max(played.generation_end, played.scoring.end);

@@ -14,6 +14,9 @@
 
 namespace dovetail::simulate {
 
+/// What is left when all but this part of generation is over is no tail: the last samples end together, and nothing migrates.
+inline constexpr double least_tail = 0.01;
+
 /// A generate task and those that score its samples on the same devices.
 struct InterStageTask {
   GenerationTask generation;
@@ -21,6 +24,7 @@ struct InterStageTask {
   base::Ticks drop;                   ///< until a device of an instance that has ended is without the actor's weights
   std::int64_t held = 0;              ///< bytes on each device beside keys and values while its instance has the actor
   std::int64_t longest_sequence = 0;  ///< tokens that there can be in one, prompt included; 0: the longest of the samples
+  std::int64_t row = 0;               ///< tokens that each sample is padded to where it is scored; 0: not padded
 };
 
 /// Both stages, played.
@@ -48,6 +52,8 @@ class Stages {
   const PlayedStages& plain() const { return plain_; }
   /// Nothing where nothing migrates at this threshold.
   std::optional<PlayedStages> with_threshold(double threshold);
+  /// The end where nothing migrates, but behind generation the tasks share the devices out as score_best() does.
+  base::Ticks side_by_side() const;
 
  private:
   base::Ticks time_of(std::size_t left) const;
@@ -58,6 +64,7 @@ class Stages {
 
   const InterStageTask& task_;
   const std::vector<Sample>& samples_;
+  std::vector<Sample> rows_;  ///< the samples as they are scored
   Fleet fleet_;
   PlayedStages plain_;
 };

@@ -41,15 +41,18 @@ ThresholdChoice choose_threshold(const InterStageTask& task, const std::vector<s
   choice.points.emplace_back();
   for (const double threshold : options.thresholds) choice.points.push_back({threshold, {}, {}, 0});
   std::vector<std::vector<std::pair<Ticks, bool>>> ends(draws.size());  // [draw][point] and whether anything migrated
+  std::vector<Ticks> side_by_side(draws.size());                        // [draw]
   parallel::for_each_index(static_cast<int>(draws.size()), options.threads, [&](int index) {
     const auto draw = static_cast<std::size_t>(index);
     Stages stages(task, draws[draw]);
+    side_by_side[draw] = stages.side_by_side();
     for (const ThresholdPoint& point : choice.points) {
       std::optional<PlayedStages> fused;
       if (point.threshold) fused = stages.with_threshold(*point.threshold);
       ends[draw].emplace_back(fused ? fused->end : stages.plain().end, fused.has_value());
     }
   });
+  choice.side_by_side = value_of(std::move(side_by_side), options.quantile);
   for (std::size_t index = 0; index < choice.points.size(); ++index) {
     ThresholdPoint& point = choice.points[index];
     for (const std::vector<std::pair<Ticks, bool>>& draw : ends) {

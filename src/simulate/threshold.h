@@ -31,6 +31,7 @@ struct ThresholdOptions {
 struct ThresholdChoice {
   std::vector<ThresholdPoint> points;  ///< without migration, then by rising threshold
   std::size_t best = 0;                ///< index of the first with the least value
+  base::Ticks side_by_side;            ///< mean or quantile, as a point's value: Stages::side_by_side
 };
 
 /// Plays every threshold on every draw. REQUIRES: at least one draw; as simulate_inter_stage.

@@ -61,20 +61,27 @@ TEST(TrainingMemory, Llama70BOnTwoStagesByHand) {
 }
 
 TEST(TrainingMemory, MicroBatchesInFlight) {
+  llm::Transformer model = bundled("llama-3.1-8b");
   llm::Layout layout = layout_of(1, 1, 4, 0);
   TrainingShape shape = shape_of(1, 1, 3);
-  EXPECT_EQ(micro_batches_in_flight(layout, shape, 0), 3);
-  EXPECT_EQ(micro_batches_in_flight(layout, shape, 2), 2);
-  EXPECT_EQ(micro_batches_in_flight(layout, shape, 3), 1);
+  EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 0), 3);
+  EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 2), 2);
+  EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 3), 1);
   shape.micro_batches = 64;
-  EXPECT_EQ(micro_batches_in_flight(layout, shape, 0), 4);
+  EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 0), 4);
   layout.virtual_stages = 8;
-  EXPECT_EQ(micro_batches_in_flight(layout, shape, 3), (7 * 4 + 1) / 8.0);
-  EXPECT_EQ(micro_batches_in_flight(layout, shape, 0), (7 * 4 + 1 + 6) / 8.0);
+  EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 3), (7 * 4 + 1) / 8.0);
+  EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 0), (7 * 4 + 1 + 6) / 8.0);
+  // Chunks of three and two layers on the first stage. Its 24th forward is of the first chunk, when a backward of the second has ended.
+  model.layers = 36;
+  layout.pipeline = 8;
+  layout.virtual_stages = 2;
+  EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 0), (16 * 3 + 7 * 2) / 5.0);
+  layout.pipeline = 4;
   shape.all_forwards_first = true;
-  EXPECT_EQ(micro_batches_in_flight(layout, shape, 3), 64);
+  EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 3), 64);
   shape.in_flight = {1, 2.5, 3, 4};
-  EXPECT_EQ(micro_batches_in_flight(layout, shape, 1), 2.5);
+  EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 1), 2.5);
 }
 
 TEST(TrainingMemory, ASchedulesPeaksGoBeforeTheRule) {

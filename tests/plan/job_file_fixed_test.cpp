@@ -79,6 +79,7 @@ RC_GTEST_PROP(ReadFixed, ReadsWhatIsFixedOfAPlan, ()) {
   if (*rc::gen::arbitrary<bool>()) pin.sequence_parallel = plan.layout.sequence_parallel;
   if (*rc::gen::arbitrary<bool>()) pin.engine.memory_utilization = plan.engine.memory_utilization;
   if (*rc::gen::arbitrary<bool>()) pin.engine.chunked_prefill = plan.engine.chunked_prefill;
+  if (*rc::gen::arbitrary<bool>()) pin.engine.longest_first = plan.engine.longest_first;
   if (*rc::gen::arbitrary<bool>()) pin.engine.own_weights = plan.engine.own_weights;
   if (*rc::gen::arbitrary<bool>()) pin.offload = plan.offload;
   if (plan.mesh.count == 0) pin.mesh.reset();  // a rule's

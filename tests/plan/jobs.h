@@ -118,6 +118,7 @@ inline TaskPlan random_task_plan(const Job& job, std::size_t task) {
     plan.engine.max_num_batched_tokens = *rc::gen::inRange<std::int64_t>(plan.engine.max_num_seqs, 100'000);
     plan.engine.cuda_graphs = *rc::gen::arbitrary<bool>();
     plan.engine.chunked_prefill = *rc::gen::arbitrary<bool>();
+    plan.engine.longest_first = *rc::gen::arbitrary<bool>();
     plan.engine.own_weights = *rc::gen::arbitrary<bool>();
   } else {
     const int amount = *rc::gen::inRange(1, 1 << 24);

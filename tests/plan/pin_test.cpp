@@ -34,6 +34,7 @@ TaskPin random_part_of(const TaskPlan& plan) {
   fix_sometimes(pin.engine.max_num_batched_tokens, plan.engine.max_num_batched_tokens);
   fix_sometimes(pin.engine.cuda_graphs, plan.engine.cuda_graphs);
   fix_sometimes(pin.engine.chunked_prefill, plan.engine.chunked_prefill);
+  fix_sometimes(pin.engine.longest_first, plan.engine.longest_first);
   fix_sometimes(pin.engine.own_weights, plan.engine.own_weights);
   fix_sometimes(pin.offload, plan.offload);
   return pin;

@@ -259,10 +259,10 @@ TEST(ParsePlan, NamesAMistakeInAnEngine) {
   EXPECT_EQ(engine_error("{}"), "no error");
   EXPECT_EQ(engine_error("vllm"),
             "plan.yaml:3:67: `engine` must be a map, not the string `vllm`; accepted keys: memory_utilization, max_num_seqs, "
-            "max_num_batched_tokens, chunked_prefill, cuda_graphs, own_weights");
+            "max_num_batched_tokens, chunked_prefill, longest_first, cuda_graphs, own_weights");
   EXPECT_EQ(engine_error("{max_seqs: 3}"),
             "plan.yaml:3:68: unknown key `max_seqs` in `engine`; did you mean `max_num_seqs`? accepted: memory_utilization, max_num_seqs, "
-            "max_num_batched_tokens, chunked_prefill, cuda_graphs, own_weights");
+            "max_num_batched_tokens, chunked_prefill, longest_first, cuda_graphs, own_weights");
   EXPECT_EQ(engine_error("{memory_utilization: 0}"),
             "plan.yaml:3:5: actor_generate: its engine's memory_utilization is 0; accepted: above 0, at most 1");
   EXPECT_EQ(engine_error("{memory_utilization: 90}"), "plan.yaml:3:88: `memory_utilization` must be a number from 0 to 1, not 90");

@@ -67,6 +67,27 @@ TEST(InterStage, ALongTailHidesInference) {
   EXPECT_GE(early, 247U);
 }
 
+TEST(InterStage, PaddedSamplesAreScoredAsLongAsTheirRow) {
+  constexpr double row = 2500;
+  StageGround ground("llama-3.1-8b", layout_of(4, 2, 1));
+  const InferTask& infer = ground.add("llama-3.1-8b", 2, 1, 1, 0.5);
+  const std::vector<Sample> samples = long_tailed(256, 200, 31, 10);
+  ground.know(samples);
+  ground.task.row = static_cast<std::int64_t>(row);
+  const InterStage fused = simulate_inter_stage(ground.task, samples, 0.1);
+  ASSERT_TRUE(fused.migration);
+  const Ticks pass =
+      ticks_of(cost::scoring_passes(infer.facts, infer.layout, {row, row * row}, infer.machine, infer.efficiency).stages.front().sum());
+  std::int64_t scored = 0;
+  for (const Lane& lane : fused.trace.lanes)
+    for (const Span& span : lane.spans)
+      if (span.activity == Activity::score) {
+        EXPECT_EQ(span.end - span.begin, pass);
+        scored += span.amount;
+      }
+  EXPECT_EQ(scored, 256);
+}
+
 TEST(InterStage, DevicesHoldTheActorThenWhatTheyScoreFor) {
   StageGround ground("llama-3.1-8b", layout_of(4, 2, 1));
   ground.add("llama-3.1-8b", 2, 1, 4, 0.5).held = 7'000;

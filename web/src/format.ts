@@ -46,6 +46,14 @@ export function formatTimeExactly(time: number, unit: string): string {
   return `${formatNumber(time / shown.size, Math.round(Math.log10(shown.size)))} ${shown.name}`;
 }
 
+// The number that a text begins with, in ns or bytes where such a unit follows; NaN without one.
+export function parseAmount(text: string): number {
+  const [, digits, name] = /^([+-]?[\d.,]+)\s*(\S*)/.exec(text) ?? [];
+  if (digits === undefined) return NaN;
+  const unit = [...timeUnits, ...byteUnits].find((known) => known.name === name);
+  return parseFloat(digits.replace(/,/g, "")) * (unit?.size ?? 1);
+}
+
 export function formatShare(share: number): string {
   return `${(100 * share).toFixed(1)}%`;
 }

@@ -2,12 +2,15 @@
 
 import { TableData } from "./data";
 import { element } from "./dom";
+import { parseAmount } from "./format";
 
 type Order = { column: number; descending: boolean };
 
-function compare(a: string, b: string): number {
-  const [x, y] = [parseFloat(a.replace(/,/g, "")), parseFloat(b.replace(/,/g, ""))];
-  return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b, "en") : x - y;
+// Numbers by what they amount to, whatever their units, behind what is none; other texts in the order of the alphabet.
+function compare(a: string, b: string, number: boolean): number {
+  const [x, y] = [parseAmount(a), parseAmount(b)];
+  if (!number || (Number.isNaN(x) && Number.isNaN(y))) return a.localeCompare(b, "en", { numeric: true });
+  return Number.isNaN(x) ? -1 : Number.isNaN(y) ? 1 : x - y;
 }
 
 function bodyRow(data: TableData, index: number, goTo: (bar: number) => void): HTMLElement {
@@ -31,7 +34,7 @@ export function tableSection(data: TableData, goTo: (bar: number) => void): HTML
     sort.addEventListener("click", () => {
       order = { column: index, descending: order?.column === index && !order.descending };
       const sign = order.descending ? -1 : 1;
-      const sorted = rows.map((_, row) => row).sort((a, b) => sign * compare(data.rows[a]![index]!, data.rows[b]![index]!));
+      const sorted = rows.map((_, row) => row).sort((a, b) => sign * compare(data.rows[a]![index]!, data.rows[b]![index]!, column.number));
       body.append(...sorted.map((row) => rows[row]!));
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", order.descending ? "descending" : "ascending");

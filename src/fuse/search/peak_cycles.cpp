@@ -69,8 +69,11 @@ void PeakCycles::cycle(std::size_t turn, std::int64_t length) {
 
 void PeakCycles::loosen(PeakWalker& walker, std::int64_t length) const {
   const std::vector<std::int64_t> no_limit(static_cast<std::size_t>(walker.chain.walk.devices()), std::numeric_limits<std::int64_t>::max());
-  const std::int64_t usual = loosening * ops_;
-  wander(walker.chain, rounds_.brief() ? std::min(usual, length) : usual, walker.deadline, task_.room.empty() ? no_limit : task_.room);
+  const std::int64_t most = rounds_.brief() ? length : rounds_.planned();
+  const std::vector<std::int64_t>& limit = task_.room.empty() ? no_limit : task_.room;
+  constexpr std::int64_t slice = 100'000;
+  for (std::int64_t left = std::min(loosening * ops_, most); left > 0 && !rounds_.interrupted(); left -= slice)
+    wander(walker.chain, std::min(left, slice), walker.deadline, limit);
 }
 
 PeakDescent PeakCycles::descent(const PeakWalker& walker, double heat, std::int64_t length, bool prompt) const {

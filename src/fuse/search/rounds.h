@@ -32,6 +32,8 @@ class Rounds {
   void plan(std::int64_t iterations) { planned_ = iterations; }
   double seconds() const { return shared_.seconds(); }
   std::int64_t done() const { return done_; }
+  /// Whether the user has stopped it, within a round too. What is worked on then need not be finished.
+  bool interrupted() const { return shared_.is_cancelled(); }
   /// SolveOptions::brief.
   bool brief() const { return options_.brief; }
 

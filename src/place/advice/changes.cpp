@@ -155,7 +155,7 @@ void fill(const Estimate& estimate, Change& change) {
   change.iteration_seconds = estimate.iteration_seconds;
   change.fullest = fullest_task(estimate.memory);
   change.margin = estimate.memory[change.fullest].margin();
-  change.missing = missing_of(estimate.memory).bytes();
+  change.missing = missing_of(estimate.memory).bytes;
 }
 
 std::vector<std::size_t> tasks_of(const plan::GenerationStage& stage) {
@@ -254,11 +254,11 @@ std::size_t fullest_task(const std::vector<TaskMemory>& memory) {
 
 Missing missing_of(const std::vector<TaskMemory>& memory) {
   Missing missing;
-  for (const TaskMemory& task : memory) {
-    if (task.usable == 0) continue;
-    missing.of_device = std::max(missing.of_device, -task.margin());
-    missing.of_host = std::max(missing.of_host, task.host - task.host_memory);
-  }
+  missing.task = fullest_task(memory);
+  missing.bytes = std::max<std::int64_t>(0, -memory[missing.task].margin());
+  for (std::size_t task = 0; task < memory.size(); ++task)
+    if (const std::int64_t bytes = memory[task].host - memory[task].host_memory; memory[task].usable > 0 && bytes > missing.bytes)
+      missing = {bytes, true, task};
   return missing;
 }
 

@@ -53,14 +53,14 @@ Change change_to(const Ground& ground, const plan::Plan& from, plan::Plan plan, 
 /// The task of an estimate whose device has the least left. REQUIRES: a task that is no rule.
 std::size_t fullest_task(const std::vector<TaskMemory>& memory);
 
-/// Bytes that the fullest device and node lack; 0 where nothing is.
+/// What an estimate lacks the most of: memory of a device, or of a node's host where that is more.
 struct Missing {
-  std::int64_t of_device = 0;
-  std::int64_t of_host = 0;
-
-  std::int64_t bytes() const { return std::max(of_device, of_host); }
+  std::int64_t bytes = 0;  ///< 0: nothing, it fits
+  bool host = false;
+  std::size_t task = 0;  ///< that lacks it, or fullest_task()
 };
 
+/// REQUIRES: a task that is no rule.
 Missing missing_of(const std::vector<TaskMemory>& memory);
 
 /// Of each task and kind of change the plan that fits with the shortest iteration, and of each two tasks that wait for nothing of each

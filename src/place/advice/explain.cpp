@@ -25,14 +25,6 @@ std::optional<RankedPlan> best_of(const Ground& ground, const Explanation& expla
   return best;
 }
 
-std::size_t limit_of(const std::vector<TaskMemory>& memory) {
-  const std::int64_t missing = missing_of(memory).bytes();
-  if (missing == 0) return fullest_task(memory);
-  std::size_t task = 0;
-  while (memory[task].usable == 0 || std::max(-memory[task].margin(), memory[task].host - memory[task].host_memory) < missing) ++task;
-  return task;
-}
-
 std::vector<std::size_t> unlike_pins(const plan::Job& job, const plan::Plan& plan) {
   std::vector<std::size_t> tasks;
   for (std::size_t task = 0; task < job.fixed.size(); ++task)
@@ -45,8 +37,9 @@ std::vector<std::size_t> unlike_pins(const plan::Job& job, const plan::Plan& pla
 base::Result<Explanation> explain(const Ground& ground, const plan::Plan& plan, const RankOptions& options) {
   Explanation explanation;
   explanation.estimate = place::estimate(ground, plan);
-  explanation.missing = missing_of(explanation.estimate.memory).bytes();
-  explanation.limit = limit_of(explanation.estimate.memory);
+  const Missing missing = missing_of(explanation.estimate.memory);
+  explanation.missing = missing.bytes;
+  explanation.limit = missing.task;
   explanation.unlike_pins = unlike_pins(ground.job, plan);
   auto ranking = rank_plans(ground, options);
   if (ranking.ok())

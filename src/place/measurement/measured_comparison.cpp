@@ -163,7 +163,14 @@ class Comparer {
     for (std::size_t index = 0; index < result_.phases.size(); ++index)
       if (is_noticed(result_.phases[index])) result_.phases[index].reasons = reasons_of(ground, result_.phases[index], kinds_[index]);
     if (result_.iteration && is_noticed(*result_.iteration))
-      result_.iteration->reasons = reasons_of(ground, *result_.iteration, "iteration");
+      result_.iteration->reasons =
+          iteration_reasons(ground, *result_.iteration, sum(&MeasuredAgainst::seconds), sum(&MeasuredAgainst::predicted));
+  }
+
+  double sum(double MeasuredAgainst::*seconds) const {
+    double all = 0;
+    for (const MeasuredAgainst& phase : result_.phases) all += phase.*seconds;
+    return all;
   }
 
   const MeasuredRun& run_;

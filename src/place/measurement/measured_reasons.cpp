@@ -49,13 +49,16 @@ void add_generation(const ReasonGround& ground, bool longer, std::vector<std::st
   reasons.emplace_back("tools, environments or rewards that answer within generation");
 }
 
-void add_scoring(const ReasonGround& ground, bool longer, std::vector<std::string>& reasons) {
+/// `alone`: the log times a single task by itself, so that it was not left out.
+void add_scoring(const ReasonGround& ground, bool longer, bool alone, std::vector<std::string>& reasons) {
   add_lengths(ground, longer, reasons);
   if (longer) {
     reasons.emplace_back("smaller micro-batches than the plan's, or sequences padded in place of packed");
     const plan::TaskPlan* score = first_of(ground, TaskKind::infer);
     if (score == nullptr || !score->offload.weights) reasons.emplace_back("weights that come from host memory before each pass");
     reasons.emplace_back("entropies that are worked out beside log-probabilities");
+  } else if (alone) {
+    reasons.emplace_back("larger micro-batches than the plan's, or kernels that are faster than the efficiencies say: calibrate fits them");
   } else {
     reasons.emplace_back("a pass that the job has and the run leaves out, such as that of the reference or of the policy");
   }
@@ -117,15 +120,33 @@ std::vector<std::string> reasons_of(const ReasonGround& ground, const MeasuredAg
   std::vector<std::string> reasons;
   add_spread(ground, phase, reasons);
   if (kind == "generation") add_generation(ground, longer, reasons);
-  if (kind == "scoring") add_scoring(ground, longer, reasons);
+  if (kind == "scoring") add_scoring(ground, longer, phase.phase != kind, reasons);
   if (kind == "training") add_training(ground, longer, reasons);
   if (kind == "refit") add_refit(longer, reasons);
   if (kind == "offload")
     reasons.emplace_back(longer ? "host memory that is not pinned, or shared by many processes of a node"
                                 : "states that stay on the device, or transfers behind other work");
-  if (kind == "iteration")
-    reasons.emplace_back(longer ? "time in no phase: data, rewards, advantages, logging, waiting between phases; see what is only measured"
-                                : "phases that overlap in the run and follow each other in the plan");
+  return reasons;
+}
+
+std::vector<std::string> iteration_reasons(const ReasonGround& ground, const MeasuredAgainst& iteration, double measured_in_phases,
+                                           double predicted_in_phases) {
+  const double phases = measured_in_phases - predicted_in_phases;
+  // What is in no phase; below 0 phases overlap.
+  const double beside = iteration.seconds - measured_in_phases;
+  const double predicted_beside = iteration.predicted - predicted_in_phases;
+  const double noticed = noticed_difference / 2 * iteration.predicted;
+  const bool longer = iteration.difference() > 0;
+  std::vector<std::string> reasons;
+  add_spread(ground, iteration, reasons);
+  if (std::abs(phases) > noticed && (phases > 0) == longer)
+    reasons.push_back(fmt::format("its phases take {:.1f} s {} together: see theirs", std::abs(phases), longer ? "more" : "less"));
+  if (longer && predicted_beside < -noticed && beside > predicted_beside + noticed)
+    reasons.push_back(fmt::format("phases overlap in the plan, by {:.1f} s, and do not, or less, in the run", -predicted_beside));
+  if (longer && beside > noticed && beside > predicted_beside + noticed)
+    reasons.emplace_back("time in no phase: data, rewards, advantages, logging, waiting between phases; see what is only measured");
+  if (!longer && beside < -noticed && beside < predicted_beside - noticed)
+    reasons.push_back(fmt::format("phases overlap in the run, by {:.1f} s, and do not, or less, in the plan", -beside));
   return reasons;
 }
 

@@ -68,7 +68,7 @@ Estimate estimate(const Ground& ground, const plan::Plan& plan, const std::optio
   const auto samples = static_cast<double>(ground.job.workload.samples());
   const double devices = cluster::device_count(ground.job.cluster);
   result.samples_per_second = samples / result.iteration_seconds;
-  result.tokens_per_second = result.samples_per_second * ground.lengths.mean() / devices;
+  result.tokens_per_second = sequences_of_iteration(ground.job) * ground.lengths.mean() / result.iteration_seconds / devices;
   result.gpu_hours = devices * result.iteration_seconds / 3600;
   if (ground.job.cluster.price) result.price = *ground.job.cluster.price * result.gpu_hours;
   return result;

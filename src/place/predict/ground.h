@@ -18,6 +18,7 @@ struct Ground {
   Software software;
   std::vector<cost::ModelFacts> models;  ///< [role]
   workflow::LengthDistribution lengths;  ///< of prompt and response together
+  workflow::LengthDistribution rows;     ///< what passes of infer and train tasks work on: lengths, all the longest where rows are padded
 };
 Ground ground_of(const plan::Job& job, const Software& software);
 
@@ -27,5 +28,9 @@ const cost::ModelFacts& facts_of(const Ground& ground, std::size_t task);
 /// What an infer or train task works on in an iteration: of training all epochs, with pretraining tokens as sequences of the same kind, and
 /// the sequences of a preference pair together. REQUIRES: the task is one of these.
 cost::Batch batch_of(const Ground& ground, std::size_t task);
+
+/// Sequences of an iteration that the train task with the most of them trains on, or samples where these are more: two for each sample
+/// that is a preference pair. Throughput in tokens counts these.
+double sequences_of_iteration(const plan::Job& job);
 
 }  // namespace dovetail::place

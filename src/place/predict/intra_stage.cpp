@@ -49,7 +49,8 @@ IntraStage without_schedule(const Ground& ground, const plan::Plan& plan) {
 }  // namespace
 
 std::int64_t activation_room(const Ground& ground, const plan::Plan& plan) {
-  return task_memory(ground, plan, 0)[(*plan.fusion.training)[0]].margin();
+  const std::int64_t left = task_memory(ground, plan, 0)[(*plan.fusion.training)[0]].margin();
+  return static_cast<std::int64_t>(static_cast<double>(left) / std::max(1.0, ground.software.conventions.reserved_factor));
 }
 
 IntraStage intra_stage(const Ground& ground, const plan::Plan& plan) {

@@ -79,7 +79,7 @@ std::vector<ProfileUse> profile_uses(const Ground& ground, const plan::Plan& pla
     const TaskKind kind = ground.job.workflow.tasks[task].kind;
     if (kind == TaskKind::rule) continue;
     if (kind != TaskKind::generate) {
-      const double length = ground.lengths.second_moment() / ground.lengths.mean();
+      const double length = ground.rows.second_moment() / ground.rows.mean();
       uses.push_back({task, false, layers_from(ground, task, planned, micro_batch_tokens(ground, task, planned), length)});
       continue;
     }

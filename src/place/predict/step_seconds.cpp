@@ -166,6 +166,18 @@ OverheadSeconds overhead_seconds(const Ground& ground, std::size_t task, const p
   return overhead_of(task_ground(ground, task, planned));
 }
 
+double gathering_seconds(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
+  if (planned.layout.pipeline == 1 || planned.offload.weights) return 0;
+  const TaskGround task = task_ground(ground, index, planned);
+  const cluster::Mesh& mesh = planned.mesh;
+  const base::DeviceId first(mesh.first);
+  const base::DeviceId last(mesh.first + mesh.count - 1);
+  const bool in_one_node = cluster::meeting_level(ground.job.cluster, first, last) == 0;
+  const cluster::Links& links = task.machine.links;
+  return cluster::send_seconds(in_one_node ? links.inside : links.between,
+                               static_cast<double>(cost::weight_bytes(task.facts, planned.layout)));
+}
+
 StepSeconds task_seconds(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
   const Task& task = ground.job.workflow.tasks[index];
   switch (task.kind) {

@@ -62,6 +62,11 @@ struct OverheadSeconds {
 };
 OverheadSeconds overhead_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
 
+/// Seconds until a device that scores in a fused stage has its slice of the task's weights from another one that holds it: devices that
+/// work together there stand side by side, those of a replica's pipeline stages apart. 0 where a replica has one stage, and where its
+/// weights come from host memory anyway. REQUIRES: the task infers.
+double gathering_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+
 /// The seconds of a task of the workflow: generation, a forward pass, training in optimizer steps, or a rule's time for each sequence one
 /// after the other; of infer and train tasks with their overhead.
 StepSeconds task_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);

@@ -28,10 +28,10 @@ struct Group {
     const int side_by_side = size / replica;
     ++tasks;
     work += task.passes * task.replicas / side_by_side;
-    overhead += task.overhead();
+    overhead += task.set_up();
     last += task.last;
-    loads += task.load;
-    most_load = std::max(most_load, task.load);
+    loads += task.loading();
+    most_load = std::max(most_load, task.loading());
   }
 };
 
@@ -60,7 +60,7 @@ std::optional<Split> split_of(const TailDevices& devices, const ScoringLoad& sco
     if (host != nullptr)
       host->add(task, replica);
     else if (later > 0)
-      split.behind += task.overhead() + task.passes * task.replicas / later;
+      split.behind += task.set_up() + task.passes * task.replicas / later;
     else
       return std::nullopt;
   }
@@ -173,7 +173,9 @@ ScoringTask scoring_task(const Ground& ground, std::size_t task, const plan::Tas
                            cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency), ground.software.efficiency);
   double last = passes.hop * (planned.layout.pipeline - 1);
   for (const cost::PassSeconds& stage : passes.stages) last += stage.sum();
-  return {seconds - overhead.sum(), overhead.host_transfers, overhead.hand_over, last, planned.layout.data};
+  return {seconds - overhead.sum(), overhead.host_transfers,
+          overhead.hand_over,       last,
+          planned.layout.data,      gathering_seconds(ground, task, planned)};
 }
 
 void ScoringLoad::add(const ScoringTask& task) {

@@ -13,12 +13,15 @@ namespace dovetail::place {
 /// A task that scores, in its layout on all devices; seconds.
 struct ScoringTask {
   double passes = 0;
-  double load = 0;       ///< until a worker has its weights, each time that it changes to this model
+  double load = 0;       ///< until devices have its weights from host memory, each time that they change to this model
   double hand_over = 0;  ///< more, the first time
   double last = 0;       ///< a sample of the longest length through a pipeline, alone
   int replicas = 1;      ///< data-parallel ones: each has as many devices
+  double gathering = 0;  ///< until a worker has them from other devices: gathering_seconds
 
   double overhead() const { return load + hand_over; }
+  double loading() const { return load + gathering; }      ///< of a worker, each time
+  double set_up() const { return loading() + hand_over; }  ///< of a worker, the first time
 };
 
 /// `seconds`: task_seconds of it. REQUIRES: the task infers, and `planned` has no fault.

@@ -39,36 +39,36 @@ struct Cut {
 /// Of so many sequences of average length.
 Cut cut_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned, double sequences) {
   const int together = workflow::sequences_together(task);
-  const double asked = cost::count_micro_batches(ground.lengths, sequences, planned.micro_batching, together);
+  const double asked = cost::count_micro_batches(ground.rows, sequences, planned.micro_batching, together);
   if (task.kind != workflow::TaskKind::train || planned.layout.virtual_stages == 1) return {asked, asked};
-  return {asked,
-          static_cast<double>(cost::whole_micro_batches(planned.layout, ground.lengths, sequences, planned.micro_batching, together))};
+  return {asked, static_cast<double>(cost::whole_micro_batches(planned.layout, ground.rows, sequences, planned.micro_batching, together))};
 }
 
 /// The fullest micro-batches that a limit in tokens makes of a rank's share of `sequences`, and their number. More of them than it asks for
 /// are that much smaller, unless packs are filled before they are dealt out; in some iterations it asks for as many as there are.
 void pack(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned, double sequences, cost::TrainingShape& shape) {
-  const std::int64_t most = most_tokens(ground.lengths, sequences);
-  const double mean = ground.lengths.mean();
+  // The longest of sequences that stay together decide: one that is longer than the limit is a micro-batch of its own.
+  const std::int64_t longest = workflow::sequences_together(task) * ground.rows.longest();
+  const std::int64_t most = std::max(longest, most_tokens(ground.rows, sequences));
+  const double mean = ground.rows.mean();
   const Cut longer = cut_of(ground, task, planned, static_cast<double>(most) / mean);
   double full = 1;
   if (longer.asked < longer.whole && !ground.software.conventions.deals_packs) {
-    const double least = sequences - spread_of(ground.lengths, sequences) / mean;
+    const double least = sequences - spread_of(ground.rows, sequences) / mean;
     const Cut shorter = cut_of(ground, task, planned, std::max(1.0, least));
     full = shorter.whole <= longer.asked ? 1 : longer.asked / longer.whole;
   }
-  // The longest decides: a sequence that is longer than the limit is a micro-batch of its own.
-  shape.packed_tokens = std::clamp(static_cast<std::int64_t>(planned.micro_batching.tokens * full), ground.lengths.longest(), most);
+  shape.packed_tokens = std::clamp(static_cast<std::int64_t>(planned.micro_batching.tokens * full), longest, most);
   shape.micro_batches = static_cast<std::int64_t>(std::ceil(longer.whole));
 }
 
 cost::TrainingShape shape_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned) {
   const workflow::Workload& workload = ground.job.workload;
   const double steps = task.kind == workflow::TaskKind::train ? static_cast<double>(workload.mini_batches) : 1;
-  const double extra = static_cast<double>(task.extra_tokens) / ground.lengths.mean();
+  const double extra = static_cast<double>(task.extra_tokens) / ground.rows.mean();
   const double share = (static_cast<double>(workflow::sequences_of(task, workload)) + extra) / steps / planned.layout.data;
   cost::TrainingShape shape;
-  shape.sequence_length = ground.lengths.longest();
+  shape.sequence_length = ground.rows.longest();
   if (planned.micro_batching.tokens > 0) {
     pack(ground, task, planned, share, shape);
     return shape;
@@ -78,7 +78,7 @@ cost::TrainingShape shape_of(const Ground& ground, const workflow::Task& task, c
   shape.micro_batches = static_cast<std::int64_t>(std::ceil(cut.whole));
   shape.sequences = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(share / cut.whole)));
   shape.sequences = (shape.sequences + together - 1) / together * together;
-  if (workload.packing) shape.packed_tokens = most_tokens(ground.lengths, static_cast<double>(shape.sequences));
+  if (workload.packing) shape.packed_tokens = most_tokens(ground.rows, static_cast<double>(shape.sequences));
   return shape;
 }
 
@@ -86,10 +86,9 @@ double sequences_of(const Ground& ground, std::size_t task) {
   return static_cast<double>(workflow::sequences_of(ground.job.workflow.tasks[task], ground.job.workload));
 }
 
-/// The peak of training, less what Adam on the host keeps off the device.
-cost::StageMemory peak_of(const cost::TrainingMemory& memory, const llm::Transformer& model, const plan::TaskPlan& planned,
+/// The peak of a stage's training, less what Adam on the host keeps off the device.
+cost::StageMemory peak_of(cost::StageMemory peak, const llm::Transformer& model, const plan::TaskPlan& planned,
                           const cost::Conventions& conventions) {
-  cost::StageMemory peak = memory.peak();
   if (!planned.offload.optimizer_on_host) return peak;
   peak.parts.optimizer = 0;
   if (conventions.gradients_follow) {
@@ -100,11 +99,13 @@ cost::StageMemory peak_of(const cost::TrainingMemory& memory, const llm::Transfo
   return peak;
 }
 
-cost::StageMemory training_peak(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const llm::Transformer& model = facts_of(ground, task).model;
+cost::TrainingMemory training_memory_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
   const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
-  const cost::TrainingMemory memory = cost::training_memory(model, planned.layout, shape, ground.software.conventions);
-  return peak_of(memory, model, planned, ground.software.conventions);
+  return cost::training_memory(facts_of(ground, task).model, planned.layout, shape, ground.software.conventions);
+}
+
+cost::StageMemory training_peak(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  return peak_of(training_memory_of(ground, task, planned).peak(), facts_of(ground, task).model, planned, ground.software.conventions);
 }
 
 std::vector<MemoryPart> training(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
@@ -182,6 +183,15 @@ std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, c
     default:
       return scoring(ground, task, planned);
   }
+}
+
+std::vector<std::int64_t> bytes_beside_activations(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  std::vector<std::int64_t> bytes;
+  for (const cost::StageMemory& stage : training_memory_of(ground, task, planned).stages) {
+    const cost::StageMemory peak = peak_of(stage, facts_of(ground, task).model, planned, ground.software.conventions);
+    bytes.push_back(std::max(peak.allocated(), peak.reserved) - peak.parts.activations + collective_buffers(planned));
+  }
+  return bytes;
 }
 
 std::vector<MemoryPart> fused_working_memory(const Ground& ground, const plan::Plan& plan, plan::TrainPair pair,

@@ -26,6 +26,10 @@ struct MemoryPart {
 /// task is no rule, and `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
 
+/// [pipeline stage] bytes of all parts of a train task but the activations of micro-batches in flight, with what is reserved beyond them.
+/// REQUIRES: as working_memory.
+std::vector<std::int64_t> bytes_beside_activations(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+
 /// Of two train tasks in one schedule, whose micro-batches in flight hold `activations` bytes of the fullest device (absent: as much as
 /// both do by themselves): what stays of both, and what one micro-batch at a time needs of the one that needs more. REQUIRES: as
 /// working_memory.

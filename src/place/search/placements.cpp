@@ -89,7 +89,8 @@ bool take_degrees(const SearchSpace& space, const Degrees& degrees, Picks& picks
   return true;
 }
 
-/// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay.
+/// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay. Tasks that generate on the same devices are tried with the
+/// same choice, too: what one engine gives away is of no use while another one has too much.
 class Descent {
  public:
   Descent(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim, bool same_degrees)
@@ -100,7 +101,9 @@ class Descent {
     for (bool gained = true; gained;) {
       gained = false;
       for (std::size_t task = 0; task < picks_.size(); ++task)
-        if (!space_.is_rule(task) && improve(task)) gained = true;
+        if (!space_.is_rule(task) && improve({task})) gained = true;
+      const std::vector<std::size_t> engines = engines_together();
+      if (engines.size() > 1 && improve(engines)) gained = true;
     }
     return score_;
   }
@@ -111,22 +114,39 @@ class Descent {
     return score.cost(usable_) < score_.cost(usable_);
   }
 
-  bool improve(std::size_t task) {
-    const auto& choices = space_.choices[task][space_.shapes[static_cast<std::size_t>(picks_[task].mesh)]];
-    const llm::Layout& now = space_.choice(task, picks_[task]).planned.layout;
-    Pick best = picks_[task];
+  const std::vector<Choice>& choices_of(std::size_t task) const {
+    return space_.choices[task][space_.shapes[static_cast<std::size_t>(picks_[task].mesh)]];
+  }
+
+  /// The first task that generates, with all others that do on its mesh and have as many choices.
+  std::vector<std::size_t> engines_together() const {
+    std::vector<std::size_t> together;
+    for (std::size_t task = 0; task < picks_.size(); ++task) {
+      if (space_.ground->job.workflow.tasks[task].kind != TaskKind::generate) continue;
+      const bool joins = together.empty() || (picks_[task].mesh == picks_[together.front()].mesh &&
+                                              choices_of(task).size() == choices_of(together.front()).size());
+      if (joins) together.push_back(task);
+    }
+    return together;
+  }
+
+  /// Gives all of these tasks the choice of one number, of equally many.
+  bool improve(const std::vector<std::size_t>& tasks) {
+    const std::vector<Choice>& choices = choices_of(tasks.front());
+    const llm::Layout& now = space_.choice(tasks.front(), picks_[tasks.front()]).planned.layout;
+    Picks best = picks_;
     bool gained = false;
     for (std::size_t choice = 0; choice < choices.size(); ++choice) {
       const llm::Layout& layout = choices[choice].planned.layout;
       if (same_degrees_ && (layout.tensor != now.tensor || layout.pipeline != now.pipeline)) continue;
-      picks_[task].choice = static_cast<std::int32_t>(choice);
+      for (const std::size_t task : tasks) picks_[task].choice = static_cast<std::int32_t>(choice);
       const Score tried = trial_.score(picks_);
       if (!is_better(tried)) continue;
       score_ = tried;
-      best = picks_[task];
+      best = picks_;
       gained = true;
     }
-    picks_[task] = best;
+    picks_ = std::move(best);
     return gained;
   }
 

@@ -17,7 +17,7 @@ simulate::GenerationTask generation_task(const Ground& ground, std::size_t task,
           .engine = engine_in_use(planned.engine),
           .key_value_room = std::clamp(room, 0.0, static_cast<double>(machine.gpu.memory)),
           .efficiency = ground.software.efficiency,
-          .options = {},
+          .options = {.longest_first = planned.engine.longest_first},
           .task = static_cast<std::int32_t>(task)};
 }
 

@@ -37,7 +37,8 @@ simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan
                                 .infer = {},
                                 .drop = {},
                                 .held = memory.engine,
-                                .longest_sequence = ground.lengths.longest()};
+                                .longest_sequence = ground.lengths.longest(),
+                                .row = ground.job.workload.packing ? 0 : ground.rows.longest()};
   for (std::size_t index = 0; index < stage.infer.size(); ++index) {
     const std::size_t infer = stage.infer[index];
     const plan::TaskPlan& planned = plan.tasks[infer];
@@ -52,7 +53,8 @@ simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan
                           .task = static_cast<std::int32_t>(infer),
                           .alone = scoring_trace(ground, infer, planned).end,
                           .held = memory.scoring[index],
-                          .hand_over = simulate::ticks_of(overhead.hand_over)});
+                          .hand_over = simulate::ticks_of(overhead.hand_over),
+                          .gathering = simulate::ticks_of(gathering_seconds(ground, infer, planned))});
   }
   return task;
 }
@@ -84,7 +86,7 @@ std::string why_nothing_migrates(const Ground& ground, const plan::Plan& plan) {
   if (replica_of(largest) > all_but_one)
     return fmt::format("a replica of {} has {} devices, and no more than {} can be freed", ground.job.workflow.tasks[largest].name,
                        replica_of(largest), all_but_one);
-  return "at each threshold what is left needs all instances, or ends at one moment";
+  return "at each threshold what is left needs all instances, ends at one moment, or leaves devices that no replica fits on";
 }
 
 std::optional<std::string> find_migration_fault(const Ground& ground, const plan::Plan& plan, const simulate::ThresholdChoice& choice) {

@@ -13,27 +13,23 @@ namespace {
 
 using workflow::TaskKind;
 
-/// The part of a task's memory that its trace tells moment by moment.
-std::string_view part_of_trace(TaskKind kind) {
-  if (kind == TaskKind::train) return "activations";
-  return kind == TaskKind::generate ? "keys and values" : "";
-}
+/// The part of a task's memory that its trace tells moment by moment, of tasks other than training.
+std::string_view part_of_trace(TaskKind kind) { return kind == TaskKind::generate ? "keys and values" : ""; }
 
-/// Bytes that the step's task needs on each of its devices, beside what its trace tells.
-std::int64_t own_bytes(const Ground& ground, const plan::Plan& plan, const Estimate& closed, std::size_t task,
-                       const simulate::Trace& trace) {
-  if (const auto stage = plan::fused_stage(ground.job, plan); stage && stage->generate == task) return 0;
+/// Bytes that the step's task needs on a device, beside what its trace tells: [part of the mesh, of as many devices each].
+std::vector<std::int64_t> own_bytes(const Ground& ground, const plan::Plan& plan, const Estimate& closed, std::size_t task) {
+  if (const auto stage = plan::fused_stage(ground.job, plan); stage && stage->generate == task) return {0};
+  const TaskKind kind = ground.job.workflow.tasks[task].kind;
   const auto& pair = plan.fusion.training;
   const bool fused = pair && task == (*pair)[0];
-  const std::vector<MemoryPart> parts =
-      fused ? fused_working_memory(ground, plan, *pair, closed.intra_stage ? std::optional(closed.intra_stage->activations) : std::nullopt)
-            : working_memory(ground, task, plan.tasks[task]);
-  const std::string_view told = part_of_trace(ground.job.workflow.tasks[task].kind);
-  std::int64_t traced = 0;
-  for (const MemoryPart& part : parts)
-    if (part.name == told) traced += part.bytes;
-  for (const simulate::Lane& lane : trace.lanes) traced = std::max(traced, simulate::peak_of(lane).second);
-  return std::max<std::int64_t>(0, bytes_of(parts) - traced);
+  if (kind == TaskKind::train && !fused) return bytes_beside_activations(ground, task, plan.tasks[task]);
+  const std::string_view told = fused ? "activations of both" : part_of_trace(kind);
+  std::int64_t own = 0;
+  for (const MemoryPart& part :
+       fused ? fused_working_memory(ground, plan, *pair, closed.intra_stage ? closed.intra_stage->activations : std::nullopt)
+             : working_memory(ground, task, plan.tasks[task]))
+    if (part.name != told) own += part.bytes;
+  return {own};
 }
 
 }  // namespace
@@ -59,9 +55,11 @@ std::function<std::int64_t(int device, std::optional<std::size_t> step)> residen
     const bool works = step.kind == plan::Step::Kind::task && !step.within && plan.tasks[step.task].mesh.count > 0;
     bytes.push_back(resident_memory(ground, plan, works ? std::optional(step.task) : std::nullopt));
     if (!works) continue;
-    const std::int64_t own = own_bytes(ground, plan, closed, step.task, steps[index].trace);
+    const std::vector<std::int64_t> own = own_bytes(ground, plan, closed, step.task);
     const cluster::Mesh& mesh = plan.tasks[step.task].mesh;
-    for (int device = mesh.first; device < mesh.first + mesh.count; ++device) bytes.back()[static_cast<std::size_t>(device)] += own;
+    const int each = mesh.count / static_cast<int>(own.size());
+    for (int rank = 0; rank < mesh.count; ++rank)
+      bytes.back()[static_cast<std::size_t>(mesh.first + rank)] += own[static_cast<std::size_t>(rank / each)];
   }
   bytes.push_back(resident_memory(ground, plan, std::nullopt));
   return [bytes = std::move(bytes)](int device, std::optional<std::size_t> step) {

@@ -38,12 +38,14 @@ base::Result<FusedTraining> Simulator::fused_training(const plan::Plan& plan) {
   const plan::TrainPair tasks = plan.fusion.training.value();
   const plan::TaskPlan& first = plan.tasks[tasks[0]];
   const plan::TaskPlan& second = plan.tasks[tasks[1]];
-  if (fused_ && fused_->tasks == tasks && fused_->first == first && fused_->second == second) return fused_->training;
-  tell("fusing the trainings");
   FusedSearch search = options_.fused;
   search.most_activations = room_for_activations(ground_, plan);
+  if (fused_ && fused_->tasks == tasks && fused_->first == first && fused_->second == second &&
+      fused_->most_activations == search.most_activations)
+    return fused_->training;
+  tell("fusing the trainings");
   DOVETAIL_TRY(FusedTraining training, fused_training_trace(ground_, {tasks[0], first}, {tasks[1], second}, search));
-  fused_ = Fused{tasks, first, second, training};
+  fused_ = Fused{tasks, first, second, search.most_activations, training};
   return training;
 }
 
@@ -98,7 +100,9 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   workload.most_iterations = options_.most_iterations;
   workload.courses = &courses_;
   DOVETAIL_TRY(workload.steps, fixed_steps(plan, simulation));
+  const parallel::Cancellation* cancellation = options_.fused.cancellation;
   for (int draw = 0; draw < options_.draws; ++draw) {
+    if (draw > 0 && cancellation != nullptr && cancellation->requested()) break;
     tell(fmt::format("playing draw {} of {}", draw + 1, options_.draws));
     add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation, workload);
     workload.resident = resident_of(ground_, plan, simulation.closed, workload.steps);

@@ -23,7 +23,8 @@ struct SimulationOptions {
   std::uint64_t seed = 1;            ///< of the lengths that are drawn
   int draws = 1;                     ///< of all samples' lengths, each simulated by itself
   std::size_t most_iterations = 64;  ///< to wait for a steady state
-  FusedSearch fused;                 ///< its most_activations is not used: what the plan leaves of the devices is
+  /// Its most_activations is not used: what the plan leaves of the devices is. Its cancellation ends the draws behind the first, too.
+  FusedSearch fused;
   std::function<void(std::string_view work)> on_progress = {};  ///< told what begins
 };
 
@@ -31,7 +32,7 @@ struct SimulationOptions {
 struct Simulation {
   Estimate closed;                ///< by closed forms; its graph's steps are those of the iteration
   simulate::Iteration iteration;  ///< of the first draw
-  std::vector<double> draws;      ///< seconds of an iteration, of each draw
+  std::vector<double> draws;      ///< seconds of an iteration, of each draw that was played
   double iteration_seconds = 0;   ///< the mean of the draws
   std::vector<std::optional<simulate::Migration>>
       migrations;                         ///< [draw] of a plan with a threshold: what migrates; nothing where none does
@@ -55,6 +56,7 @@ class Simulator {
     plan::TrainPair tasks{};
     plan::TaskPlan first;
     plan::TaskPlan second;
+    std::optional<std::int64_t> most_activations;
     FusedTraining training;
   };
   base::Result<FusedTraining> fused_training(const plan::Plan& plan);

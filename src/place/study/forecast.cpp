@@ -30,17 +30,17 @@ struct Run {
 
 /// The steps at which lengths are, for the first time, as far from the first towards the longest as each search wants them.
 std::vector<std::int64_t> search_steps(const LengthGrowth& growth, const std::vector<RunPart>& parts, int searches) {
-  std::vector<std::int64_t> ends{0};
-  for (const RunPart& part : parts) ends.push_back(part.last);
+  std::vector<std::int64_t> longest_steps{0};
+  for (const RunPart& part : parts) longest_steps.push_back(growth.longest_step(part.first, part.last));
   std::vector<double> factors;
-  for (const std::int64_t step : ends) factors.push_back(growth.factor_at(static_cast<double>(step)));
+  for (const std::int64_t step : longest_steps) factors.push_back(growth.factor_at(static_cast<double>(step)));
   const double longest = *std::max_element(factors.begin(), factors.end());
   std::vector<std::int64_t> steps;
   for (int search = 0; search < searches; ++search) {
     const double wanted = factors.front() + (longest - factors.front()) * search / std::max(1, searches - 1);
     // No less than the longest but for rounding.
     const auto reached = std::find_if(factors.begin(), factors.end(), [&](double factor) { return factor >= std::min(wanted, longest); });
-    const std::int64_t step = ends[static_cast<std::size_t>(reached - factors.begin())];
+    const std::int64_t step = longest_steps[static_cast<std::size_t>(reached - factors.begin())];
     if (std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(step);
   }
   return steps;
@@ -65,7 +65,7 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   for (const std::int64_t step : search_steps(run.growth, run.parts, run.options.searches)) {
     if (run.options.cancellation != nullptr && run.options.cancellation->requested()) break;
     if (run.options.on_search) run.options.on_search(step);
-    const RunStep there(run.ground, run.growth, static_cast<double>(step));
+    const RunStep there(run.ground, run.growth, step);
     auto ranking = rank_plans(there.ground(), rank);
     if (!ranking.ok() && ranking.error().failure != base::Failure::infeasible) return ranking.error();
     if (!ranking.ok()) continue;
@@ -180,7 +180,7 @@ void add_spans(const Run& run, const std::vector<std::size_t>& schedule, Forecas
 
 /// Of an iteration at a step.
 double seconds_at(const Run& run, std::int64_t step, const ForecastPlan& plan) {
-  return RunStep(run.ground, run.growth, static_cast<double>(step)).estimate(plan).iteration_seconds;
+  return RunStep(run.ground, run.growth, step).estimate(plan).iteration_seconds;
 }
 
 double pauses_of(const ForecastOptions& options, std::int64_t steps) {
@@ -228,10 +228,12 @@ void add_points(const Run& run, Forecast& forecast) {
     const std::int64_t step = (forecast.steps - 1) * point / points_shown;
     if (steps.empty() || step != steps.back()) steps.push_back(step);
   }
+  const std::int64_t longest = run.growth.longest_step(0, forecast.steps - 1);
+  if (const auto place = std::lower_bound(steps.begin(), steps.end(), longest); *place != longest) steps.insert(place, longest);
   for (const std::int64_t step : steps) {
     const auto span =
         std::find_if(forecast.spans.begin(), forecast.spans.end(), [step](const ForecastSpan& one) { return step <= one.last; });
-    const RunStep there(run.ground, run.growth, static_cast<double>(step));
+    const RunStep there(run.ground, run.growth, step);
     const Estimate estimate = there.estimate(forecast.plans[span->plan]);
     ForecastPoint point;
     point.step = step;

@@ -79,7 +79,7 @@ struct Forecast {
   std::int64_t steps = 0;             ///< that fit: all that were asked for, or those before no plan does
   std::vector<ForecastPlan> plans;    ///< those of the spans, in the order in which they are used first
   std::vector<ForecastSpan> spans;    ///< the schedule of plans; empty where none fits at step 0
-  std::vector<ForecastPoint> points;  ///< some steps, the first and the last among them
+  std::vector<ForecastPoint> points;  ///< some steps; among them the first, the last, and the first with the longest responses
   double seconds = 0;                 ///< of all: iterations, pauses and restarts
   double pause_seconds = 0;           ///< of these
   double restart_seconds = 0;
@@ -91,9 +91,9 @@ struct Forecast {
   std::size_t candidates = 0;          ///< plans that were compared at every step
 };
 
-/// Calculates the run in at most 100 parts of as many steps: the time of each with the lengths of its middle, its memory with those of its
-/// longer end. Plans are the given one and the best that rank_plans finds at some lengths. The run begins with the given plan where it
-/// fits, else with one that is within the model's error of the fastest; it changes to another where its plan does not fit any more, or
+/// Calculates the run in at most 100 parts of as many steps: the time of each with the mean lengths of its steps, its memory with the
+/// longest of these. Plans are the given one and the best that rank_plans finds at some lengths. The run begins with the given plan where
+/// it fits, else with one that is within the model's error of the fastest; it changes to another where its plan does not fit any more, or
 /// where the other is faster by more than the model's error. Of all schedules that keep these rules it is the shortest. Errors of
 /// rank_plans; infeasible where no plan is given and none fits. REQUIRES: a plan, or searches > 0.
 base::Result<Forecast> forecast(const Ground& ground, const plan::Plan* plan, const LengthGrowth& growth, const ForecastOptions& options);

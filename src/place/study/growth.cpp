@@ -128,13 +128,44 @@ std::optional<double> LengthGrowth::factor_for(double value) const {
 
 double LengthGrowth::value_at(double step) const {
   const std::vector<GrowthPoint>& points = growth_.points;
-  const auto next =
-      std::find_if(points.begin(), points.end(), [step](const GrowthPoint& point) { return static_cast<double>(point.step) > step; });
+  const auto next = std::upper_bound(points.begin(), points.end(), step,
+                                     [](double from, const GrowthPoint& point) { return from < static_cast<double>(point.step); });
   if (next == points.end()) return points.back().value;
   if (next == points.begin()) return next->value;
   const GrowthPoint& last = *(next - 1);
   const double share = (step - static_cast<double>(last.step)) / static_cast<double>(next->step - last.step);
   return last.value + (next->value - last.value) * share;
+}
+
+/// Line by line: the steps of one have the mean of its ends.
+double LengthGrowth::mean_value(std::int64_t first, std::int64_t last) const {
+  double sum = 0;
+  const auto add_line = [&](std::int64_t to) {
+    sum += static_cast<double>(to - first + 1) * (value_at(static_cast<double>(first)) + value_at(static_cast<double>(to))) / 2;
+    first = to + 1;
+  };
+  const auto steps = static_cast<double>(last - first + 1);
+  for (const GrowthPoint& point : growth_.points)
+    if (point.step > first && first <= last) add_line(std::min(point.step - 1, last));
+  if (first <= last) add_line(last);
+  return sum / steps;
+}
+
+std::int64_t LengthGrowth::longest_step(std::int64_t first, std::int64_t last) const {
+  if (growth_.points.empty()) return first;
+  std::int64_t longest = first;
+  const auto look_at = [&](std::int64_t step) {
+    if (value_at(static_cast<double>(step)) > value_at(static_cast<double>(longest))) longest = step;
+  };
+  for (const GrowthPoint& point : growth_.points)
+    if (point.step > first && point.step < last) look_at(point.step);
+  look_at(last);
+  return longest;
+}
+
+workflow::LengthDistribution LengthGrowth::mean_of(std::int64_t first, std::int64_t last) const {
+  const double factor = growth_.points.empty() ? 1 : factor_for(mean_value(first, last)).value();
+  return workflow::scaled(lengths_, factor, most());
 }
 
 double LengthGrowth::factor_at(double step) const { return growth_.points.empty() ? 1 : factor_for(value_at(step)).value(); }

@@ -54,14 +54,19 @@ class LengthGrowth {
   double factor_at(double step) const;
   /// The responses' lengths there.
   workflow::LengthDistribution at(double step) const;
+  /// Those of the figure's mean over the steps from `first` to `last`.
+  workflow::LengthDistribution mean_of(std::int64_t first, std::int64_t last) const;
+  /// The first of the steps from `first` to `last` at which responses are the longest.
+  std::int64_t longest_step(std::int64_t first, std::int64_t last) const;
   /// The share of them that ends at the cap; 0 without one.
   double at_cap(double step) const;
   std::optional<std::int64_t> cap() const { return cap_; }
 
  private:
   LengthGrowth(const workflow::LengthDistribution& lengths, Growth growth, std::optional<std::int64_t> cap);
-  /// The figure at a step.
+  /// The figure at a step, and its mean over steps.
   double value_at(double step) const;
+  double mean_value(std::int64_t first, std::int64_t last) const;
   /// The factor by which the figure is met, where one does.
   std::optional<double> factor_for(double value) const;
   std::int64_t most() const { return cap_.value_or(workflow::largest_length); }

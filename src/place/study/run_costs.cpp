@@ -22,15 +22,6 @@ std::int64_t bytes_of(const TaskMemory& memory, const std::string& name) {
   return 0;
 }
 
-/// The task that misses the most of its node's host memory, if any does.
-std::optional<std::size_t> short_of_host(const std::vector<TaskMemory>& memory) {
-  std::optional<std::size_t> worst;
-  const auto missing = [&memory](std::size_t task) { return memory[task].host - memory[task].host_memory; };
-  for (std::size_t task = 0; task < memory.size(); ++task)
-    if (memory[task].usable > 0 && missing(task) > 0 && (!worst || missing(task) > missing(*worst))) worst = task;
-  return worst;
-}
-
 }  // namespace
 
 std::vector<RunPart> run_parts(std::int64_t steps, std::int64_t most) {
@@ -42,18 +33,25 @@ std::vector<RunPart> run_parts(std::int64_t steps, std::int64_t most) {
   return parts;
 }
 
-RunStep::RunStep(const Ground& ground, const LengthGrowth& growth, double step)
-    : job_(with_lengths(ground.job, growth.at(step))), ground_(ground_of(job_, ground.software)) {}
+RunStep::RunStep(const Ground& ground, workflow::LengthDistribution responses)
+    : job_(with_lengths(ground.job, std::move(responses))), ground_(ground_of(job_, ground.software)) {}
+
+RunStep::RunStep(const Ground& ground, const LengthGrowth& growth, std::int64_t step)
+    : RunStep(ground, growth.at(static_cast<double>(step))) {}
+
+Estimate RunStep::estimate(const ForecastPlan& plan) const {
+  Estimate like = estimate_like(ground_, plan.plan, plan.over_bound);
+  return like.fits() || !plan.over_bound ? like : place::estimate(ground_, plan.plan);
+}
 
 std::vector<std::vector<PartCost>> run_costs(const Ground& ground, const LengthGrowth& growth, const std::vector<RunPart>& parts,
                                              const std::vector<ForecastPlan>& plans) {
   std::vector<std::vector<PartCost>> costs;
   std::optional<workflow::LengthDistribution> known;  // of the part before, where all of it was alike
   for (const RunPart& part : parts) {
-    const bool rises = growth.factor_at(static_cast<double>(part.last)) >= growth.factor_at(static_cast<double>(part.first));
-    const RunStep middle(ground, growth, part.middle());
-    const RunStep longest(ground, growth, static_cast<double>(rises ? part.last : part.first));
-    const workflow::LengthDistribution& lengths = middle.job().workload.response_length;
+    const RunStep mean(ground, growth.mean_of(part.first, part.last));
+    const RunStep longest(ground, growth, growth.longest_step(part.first, part.last));
+    const workflow::LengthDistribution& lengths = mean.job().workload.response_length;
     const bool alike = lengths == longest.job().workload.response_length;
     if (alike && known && *known == lengths) {
       costs.push_back(costs.back());
@@ -62,7 +60,7 @@ std::vector<std::vector<PartCost>> run_costs(const Ground& ground, const LengthG
     known = alike ? std::optional(lengths) : std::nullopt;
     std::vector<PartCost> row;
     for (const ForecastPlan& plan : plans) {
-      const Estimate estimate = middle.estimate(plan);
+      const Estimate estimate = mean.estimate(plan);
       row.push_back({estimate.iteration_seconds, alike ? estimate.fits() : longest.estimate(plan).fits()});
     }
     costs.push_back(std::move(row));
@@ -72,7 +70,10 @@ std::vector<std::vector<PartCost>> run_costs(const Ground& ground, const LengthG
 
 std::optional<std::int64_t> first_overflow(const Ground& ground, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t from,
                                            std::int64_t to) {
-  const auto fits = [&](std::int64_t step) { return RunStep(ground, growth, static_cast<double>(step)).estimate(plan).fits(); };
+  // Up to and with a step: once it does not, it does not from there on.
+  const auto fits = [&, first = from](std::int64_t step) {
+    return RunStep(ground, growth, growth.longest_step(first, step)).estimate(plan).fits();
+  };
   if (!fits(from)) return from;
   if (fits(to)) return std::nullopt;
   while (to - from > 1) {
@@ -83,17 +84,14 @@ std::optional<std::int64_t> first_overflow(const Ground& ground, const LengthGro
 }
 
 Overflow overflow_at(const Ground& ground, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t step) {
-  const std::vector<TaskMemory> then = RunStep(ground, growth, static_cast<double>(step)).estimate(plan).memory;
+  const std::vector<TaskMemory> then = RunStep(ground, growth, step).estimate(plan).memory;
   const std::vector<TaskMemory> first = RunStep(ground, growth, 0).estimate(plan).memory;
+  const Missing missing = missing_of(then);
+  DOVETAIL_ASSERT(missing.bytes > 0);
   Overflow overflow;
   overflow.step = step;
-  overflow.task = fullest_task(then);
-  if (then[overflow.task].margin() >= 0) {
-    const std::optional<std::size_t> task = short_of_host(then);
-    DOVETAIL_ASSERT(task.has_value());
-    overflow.task = *task;
-    overflow.host = true;
-  }
+  overflow.task = missing.task;
+  overflow.host = missing.host;
   const TaskMemory& memory = then[overflow.task];
   overflow.device = memory.device;
   overflow.needed = overflow.host ? memory.host : memory.needed();

@@ -16,27 +16,28 @@ struct RunPart {
   std::int64_t last = 0;
 
   std::int64_t steps() const { return last - first + 1; }
-  double middle() const { return static_cast<double>(first + last) / 2; }
 };
 
 /// At most `most` parts of as many steps, but for one. REQUIRES: steps >= 1, most >= 1.
 std::vector<RunPart> run_parts(std::int64_t steps, std::int64_t most);
 
 struct PartCost {
-  double seconds = 0;  ///< of an iteration, with the lengths of the part's middle
-  bool fits = false;   ///< with those of its longer end
+  double seconds = 0;  ///< of an iteration, with the mean lengths of its steps
+  bool fits = false;   ///< with the longest of them
 };
 
-/// The job at a step of a run, and what is predicted of its plans there.
+/// The job at a step of a run, or with other responses, and what is predicted of its plans there.
 class RunStep {
  public:
-  RunStep(const Ground& ground, const LengthGrowth& growth, double step);
+  RunStep(const Ground& ground, const LengthGrowth& growth, std::int64_t step);
+  RunStep(const Ground& ground, workflow::LengthDistribution responses);
   RunStep(const RunStep&) = delete;
   RunStep& operator=(const RunStep&) = delete;
 
   const plan::Job& job() const { return job_; }
   const Ground& ground() const { return ground_; }
-  Estimate estimate(const ForecastPlan& plan) const { return estimate_like(ground_, plan.plan, plan.over_bound); }
+  /// By estimate_like; where that does not fit, with a fused schedule of its own, which may hold less.
+  Estimate estimate(const ForecastPlan& plan) const;
 
  private:
   plan::Job job_;
@@ -47,7 +48,7 @@ class RunStep {
 std::vector<std::vector<PartCost>> run_costs(const Ground& ground, const LengthGrowth& growth, const std::vector<RunPart>& parts,
                                              const std::vector<ForecastPlan>& plans);
 
-/// The first step from `from` to `to` at which the plan does not fit, as if it did not from then on; nothing where it fits at `to`.
+/// The first step from `from` to `to` at which the plan does not fit, if longer responses never need less; nothing where it fits at all.
 std::optional<std::int64_t> first_overflow(const Ground& ground, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t from,
                                            std::int64_t to);
 

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "place/advice/changes.h"
 #include "place/advice/fit.h"
+#include "place/study/staleness.h"
 #include "plan/fusion.h"
 
 namespace dovetail::place {
@@ -28,7 +29,7 @@ SweepFigures figures_of(const Ground& ground, const Estimate& estimate) {
   figures.device = memory.device;
   figures.needed = memory.needed();
   figures.usable = memory.usable;
-  figures.missing = missing_of(estimate.memory).bytes();
+  figures.missing = missing_of(estimate.memory).bytes;
   return figures;
 }
 
@@ -144,25 +145,36 @@ base::Result<SweepPoint> nodes_point(const Ground& ground, double nodes, const S
 std::optional<std::string> find_sweep_fault(const Ground& ground, const plan::Plan* plan, SweepInput over) {
   constexpr double any = 0.5;
   if (over == SweepInput::threshold) return plan::find_threshold_fault(any, ground.job, plan->tasks);
+  if (over == SweepInput::staleness && !policy_task(ground.job.workflow))
+    return fmt::format("{} generates nothing: there is no policy that could be old; accepted: another input to vary",
+                       ground.job.workflow.name);
   if (over == SweepInput::bandwidth && cluster::node_count(ground.job.cluster) == 1)
     return "the cluster has one node, nothing crosses a network; accepted: a cluster of more, or another input to vary";
   return std::nullopt;
 }
 
 void find_best(Sweep& sweep) {
-  const auto better = [&sweep](std::optional<std::size_t>& best, std::size_t point, const auto& worth) {
-    if (!best || worth(*sweep.points[point].figures) > worth(*sweep.points[*best].figures)) best = point;
+  // What there is now, or what is the fastest, stays the best where another point is so by rounding alone.
+  constexpr double noticed = 1 + 1e-9;
+  const auto better = [&sweep](std::optional<std::size_t>& best, std::size_t point, const auto& cost) {
+    if (!best || cost(*sweep.points[point].figures) * noticed < cost(*sweep.points[*best].figures)) best = point;
   };
+  const auto can_be = [&sweep](std::size_t point) { return sweep.points[point].figures && sweep.points[point].figures->fits; };
+  // Not migrating is the simpler of equals.
+  const bool keeps_own = is_choice(sweep.over) && sweep.over != SweepInput::threshold;
+  if (keeps_own && sweep.own && can_be(*sweep.own)) sweep.fastest = sweep.own;
   bool fitted = false;
   for (std::size_t index = 0; index < sweep.points.size(); ++index) {
     const std::optional<SweepFigures>& figures = sweep.points[index].figures;
     if (!figures) continue;
     if (!figures->fits && fitted && !sweep.overflow) sweep.overflow = index;
     fitted |= figures->fits;
-    if (!figures->fits || !is_choice(sweep.over)) continue;
-    better(sweep.fastest, index, [](const SweepFigures& of) { return of.samples_per_second; });
-    better(sweep.cheapest, index, [](const SweepFigures& of) { return -of.gpu_hours_per_sample(); });
+    if (figures->fits && is_choice(sweep.over))
+      better(sweep.fastest, index, [](const SweepFigures& of) { return 1 / of.samples_per_second; });
   }
+  sweep.cheapest = sweep.fastest;
+  for (std::size_t index = 0; sweep.fastest && index < sweep.points.size(); ++index)
+    if (can_be(index)) better(sweep.cheapest, index, [](const SweepFigures& of) { return of.gpu_hours_per_sample(); });
 }
 
 }  // namespace
@@ -202,6 +214,15 @@ bool ties_with_fastest(const Sweep& sweep, const SweepPoint& point) {
   for (std::size_t draw = 0; draw < draws.size(); ++draw)
     if (draws[draw] <= fastest->simulated->draws[draw]) return true;
   return false;
+}
+
+std::string label_of(const Sweep& sweep, const SweepPoint& point) {
+  return point.value ? value_text(sweep.over, *point.value) : "do not migrate";
+}
+
+bool is_simulated(const Sweep& sweep) {
+  return std::any_of(sweep.points.begin(), sweep.points.end(),
+                     [](const SweepPoint& point) { return point.figures && point.figures->simulated; });
 }
 
 }  // namespace dovetail::place

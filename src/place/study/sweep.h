@@ -67,8 +67,9 @@ struct Sweep {
   SweepInput over = SweepInput::threshold;
   std::vector<SweepPoint> points;       ///< without a threshold first, then by rising value
   std::optional<std::size_t> own;       ///< the point that has what the job or the plan says
-  std::optional<std::size_t> fastest;   ///< of what fits the one with the most samples a second, where the input is one's choice
-  std::optional<std::size_t> cheapest;  ///< likewise with the least GPU-hours a sample
+  std::optional<std::size_t> fastest;   ///< of what fits the one with the most samples a second (of equals `own`, but of thresholds the
+                                        ///< first), where it is one's choice
+  std::optional<std::size_t> cheapest;  ///< likewise with the least GPU-hours a sample (of equals `fastest`)
   std::optional<std::size_t> overflow;  ///< the first point by rising value whose plan does not fit, where one before it does
   bool complete = true;                 ///< false: cancelled before the last point
 };
@@ -93,5 +94,11 @@ base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const Sw
 /// Whether the draws of lengths do not tell a point from the fastest: at one of them at least it took no longer. REQUIRES: a sweep over
 /// thresholds, whose points are all played on the same draws; a fastest point.
 bool ties_with_fastest(const Sweep& sweep, const SweepPoint& point);
+
+/// "do not migrate", or the point's value in the unit of the input.
+std::string label_of(const Sweep& sweep, const SweepPoint& point);
+
+/// Whether points were played, and not only predicted.
+bool is_simulated(const Sweep& sweep);
 
 }  // namespace dovetail::place

@@ -47,17 +47,17 @@ const Facts& facts_of(SweepInput input) {
 
 /// `text` as a value of that kind, without looking at its limits.
 std::optional<double> read_value(Values values, std::string_view text) {
-  double unit = 1;
+  double whole = 1;
   const auto drop = [&text](char suffix) {
     if (text.empty() || text.back() != suffix) return false;
     text.remove_suffix(1);
     return true;
   };
-  if (values == Values::share && drop('%')) unit = 0.01;
+  if (values == Values::share && drop('%')) whole = 100;
   if (values == Values::factor) drop('x');
   const auto number = base::parse_amount(text, base::Measure::number);
   if (!number.ok()) return std::nullopt;
-  return number.value() * unit;
+  return number.value() / whole;
 }
 
 std::vector<double> times(double own, const std::vector<double>& factors) {

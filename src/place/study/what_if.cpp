@@ -146,7 +146,8 @@ class Study {
   void set_throughput(double seconds, WhatIfFigures& figures) const {
     figures.iteration_seconds = seconds;
     figures.samples_per_second = static_cast<double>(ground_.job.workload.samples()) / seconds;
-    figures.tokens_per_second = figures.samples_per_second * ground_.lengths.mean() / cluster::device_count(ground_.job.cluster);
+    figures.tokens_per_second =
+        sequences_of_iteration(ground_.job) * ground_.lengths.mean() / seconds / cluster::device_count(ground_.job.cluster);
   }
 
   void try_off_policy(WhatIf& what_if) {

@@ -85,18 +85,30 @@ double tail_of(const Ground& ground, const plan::Plan& plan, std::size_t generat
   return all > 0 ? seconds_of(tail) / all : 0;
 }
 
+/// Where the best threshold takes off enough: whether scoring side by side behind generation takes off as much.
+Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::string& tail) {
+  const std::string gain = shorter(best.seconds, *found.plain);
+  if (best.seconds > found.side_by_side * (1 - least_gain))
+    return {false, fmt::format("{}; both take {} less than one after the other, but as much is had without fusion, by tasks that score "
+                               "side by side on parts of the devices behind generation",
+                               tail, gain)};
+  std::string reason = fmt::format("with {:g}% unfinished both take {} less than one after the other", best.threshold * 100, gain);
+  if (found.side_by_side < *found.plain)
+    reason += fmt::format(", and {} less than with scoring side by side", shorter(best.seconds, found.side_by_side));
+  return {true, reason};
+}
+
 /// `fault`: find_migration_fault. Where all instances end together that is the reason.
 Worth judge(const GenerationWorth& found, int instances, const std::optional<std::string>& fault) {
   if (fault && (instances == 1 || *found.tail > 0)) return {false, *fault};
-  const std::optional<FusedAt> best = found.best ? std::optional(found.fused[*found.best]) : std::nullopt;
-  if (best && best->seconds <= *found.plain * (1 - least_gain))
-    return {true, fmt::format("with {:g}% unfinished both take {} less than one after the other", best->threshold * 100,
-                              shorter(best->seconds, *found.plain))};
   constexpr double short_tail = 0.05;
-  const std::string waits = fmt::format("the average instance waits {:.1f}% of generation for the last one", *found.tail * 100);
-  if (*found.tail < short_tail) return {false, "the tail is short: " + waits + ", which leaves little to overlap"};
-  if (best) return {false, fmt::format("{}, but fusion takes only {} off", waits, shorter(best->seconds, *found.plain))};
-  return {false, waits + ", but moving samples and loading models takes what scoring beside the tail saves"};
+  std::string tail = fmt::format("the average instance waits {:.1f}% of generation for the last one", *found.tail * 100);
+  if (*found.tail < short_tail) tail = "the tail is short: " + tail + ", which leaves little to overlap";
+  const FusedAt* best = found.best ? &found.fused[*found.best] : nullptr;
+  if (best != nullptr && best->seconds <= *found.plain * (1 - least_gain)) return judge_gain(found, *best, tail);
+  if (*found.tail < short_tail) return {false, tail};
+  if (best != nullptr) return {false, fmt::format("{}, but fusion takes only {} off", tail, shorter(best->seconds, *found.plain))};
+  return {false, tail + ", but moving samples and loading models takes what scoring beside the tail saves"};
 }
 
 /// Why what both stages gain is no gain of the iteration's, as far as it was played; nothing where it is.
@@ -107,10 +119,12 @@ std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, doubl
   const bool known = plain != nullptr && plain->figures;
   if (!fused->figures->fits)
     return known && !plain->figures->fits ? "the plan does not fit, fused or not" : "what devices then hold does not fit";
-  if (!known || fused->figures->iteration_seconds < plain->figures->iteration_seconds) return std::nullopt;
+  if (!known || fused->figures->iteration_seconds <= plain->figures->iteration_seconds * (1 - least_gain)) return std::nullopt;
+  constexpr double seen = 0.0005;
   const double longer = fused->figures->iteration_seconds / plain->figures->iteration_seconds - 1;
-  return longer < 0.0005 ? "the iteration is no shorter: it does not wait for them"
-                         : fmt::format("the iteration takes {:.1f}% more", 100 * longer);
+  if (longer < -seen) return fmt::format("the iteration takes only {:.1f}% less: it hardly waits for them", -100 * longer);
+  return longer < seen ? "the iteration is no shorter: it does not wait for them"
+                       : fmt::format("the iteration takes {:.1f}% more", 100 * longer);
 }
 
 }  // namespace
@@ -150,6 +164,7 @@ GenerationWorth generation_worth(const Ground& ground, const plan::Plan& plan, c
   }
   const std::vector<simulate::ThresholdPoint>& points = what_ifs.thresholds->points;
   found.plain = seconds_of(points.front().value);
+  found.side_by_side = stage->infer.size() > 1 ? seconds_of(what_ifs.thresholds->side_by_side) : *found.plain;
   found.tail = tail_of(ground, plan, stage->generate, seed);
   for (std::size_t index = 1; index < points.size(); ++index) {
     const bool planned = points[index].threshold == plan.fusion.threshold;

@@ -35,15 +35,6 @@ CurvePicture::Line line_of(const Sweep& sweep, std::string name, const std::func
   return line;
 }
 
-std::string label_of(const Sweep& sweep, std::size_t point) {
-  return sweep.points[point].value ? place::value_text(sweep.over, *sweep.points[point].value) : "do not migrate";
-}
-
-bool is_simulated(const Sweep& sweep) {
-  return std::any_of(sweep.points.begin(), sweep.points.end(),
-                     [](const SweepPoint& point) { return point.figures && point.figures->simulated; });
-}
-
 /// Where a point of the sweep stands among the places; nothing of one without a value.
 std::optional<std::size_t> place_of(const Sweep& sweep, std::optional<std::size_t> point) {
   if (!point || !sweep.points[*point].value) return std::nullopt;
@@ -68,7 +59,7 @@ CurvePicture::Panel seconds_panel(const Sweep& sweep) {
     panel.levels.push_back({"do not migrate", first.figures->seconds()});
   const std::optional<std::size_t> best = place_of(sweep, sweep.fastest);
   // Of different amounts of work the shortest is not the best.
-  if (best && has_same_work(sweep.over)) panel.marks.push_back({0, *best, "best: " + label_of(sweep, *sweep.fastest)});
+  if (best && has_same_work(sweep.over)) panel.marks.push_back({0, *best, "best: " + label_of(sweep, sweep.points[*sweep.fastest])});
   return panel;
 }
 
@@ -84,7 +75,8 @@ bool varies(const Sweep& sweep, const std::function<double(const SweepFigures&)>
 
 CurvePicture::Panel tokens_panel(const Sweep& sweep) {
   CurvePicture::Panel panel{"tokens/s/GPU", {line_of(sweep, "tokens/s/GPU", [](const SweepFigures& of) { return of.tokens_per_second; })}};
-  if (const auto best = place_of(sweep, sweep.cheapest)) panel.marks.push_back({0, *best, "cheapest: " + label_of(sweep, *sweep.cheapest)});
+  if (const auto best = place_of(sweep, sweep.cheapest))
+    panel.marks.push_back({0, *best, "cheapest: " + label_of(sweep, sweep.points[*sweep.cheapest])});
   return panel;
 }
 
@@ -105,12 +97,12 @@ std::string facts_of(const Sweep& sweep) {
   std::vector<std::string> facts;
   const auto add = [&](const char* what, std::size_t point) {
     if (const auto& figures = sweep.points[point].figures)
-      facts.push_back(fmt::format("{}: {}, {} an iteration, {:.2f} samples/s", what, label_of(sweep, point),
+      facts.push_back(fmt::format("{}: {}, {} an iteration, {:.2f} samples/s", what, label_of(sweep, sweep.points[point]),
                                   seconds_text(figures->seconds()), figures->samples_per_second));
   };
   if (sweep.fastest) add("best", *sweep.fastest);
   if (sweep.own && sweep.own != sweep.fastest) add("now", *sweep.own);
-  if (sweep.overflow) facts.push_back("does not fit from " + label_of(sweep, *sweep.overflow) + " on");
+  if (sweep.overflow) facts.push_back("does not fit from " + label_of(sweep, sweep.points[*sweep.overflow]) + " on");
   return fmt::format("{}", fmt::join(facts, "; "));
 }
 

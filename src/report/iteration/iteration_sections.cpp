@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "report/iteration/thinned.h"
 #include "report/page/inks.h"
+#include "report/words/amounts.h"
 #include "report/words/text.h"
 #include "simulate/accounting.h"
 
@@ -42,6 +44,9 @@ bool counts_sequences(Activity activity) { return activity == Activity::decode |
 bool counts_batches(Activity activity) {
   return activity == Activity::forward || activity == Activity::backward || activity == Activity::optimizer;
 }
+
+/// A page with more would take seconds to open and tens of megabytes.
+constexpr std::size_t most_bars = 250'000;
 
 enum FieldIndex : std::size_t { task_field, sequences_field, batch_field, launch_field };
 
@@ -141,10 +146,16 @@ Chart iteration_chart(const IterationPicture& picture, std::string title) {
   chart.curve_name = "memory in use";
   chart.curve_unit = "bytes";
   const std::map<CategoryKey, std::int32_t> numbers = add_categories(picture, chart);
-  for (const PictureRow& row : rows_of(picture)) {
-    if (!row.lane.memory.empty()) chart.curves.push_back(curve_of(row.lane, chart.lanes.size()));
-    chart.lanes.push_back({row.name, row.lane.spans.size()});
-    for (const Span& span : row.lane.spans) add_bar(chart, span, numbers.at(key_of(span.activity, span.task)));
+  const std::vector<PictureRow> rows = rows_of(picture);
+  const ThinnedLanes thin = thinned(rows, chart.end, most_bars);
+  if (thin.shortest > base::Ticks())
+    chart.note += fmt::format(" Of neighbouring bars shorter than {} one is drawn, as what most of their time is.",
+                              seconds_text(static_cast<double>(thin.shortest.count()) * 1e-9));
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const simulate::Lane& lane = thin.lanes[row];
+    if (!lane.memory.empty()) chart.curves.push_back(curve_of(lane, chart.lanes.size()));
+    chart.lanes.push_back({rows[row].name, lane.spans.size()});
+    for (const Span& span : lane.spans) add_bar(chart, span, numbers.at(key_of(span.activity, span.task)));
   }
   return chart;
 }

@@ -58,14 +58,12 @@ Figure idle_figure(const JobPicture& picture) {
 
 Figure memory_figure(const JobPicture& picture) {
   const std::vector<place::TaskMemory>& memory = picture.simulation.closed.memory;
-  const std::size_t fullest = place::fullest_task(memory);
-  const std::string where = fmt::format("on device {} in {}", memory[fullest].device, picture.ground.job.workflow.tasks[fullest].name);
-  if (memory[fullest].margin() < 0) return {"does not fit", gibibytes(-memory[fullest].margin()) + " missing", where};
-  for (std::size_t task = 0; task < memory.size(); ++task)
-    if (!memory[task].fits())
-      return {"does not fit", gibibytes(memory[task].host - memory[task].host_memory) + " missing",
-              fmt::format("of a node's host memory in {}", picture.ground.job.workflow.tasks[task].name)};
-  return {"fits", gibibytes(memory[fullest].margin()) + " left", where};
+  const place::Missing missing = place::missing_of(memory);
+  const std::string& task = picture.ground.job.workflow.tasks[missing.task].name;
+  const std::string where =
+      missing.host ? "of a node's host memory in " + task : fmt::format("on device {} in {}", memory[missing.task].device, task);
+  if (missing.bytes > 0) return {"does not fit", gibibytes(missing.bytes) + " missing", where};
+  return {"fits", gibibytes(memory[missing.task].margin()) + " left", where};
 }
 
 std::vector<Figure> figures_of(const JobPicture& picture) {

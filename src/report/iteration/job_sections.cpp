@@ -189,7 +189,7 @@ Table memory_table(const JobPicture& picture) {
   Table table;
   table.title = "Does it fit?";
   table.note = fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
-                           place::missing_of(memory).bytes() > 0 ? fmt::format("No: {}.", missing_words(memory)) : "Yes.");
+                           place::missing_of(memory).bytes > 0 ? fmt::format("No: {}.", missing_words(memory)) : "Yes.");
   table.columns = {{"task"}, {"device", true}, {"holds", true}, {"of", true}, {"left", true}, {"most of it"}};
   const bool offloads = std::any_of(memory.begin(), memory.end(), [](const place::TaskMemory& of) { return of.host > 0; });
   if (offloads) table.columns.push_back({"off the devices", true});

@@ -87,6 +87,7 @@ void add_engine_changes(const plan::Engine& from, const plan::Engine& to, std::v
     texts.push_back(fmt::format("{} sequences at most in place of {}", to.max_num_seqs, from.max_num_seqs));
   if (from.max_num_batched_tokens != to.max_num_batched_tokens)
     texts.push_back(fmt::format("{} tokens together at most in place of {}", to.max_num_batched_tokens, from.max_num_batched_tokens));
+  if (from.longest_first != to.longest_first) texts.emplace_back(to.longest_first ? "longest first" : "in the order of arrival");
   if (from.cuda_graphs != to.cuda_graphs) texts.emplace_back(to.cuda_graphs ? "CUDA graphs" : "no CUDA graphs");
 }
 
@@ -192,7 +193,7 @@ std::string change_words(const plan::Job& job, const plan::Plan& from, const pla
 
 std::string missing_words(const std::vector<place::TaskMemory>& memory) {
   const place::Missing missing = place::missing_of(memory);
-  return fmt::format("{}{} are missing", gibibytes(missing.bytes()), missing.of_host > missing.of_device ? " of a node's host memory" : "");
+  return fmt::format("{}{} are missing", gibibytes(missing.bytes), missing.host ? " of a node's host memory" : "");
 }
 
 std::string less_fusion_words(const std::vector<place::FusionVariant>& variants) {

@@ -63,6 +63,30 @@ TEST(Estimate, OneStepOffGenerationRunsBesideTraining) {
   EXPECT_LE(beside.iteration_seconds - fixed, std::max(generation, training) + 0.3);  // the rule, and what waits for it
 }
 
+/// GRPO with responses of these lengths, padded or not.
+plan::Job with_responses(workflow::LengthDistribution lengths, bool packing) {
+  plan::Job job = test::grpo_job();
+  job.workload.response_length = std::move(lengths);
+  job.workload.packing = packing;
+  return job;
+}
+
+TEST(Estimate, PaddedRowsTakeWhatTheLongestTakes) {
+  const auto vary = workflow::LengthDistribution::of({{64, 7}, {900, 1}}).value();
+  const plan::Job packed = with_responses(vary, true);
+  const plan::Job padded = with_responses(vary, false);
+  const plan::Job all_long = with_responses(workflow::LengthDistribution::fixed(900), true);
+  const plan::Plan plan = test::co_located(packed);
+  const Estimate rows = estimate_of(padded, plan);
+  for (const std::string_view task : {"actor_infer", "reference_infer", "actor_train"}) {
+    EXPECT_DOUBLE_EQ(seconds_of(rows, padded, task), seconds_of(estimate_of(all_long, plan), all_long, task)) << task;
+    EXPECT_GT(seconds_of(rows, padded, task), seconds_of(estimate_of(packed, plan), packed, task)) << task;
+  }
+  // An engine pads nothing, and padding is no throughput.
+  EXPECT_DOUBLE_EQ(seconds_of(rows, padded, "actor_generate"), seconds_of(estimate_of(packed, plan), packed, "actor_generate"));
+  EXPECT_DOUBLE_EQ(rows.tokens_per_second, 256 * (128 + vary.mean()) / rows.iteration_seconds / 8);
+}
+
 TEST(Estimate, FiguresFollowFromTheIteration) {
   const plan::Job job = test::grpo_job();
   const Estimate result = estimate_of(job, test::co_located(job));

@@ -106,6 +106,24 @@ TEST(Forecast, PartsOfALongRunAddUpToItsSteps) {
   EXPECT_NEAR(run.seconds, sum, 0.01 * sum);
 }
 
+TEST(Forecast, WhatGrowsAndShrinksWithinAPartCounts) {
+  Example example;
+  const LengthGrowth growth = growth_of(example.job, "0:1,30:4,60:1");
+  const Forecast fits = forecast(example.ground, &example.plan, growth, keep(10'000)).value();
+  ASSERT_EQ(fits.part, 100);
+  double sum = 0;
+  for (int step = 0; step < 100; ++step) sum += RunStep(example.ground, growth, step).estimate({example.plan, {}, {}}).iteration_seconds;
+  EXPECT_NEAR(fits.seconds, sum + 9'900 * example.at(1).iteration_seconds, 0.05 * sum);
+  EXPECT_TRUE(std::any_of(fits.points.begin(), fits.points.end(), [](const ForecastPoint& point) { return point.step == 30; }));
+  // As much memory as lengths of just 2.5 times need: 1 + s / 10 passes it behind step 15.
+  const std::vector<TaskMemory> memory = example.at(2.5).memory;
+  example.job.cluster.groups.front().gpu.usable_memory -= memory[fullest_task(memory)].margin();
+  const Forecast over = forecast(example.ground, &example.plan, growth, keep(10'000)).value();
+  ASSERT_TRUE(over.overflow.has_value());
+  EXPECT_EQ(over.overflow->step, 16);
+  EXPECT_EQ(over.steps, 16);
+}
+
 TEST(Forecast, PausesAddTheirTime) {
   const Example example;
   ForecastOptions options = keep(100);
@@ -132,8 +150,8 @@ TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
   EXPECT_LE(overflow.step, 502);
   EXPECT_EQ(run.steps, overflow.step);
   EXPECT_EQ(run.spans.back().last, overflow.step - 1);
-  EXPECT_TRUE(RunStep(example.ground, growth, static_cast<double>(overflow.step - 1)).estimate({example.plan, {}, {}}).fits());
-  EXPECT_FALSE(RunStep(example.ground, growth, static_cast<double>(overflow.step)).estimate({example.plan, {}, {}}).fits());
+  EXPECT_TRUE(RunStep(example.ground, growth, overflow.step - 1).estimate({example.plan, {}, {}}).fits());
+  EXPECT_FALSE(RunStep(example.ground, growth, overflow.step).estimate({example.plan, {}, {}}).fits());
   EXPECT_EQ(overflow.task, fullest);
   EXPECT_GT(overflow.needed, overflow.usable);
   EXPECT_GT(overflow.part_growth, 0);
@@ -174,7 +192,7 @@ TEST(Forecast, AScheduleKeepsItsRules) {
     EXPECT_EQ(span.first, next);
     next = span.last + 1;
     for (const std::int64_t step : {span.first, span.last})
-      EXPECT_TRUE(RunStep(example.ground, growth, static_cast<double>(step)).estimate(run.plans[span.plan]).fits());
+      EXPECT_TRUE(RunStep(example.ground, growth, step).estimate(run.plans[span.plan]).fits());
     if (index > 0) {
       EXPECT_NE(span.plan, run.spans[index - 1].plan);
     }

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/result.h"
 #include "workflow/scaled_lengths.h"
 
@@ -51,6 +54,22 @@ TEST(Growth, MistakesInATableHaveTheirPlace) {
   EXPECT_THAT(table_fault("step,factor\n0,1\n5\n"), HasSubstr("growth.csv:3:1: the row has 1 cells"));
   EXPECT_THAT(table_fault("step,factor\n0,1\n5,none\n"), HasSubstr("growth.csv:3:1: `none` is no value at step 5"));
   EXPECT_THAT(table_fault("step,factor\n"), HasSubstr("growth.csv:1:1: the table has no step"));
+}
+
+TEST(Growth, OfAPartIsTheMeanOfItsStepsAndHasALongestOne) {
+  const LengthGrowth growth = growth_of("0:1,10:3,12:1,20:2");
+  for (const auto& [first, last] : {std::pair(0, 0), {0, 10}, {3, 11}, {5, 25}, {10, 12}, {30, 40}}) {
+    double sum = 0;
+    double most = 0;
+    for (int step = first; step <= last; ++step) {
+      sum += growth.factor_at(step);
+      most = std::max(most, growth.factor_at(step));
+    }
+    EXPECT_EQ(growth.mean_of(first, last), workflow::scaled(lengths(), sum / (last - first + 1), workflow::largest_length));
+    const std::int64_t longest = growth.longest_step(first, last);
+    EXPECT_EQ(growth.factor_at(static_cast<double>(longest)), most);
+    EXPECT_TRUE(longest == first || growth.factor_at(static_cast<double>(longest) - 1) < most);
+  }
 }
 
 TEST(Growth, IsLinearBetweenStepsAndStaysBehindTheLast) {
