@@ -208,7 +208,7 @@ constexpr std::array<Band, 6> bands{{{"over DeepSpeed-Chat", 2.5, 3.7, "2.5-3.7"
 using Figures = std::array<std::optional<double>, bands.size()>;
 
 Figures figures_of(const std::vector<Played>& played) {
-  const auto over = [](const Played& theirs, const Played& ours, double Played::*part) {
+  const auto over = [](const Played& theirs, const Played& ours, double Played::* part) {
     return theirs.there() && ours.there() ? std::optional(theirs.*part / (ours.*part)) : std::nullopt;
   };
   const Played& base = played[2];

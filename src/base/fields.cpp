@@ -10,11 +10,14 @@
 
 namespace dovetail::base {
 
+bool is_name(std::string_view text) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  return !text.empty() && std::none_of(text.begin(), text.end(), is_control);
+}
+
 Result<std::string> read_name(const Node& node, std::string_view key) {
   std::string name(node.is_string() ? node.text() : "");
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-  if (name.empty() || std::any_of(name.begin(), name.end(), is_control))
-    return node.error(fmt::format("{} is {}; accepted: a name", quote(key), node.describe()));
+  if (!is_name(name)) return node.error(fmt::format("{} is {}; accepted: a name", quote(key), node.describe()));
   return name;
 }
 

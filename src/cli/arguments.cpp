@@ -33,9 +33,8 @@ std::optional<Number> whole_text(std::string_view text) {
 CLI::Option* add_parsed(CLI::App& command, const std::string& name, const std::string& kind, const std::string& description,
                         std::function<std::string(const std::string&)> read) {
   // The check runs before any command does; the callback of add_option_function has nothing left to do.
-  return command
-      .add_option_function<std::string>(
-          name, [](const std::string&) {}, description)
+  return command.add_option_function<std::string>(
+                    name, [](const std::string&) {}, description)
       ->check(CLI::Validator(std::move(read), ""))
       ->option_text(kind);
 }

@@ -15,7 +15,7 @@ const parallel::Cancellation& stop_on_interrupt() {
   static bool installed = false;
   if (installed) return cancellation;
   installed = true;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = request_stop;
   sigemptyset(&action.sa_mask);
   // The handler is gone after the first signal, so that a second one ends a program that does not stop.

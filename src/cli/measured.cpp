@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/document.h"
+#include "base/fields.h"
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -96,6 +98,8 @@ base::Status check_arguments(const Arguments& arguments) {
   for (const std::string& log : arguments.logs) inputs.emplace_back(file_of(log).second);
   DOVETAIL_CHECK(check_standard_input(inputs));
   DOVETAIL_CHECK(check_output_options(arguments.output, std::nullopt, arguments.json));
+  if (arguments.name && !base::is_name(*arguments.name))
+    return base::bad_input(fmt::format("--name {} is no name; accepted: a text without control characters", base::quote(*arguments.name)));
   if (!arguments.output) return {};
   DOVETAIL_CHECK(check_no_input(*arguments.output, inputs));
   if (!arguments.job) return base::bad_input("a measurement names its job and its plan; accepted: -o with --job and --plan");

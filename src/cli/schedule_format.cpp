@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/document.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "cli/output.h"
@@ -193,14 +194,22 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
   return std::nullopt;
 }
 
-std::string_view named_format(std::string_view content) {
+std::string named_format(std::string_view content) {
   constexpr std::string_view key = "format";
   constexpr std::string_view own = "dovetail/";
+  // Small files are read as a whole: comments and other keys may come first.
+  constexpr std::size_t small = 1 << 20;
+  if (content.size() <= small) {
+    const auto document = base::parse_yaml_or_json(content, "");
+    const auto named = document.ok() && document->root().is_map() ? document->root().find(key) : std::nullopt;
+    if (named && named->is_string() && named->text().starts_with(own)) return std::string(named->text().substr(0, named->text().find('@')));
+    if (named) return {};
+  }
   const std::string_view start = content.substr(0, looked_through);
   for (std::size_t at = start.find(key); at != std::string_view::npos; at = start.find(key, at + 1)) {
     const std::size_t value = start.find_first_not_of(" \t'\":", at + key.size());
     if (value == std::string_view::npos || start.substr(value, own.size()) != own) continue;
-    return start.substr(value, start.find_first_of("@'\", \t\r\n}", value) - value);
+    return std::string(start.substr(value, start.find_first_of("@'\", \t\r\n}", value) - value));
   }
   return {};
 }

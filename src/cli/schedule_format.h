@@ -51,8 +51,9 @@ void print_beside(const std::optional<std::string>& path, std::string_view text)
 /// `path` is how the user called it. Nothing where it looks like none of them.
 std::optional<std::string> describe_other_content(std::string_view content, const std::string& path);
 
-/// The first of our formats that `content` names by a key `format`, without its version: "dovetail/job"; empty where it names none.
-std::string_view named_format(std::string_view content);
+/// The one of our formats that `content` names by its key `format`, without its version: "dovetail/job"; empty where it names none. Of what
+/// is too large to be read twice, or cannot be, the first that its beginning names.
+std::string named_format(std::string_view content);
 
 /// Whether `content` is a schedule of our own, by its format.
 bool is_own_schedule(std::string_view content);

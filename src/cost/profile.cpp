@@ -33,7 +33,7 @@ struct Neighbours {
 };
 
 template <class Item>
-Neighbours neighbours_of(const std::vector<Item>& items, double Item::*key, double value) {
+Neighbours neighbours_of(const std::vector<Item>& items, double Item::* key, double value) {
   const auto above = std::lower_bound(items.begin(), items.end(), value, [key](const Item& item, double v) { return item.*key < v; });
   if (above == items.begin()) return {};
   const auto index = static_cast<std::size_t>(above - items.begin());

@@ -120,10 +120,10 @@ std::optional<std::string> find_threshold_fault(double threshold, const Job& job
 
 std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, const TaskPlan& first, const TaskPlan& second) {
   if (auto fault = find_pair_fault(job, pair)) return fault;
-  if (first.mesh != second.mesh)
-    return fmt::format("one is on devices {}, the other on {}; accepted: the same devices", cluster::name_of(job.cluster, first.mesh),
-                       cluster::name_of(job.cluster, second.mesh));
   const workflow::Task* tasks[2] = {&job.workflow.tasks[pair[0]], &job.workflow.tasks[pair[1]]};
+  if (first.mesh != second.mesh)
+    return fmt::format("{} is on devices {}, {} on {}; accepted: the same devices", tasks[0]->name,
+                       cluster::name_of(job.cluster, first.mesh), tasks[1]->name, cluster::name_of(job.cluster, second.mesh));
   const llm::Layout* layouts[2] = {&first.layout, &second.layout};
   for (int index = 0; index < 2; ++index)
     if (layouts[index]->virtual_stages > 1)

@@ -41,7 +41,7 @@ llm::Layout layout_of(const TaskPin& pin) {
 }
 
 /// The values from 1 to `most` that `member` may have of `layout`, or of them the fixed one, where `model` takes them.
-std::vector<int> values_of(llm::Layout layout, int llm::Layout::*member, const std::optional<int>& fixed, std::int64_t most,
+std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const std::optional<int>& fixed, std::int64_t most,
                            const llm::Transformer& model) {
   std::vector<int> values;
   const int first = fixed.value_or(1);

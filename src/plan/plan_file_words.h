@@ -15,8 +15,8 @@ namespace dovetail::plan {
 /// A parallel degree of a layout. ZeRO's stage, which may be 0, is none.
 struct DegreeWord {
   std::string_view name;
-  int llm::Layout::*member = nullptr;
-  std::optional<int> TaskPin::*fixed = nullptr;
+  int llm::Layout::* member = nullptr;
+  std::optional<int> TaskPin::* fixed = nullptr;
 };
 
 inline constexpr std::array<DegreeWord, 7> degree_words{{{"dp", &llm::Layout::data, &TaskPin::data},

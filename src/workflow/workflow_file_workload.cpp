@@ -59,6 +59,12 @@ Result<Workload> read_workload(const Node& node, const std::string& directory) {
   DOVETAIL_CHECK(read_optional(node, "samples_per_prompt", 1, largest_sample_count / workload.prompts, workload.samples_per_prompt));
   DOVETAIL_CHECK(read_mini_batches(node, workload));
   DOVETAIL_CHECK(read_optional(node, "epochs", 1, largest_epoch_count, workload.epochs));
+  const double mean = workload.prompt_length.mean() + workload.response_length.mean();
+  const double tokens = mean * static_cast<double>(workload.samples()) * workload.epochs;
+  if (tokens > largest_token_count)
+    return prompts.error(
+        fmt::format("an iteration works on {:.3g} tokens: {} samples of {:.0f} on average, {} times; accepted: {:.0e} at most", tokens,
+                    workload.samples(), mean, workload.epochs, largest_token_count));
   DOVETAIL_CHECK(read_optional(node, "steps_off_policy", 0, largest_steps_off_policy, workload.steps_off_policy));
   if (const auto packing = node.find("packing")) {
     DOVETAIL_TRY(workload.packing, base::read_flag(*packing, "packing"));

@@ -51,6 +51,14 @@ TEST(Simulate, JsonAddsUp) {
   }
 }
 
+TEST(Simulate, NeverWritesOverItsInput) {
+  const TemporaryFolder folder;
+  const ProgramResult result = simulate(folder, {"-o", folder.file("plan.json")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("which would be lost; accepted: another file"));
+  EXPECT_EQ(content_of(folder.file("plan.json")), small_plan);
+}
+
 TEST(Simulate, WritesTheTimelineAsJsonTraceAndPicture) {
   const TemporaryFolder folder;
   for (const char* name : {"iteration.json", "iteration.trace.json", "iteration.svg"}) {

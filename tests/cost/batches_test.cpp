@@ -27,6 +27,7 @@ TEST(Batches, PromptAndResponseAreAdded) {
 TEST(Batches, KnownCounts) {
   const auto lengths = LengthDistribution::fixed(1000);
   EXPECT_EQ(count_micro_batches(lengths, 10, {.count = 7}), 7);
+  EXPECT_EQ(count_micro_batches(lengths, 10, {.count = 64}), 10) << "no more than sequences";
   EXPECT_EQ(count_micro_batches(lengths, 10, {.sequences = 4}), 3);
   EXPECT_EQ(count_micro_batches(lengths, 10, {.tokens = 4096}), 3) << "four fit";
   EXPECT_EQ(count_micro_batches(lengths, 10, {.tokens = 500}), 10) << "longer than the limit: one each";
@@ -37,6 +38,7 @@ TEST(Batches, KnownCounts) {
 TEST(Batches, PairsStayTogether) {
   const auto lengths = LengthDistribution::fixed(1000);
   EXPECT_EQ(count_micro_batches(lengths, 12, {.sequences = 1}, 2), 6);
+  EXPECT_EQ(count_micro_batches(lengths, 12, {.count = 12}, 2), 6);
   EXPECT_EQ(count_micro_batches(lengths, 12, {.sequences = 3}, 2), 3);
   EXPECT_EQ(count_micro_batches(lengths, 12, {.tokens = 3000}, 2), 6) << "one pair and a half";
   EXPECT_EQ(count_micro_batches(lengths, 12, {.tokens = 4096}, 2), 3);

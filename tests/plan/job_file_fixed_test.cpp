@@ -29,7 +29,7 @@ std::string error_of(const std::string& fixed) {
 TEST(ReadFixed, ReadsEveryKey) {
   const Job job = read(R"({
     actor_generate: {devices: 3, layout: {tp: 1}, engine: {memory_utilization: 0.6, max_num_seqs: 128, max_num_batched_tokens: 4096,
-      chunked_prefill: false, cuda_graphs: false, own_weights: true}, offload: []},
+      chunked_prefill: false, longest_first: true, cuda_graphs: false, own_weights: true}, offload: []},
     actor_infer: {micro_batch: {sequences: 4}},
     actor_train: {devices: 0-15, layout: {dp: 2, cp: 2, tp: 2, pp: 2, ep: 4, etp: 2, vpp: 2, zero: 0, sequence_parallel: false,
       recompute: selective, stage_layers: [14, 18]}, micro_batch: {tokens: 4096}, offload: [weights, optimizer_on_host]},
@@ -40,7 +40,7 @@ TEST(ReadFixed, ReadsEveryKey) {
   TaskPin generate;
   generate.mesh = cluster::Mesh{3, 1};
   generate.tensor = 1;
-  generate.engine = {0.6, 128, 4096, false, false, true};
+  generate.engine = {0.6, 128, 4096, false, true, false, true};
   generate.offload = Offload{};
   EXPECT_EQ(job.fixed.at(test::index_of(job, "actor_generate")), generate);
   TaskPin infer;
@@ -130,7 +130,7 @@ TEST(ReadFixed, NamesAMistakeInAValue) {
       "job.yaml:3:22: actor_train: its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, "
       "more than 0");
   EXPECT_EQ(error_of("{actor_generate: {engine: {memory_utilization: 0}}}"),
-            "job.yaml:3:25: actor_generate: its engine's memory_utilization is 0; accepted: above 0, at most 1");
+            "job.yaml:3:55: `memory_utilization` must be a number from 0.01 to 1, not 0");
 }
 
 TEST(ReadFixed, NamesAMistakeInPlacements) {

@@ -113,7 +113,7 @@ inline TaskPlan random_task_plan(const Job& job, std::size_t task) {
   plan.mesh = *rc::gen::elementOf(cluster::meshes_of(job.cluster));
   plan.layout = random_layout(model_of(job, workflow::TaskId(task)), plan.mesh.count);
   if (kind == workflow::TaskKind::generate) {
-    plan.engine.memory_utilization = *rc::gen::element(0.9, 0.6, 1.0, 1e-7, 0.1 + 0.2);
+    plan.engine.memory_utilization = *rc::gen::element(0.9, 0.6, 1.0, 0.0123456789, 0.1 + 0.2);
     plan.engine.max_num_seqs = *rc::gen::inRange(1, 5000);
     plan.engine.max_num_batched_tokens = *rc::gen::inRange<std::int64_t>(plan.engine.max_num_seqs, 100'000);
     plan.engine.cuda_graphs = *rc::gen::arbitrary<bool>();

@@ -138,7 +138,7 @@ TEST(FindPinFault, SaysWhatIsWrongWithSettings) {
             "its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more than 0");
   pin.micro_batching.reset();
   pin.engine.memory_utilization = 0;
-  EXPECT_EQ(fault_of(pin), "its engine's memory_utilization is 0; accepted: above 0, at most 1");
+  EXPECT_EQ(fault_of(pin), "its engine's memory_utilization is 0; accepted: from 0.01 to 1");
 }
 
 TEST(FindPinFault, TakesDegreesThatNoClusterHas) {

@@ -263,11 +263,10 @@ TEST(ParsePlan, NamesAMistakeInAnEngine) {
   EXPECT_EQ(engine_error("{max_seqs: 3}"),
             "plan.yaml:3:68: unknown key `max_seqs` in `engine`; did you mean `max_num_seqs`? accepted: memory_utilization, max_num_seqs, "
             "max_num_batched_tokens, chunked_prefill, longest_first, cuda_graphs, own_weights");
-  EXPECT_EQ(engine_error("{memory_utilization: 0}"),
-            "plan.yaml:3:5: actor_generate: its engine's memory_utilization is 0; accepted: above 0, at most 1");
-  EXPECT_EQ(engine_error("{memory_utilization: 90}"), "plan.yaml:3:88: `memory_utilization` must be a number from 0 to 1, not 90");
+  EXPECT_EQ(engine_error("{memory_utilization: 0}"), "plan.yaml:3:88: `memory_utilization` must be a number from 0.01 to 1, not 0");
+  EXPECT_EQ(engine_error("{memory_utilization: 90}"), "plan.yaml:3:88: `memory_utilization` must be a number from 0.01 to 1, not 90");
   EXPECT_EQ(engine_error("{memory_utilization: 90%}"),
-            "plan.yaml:3:88: `memory_utilization` must be a number from 0 to 1, not the string `90%`");
+            "plan.yaml:3:88: `memory_utilization` must be a number from 0.01 to 1, not the string `90%`");
   EXPECT_EQ(engine_error("{max_num_seqs: 0}"), "plan.yaml:3:82: `max_num_seqs` must be a whole number from 1 to 16777216, not 0");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 299}"),
             "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least `max_num_seqs`, 300 (a token of each in a step)");

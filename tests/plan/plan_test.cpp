@@ -80,8 +80,8 @@ TEST(FindFault, EnginesHaveRoomForSomething) {
     return fault_of(task, [&](TaskPlan& plan) { plan.engine = engine; });
   };
   EXPECT_EQ(with({.memory_utilization = 1}), "none");
-  EXPECT_EQ(with({.memory_utilization = 0}), "its engine's memory_utilization is 0; accepted: above 0, at most 1");
-  EXPECT_EQ(with({.memory_utilization = 1.5}), "its engine's memory_utilization is 1.5; accepted: above 0, at most 1");
+  EXPECT_EQ(with({.memory_utilization = 0}), "its engine's memory_utilization is 0; accepted: from 0.01 to 1");
+  EXPECT_EQ(with({.memory_utilization = 1.5}), "its engine's memory_utilization is 1.5; accepted: from 0.01 to 1");
   EXPECT_EQ(with({.max_num_seqs = 0}), "its engine's max_num_seqs is 0; accepted: at least 1");
   EXPECT_EQ(with({.max_num_batched_tokens = 0}), "its engine's max_num_batched_tokens is 0; accepted: at least 1");
   EXPECT_EQ(with({.max_num_seqs = 100, .max_num_batched_tokens = 100}), "none");

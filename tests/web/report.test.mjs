@@ -247,6 +247,17 @@ test("the best threshold is marked, in the light and in the dark", async () => {
   }
 });
 
+test("a column of numbers is sorted by what they amount to, whatever their units", async () => {
+  const { page } = await open(job);
+  const steps = sectionOf(page, "Step by step");
+  await steps.getByRole("button", { name: "takes", exact: true }).click();
+  const seconds = await steps.locator("tbody tr td:nth-child(4)").evaluateAll((cells) =>
+    cells.map(({ textContent }) => parseFloat(textContent) * (textContent.endsWith("ms") ? 1e-3 : 1)),
+  );
+  assert.ok(seconds.length > 3 && seconds.some((one) => one < 1) && seconds.some((one) => one >= 1), "of different units");
+  assert.deepEqual(seconds, seconds.toSorted((a, b) => a - b));
+});
+
 test("a narrow screen has no sideways scrolling", async () => {
   const { page } = await open(small, { viewport: { width: 390, height: 800 } });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);

@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t first_cooling = 5'000;
 /// Swaps for each op that loosen a schedule before some of the coolings.
 constexpr std::int64_t loosening = 300;
+/// No more of them than a run is long, unless they are few.
+constexpr std::int64_t loosening_at_least = 2'000'000;
 /// After each cooling so many reheats, each half as long.
 constexpr int reheats = 2;
 
@@ -69,7 +71,7 @@ void PeakCycles::cycle(std::size_t turn, std::int64_t length) {
 
 void PeakCycles::loosen(PeakWalker& walker, std::int64_t length) const {
   const std::vector<std::int64_t> no_limit(static_cast<std::size_t>(walker.chain.walk.devices()), std::numeric_limits<std::int64_t>::max());
-  const std::int64_t most = rounds_.brief() ? length : rounds_.planned();
+  const std::int64_t most = rounds_.brief() ? length : std::max(rounds_.planned(), loosening_at_least);
   const std::vector<std::int64_t>& limit = task_.room.empty() ? no_limit : task_.room;
   constexpr std::int64_t slice = 100'000;
   for (std::int64_t left = std::min(loosening * ops_, most); left > 0 && !rounds_.interrupted(); left -= slice)

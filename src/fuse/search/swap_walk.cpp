@@ -26,7 +26,7 @@ std::vector<std::int32_t> number_classes(const OpGraph& graph) {
   return numbers;
 }
 
-bool has_two_on_a_side(const std::vector<WalkEdge>& edges, std::int32_t WalkEdge::*side, std::size_t nodes) {
+bool has_two_on_a_side(const std::vector<WalkEdge>& edges, std::int32_t WalkEdge::* side, std::size_t nodes) {
   std::vector<bool> has_one(nodes);
   for (const WalkEdge& edge : edges) {
     if (has_one[static_cast<std::size_t>(edge.*side)]) return true;

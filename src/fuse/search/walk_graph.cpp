@@ -59,7 +59,7 @@ std::vector<WalkEdge> needed_edges(const OpGraph& graph) {
 
 /// Gives every node at most two edges on one side: of more, two that have no lag are joined in a new node, again and again. `side`
 /// is the end of an edge that is counted, `other` the one that the new node takes.
-void join(WalkGraph& graph, std::int32_t WalkEdge::*side, std::int32_t WalkEdge::*other) {
+void join(WalkGraph& graph, std::int32_t WalkEdge::* side, std::int32_t WalkEdge::* other) {
   std::vector<WalkEdge>& edges = graph.edges;
   std::vector<std::vector<std::size_t>> by_node(static_cast<std::size_t>(graph.nodes));
   for (std::size_t edge = 0; edge < edges.size(); ++edge) by_node[static_cast<std::size_t>(edges[edge].*side)].push_back(edge);

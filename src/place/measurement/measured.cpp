@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/document.h"
+#include "workflow/lengths.h"
 
 namespace dovetail::place {
 namespace {
@@ -122,16 +123,30 @@ std::vector<double> values_of(const MeasuredRun& run, const std::vector<LoggedVa
   return result;
 }
 
-void measure_lengths(const StepLog& log, MeasuredRun& run) {
+/// What no response can be: a length below 0 or beyond all that is accepted, a share that is none.
+Status check_lengths(const MeasuredRun& run, const LoggedSeries& series, LengthFigure figure) {
+  const bool share = figure == LengthFigure::at_cap;
+  const double most = share ? 1 : static_cast<double>(workflow::largest_length);
+  for (const LoggedValue& value : series.values)
+    if (counts(run, value) && (value.value < 0 || value.value > most))
+      return base::Error{base::Failure::bad_input, series.path, value.line, value.column,
+                         fmt::format("{} is {:g}; accepted: {}", base::quote(series.key), value.value,
+                                     share ? "a share from 0 to 1" : fmt::format("tokens from 0 to {}", workflow::largest_length))};
+  return {};
+}
+
+Status measure_lengths(const StepLog& log, MeasuredRun& run) {
   for (const LoggedSeries& series : log.series) {
     const auto figure = length_figure(run.format, series.key);
     std::vector<double> values = values_of(run, series.values);
     if (!figure || values.empty()) continue;
+    DOVETAIL_CHECK(check_lengths(run, series, *figure));
     const TimeSpread spread = spread_of(std::move(values));
     if (*figure == LengthFigure::mean_response) run.mean_response = spread.by(run.statistic);
     if (*figure == LengthFigure::longest_response) run.longest_response = spread.most;
     if (*figure == LengthFigure::at_cap) run.at_cap = spread.by(run.statistic);
   }
+  return {};
 }
 
 /// The time of the first step beside the times of those that count.
@@ -192,7 +207,7 @@ Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& opti
     measured.push_back(std::move(time));
   }
   run.times = std::move(measured);
-  measure_lengths(log, run);
+  DOVETAIL_CHECK(measure_lengths(log, run));
   measure_warm_up(iteration, run);
   return run;
 }

@@ -167,7 +167,7 @@ class Comparer {
           iteration_reasons(ground, *result_.iteration, sum(&MeasuredAgainst::seconds), sum(&MeasuredAgainst::predicted));
   }
 
-  double sum(double MeasuredAgainst::*seconds) const {
+  double sum(double MeasuredAgainst::* seconds) const {
     double all = 0;
     for (const MeasuredAgainst& phase : result_.phases) all += phase.*seconds;
     return all;

@@ -113,7 +113,11 @@ class Collector {
   Status add(const LogFile& file) {
     const std::string_view text = base::without_byte_order_mark(file.content);
     const std::size_t begin = text.find_first_not_of(" \t\r\n");
-    return begin != std::string_view::npos && text[begin] == '{' ? add_json(text, file.path) : add_csv(file);
+    const char first = begin == std::string_view::npos ? '\0' : text[begin];
+    if (first == '[')
+      return base::Error{base::Failure::bad_input, file.path, 1, 1,
+                         "this is a JSON list; accepted: JSON lines, one object a step, or CSV as TensorBoard exports it"};
+    return first == '{' ? add_json(text, file.path) : add_csv(file);
   }
 
   StepLog take() {
@@ -209,6 +213,7 @@ class Collector {
                          .message =
                              "this is no log; accepted: JSON lines, one object a step, or CSV with a header: `Wall time,Step,Value`, "
                              "or the steps and a column for each key"};
+    DOVETAIL_CHECK(check_header(header, file.path));
     std::optional<std::size_t> step;
     bool scalar = header.size() == 3;
     for (std::size_t column = 0; column < header.size(); ++column) {
@@ -218,6 +223,13 @@ class Collector {
     }
     std::int64_t number = 0;
     for (std::size_t row = 1; row < rows.size(); ++row) DOVETAIL_CHECK(add_row(file, header, rows[row], step, ++number, scalar));
+    return {};
+  }
+
+  Status check_header(const CsvRow& header, const std::string& path) const {
+    for (auto cell = header.begin(); cell != header.end(); ++cell)
+      if (!cell->text.empty() && std::any_of(header.begin(), cell, [&](const CsvCell& before) { return before.text == cell->text; }))
+        return base::error_at(*cell, path, fmt::format("there are two columns {}; accepted: each once", base::quote(cell->text)));
     return {};
   }
 

@@ -8,7 +8,8 @@
 namespace dovetail::place {
 namespace {
 
-base::Ticks ticks_of(double seconds) { return base::Ticks(std::llround(seconds * 1e9)); }
+/// As simulate::ticks_of: no step is longer than the largest time.
+base::Ticks ticks_of(double seconds) { return base::Ticks(std::llround(std::min(seconds * 1e9, static_cast<double>(base::largest_time)))); }
 
 /// Makes one step of what the plan fuses.
 void fuse_steps(const Ground& ground, const plan::Plan& plan, const std::optional<IntraStage>& training, Estimate& result) {

@@ -38,6 +38,7 @@ base::Result<GrowthColumns> columns_of(const base::CsvRow& header, const std::st
   std::optional<std::size_t> step;
   std::optional<GrowthColumns> columns;
   for (std::size_t index = 0; index < header.size(); ++index) {
+    if (header[index].text == "step" && step) return base::error_at(header[index], path, "there are two columns `step`; accepted: one");
     if (header[index].text == "step") step = index;
     for (const GrowthFigure figure : {GrowthFigure::factor, GrowthFigure::mean, GrowthFigure::median}) {
       if (header[index].text != name_of(figure)) continue;

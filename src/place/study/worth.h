@@ -2,8 +2,8 @@
 // plain and one step off policy; yes or no, and why.
 //
 // A fusion is worth it where it fits and takes at least a hundredth off the best of what can be had without it; that of generation also
-// takes as much off the iteration, as far as that was played. What can be had without it there is tasks that score one after the other, or side
-// by side, each on a part of the devices: in a fused stage they do the latter, which spares hand-overs and loads whatever the tail is.
+// takes as much off the iteration, as far as that was played. What can be had without it there is tasks that score one after the other, or
+// side by side, each on a part of the devices: in a fused stage they do the latter, which spares hand-overs and loads whatever the tail is.
 #pragma once
 
 #include <optional>

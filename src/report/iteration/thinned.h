@@ -15,9 +15,9 @@ struct ThinnedLanes {
   base::Ticks shortest;  ///< neighbouring spans that are all shorter stand as one; 0: every span is there
 };
 
-/// The rows' lanes with at most `most` spans where that needs no spans to be made one that are a hundredth of the trace or longer. A span that
-/// stands for several has the activity and the task that most of their time is of, all of their launches and no amount. Of a row's memory
-/// the most within each such stretch is kept.
+/// The rows' lanes with at most `most` spans where that needs no spans to be made one that are a hundredth of the trace or longer. A span
+/// that stands for several has the activity and the task that most of their time is of, all of their launches and no amount. Of a row's
+/// memory the most within each such stretch is kept.
 ThinnedLanes thinned(const std::vector<PictureRow>& rows, base::Ticks end, std::size_t most);
 
 }  // namespace dovetail::report

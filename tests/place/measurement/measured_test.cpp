@@ -57,6 +57,16 @@ TEST(StepLog, ReadsJsonLines) {
   EXPECT_EQ(values_of(log_of("{\"a\": 1}\n{\"a\": 2}"), "a"), (Values{{1, 1}, {2, 2}})) << "without steps lines are counted";
 }
 
+TEST(MeasuredRun, LengthsThatNoResponseCanHaveAreErrors) {
+  const auto with = [](const char* figure) {
+    return error_of(std::string("{\"step\": 1, \"timing_s/step\": 9, \"timing_s/gen\": 2, \"response_length/") + figure + "}\n",
+                    {.skip = 0});
+  };
+  EXPECT_EQ(with("mean\": 300"), "");
+  EXPECT_THAT(with("mean\": -5"), HasSubstr("`response_length/mean` is -5; accepted: tokens from 0 to 16777216"));
+  EXPECT_THAT(with("clip_ratio\": 7"), HasSubstr("`response_length/clip_ratio` is 7; accepted: a share from 0 to 1"));
+}
+
 TEST(StepLog, AByteOrderMarkAndBlankLinesBeforeTheLogAreNone) {
   const Values two{{1, 1}, {2, 2}};
   EXPECT_EQ(values_of(log_of("\xEF\xBB\xBF{\"a\": 1}\n{\"a\": 2}"), "a"), two);
@@ -80,6 +90,9 @@ TEST(StepLog, ReadsCsv) {
   EXPECT_EQ(values_of(scalar, "timing_s_gen"), (Values{{1, 58.5}, {2, 57}}));
   const StepLog named = read_step_log({{"Wall time,Step,Value\n1,1,3\n", "x.csv", "timing_s/gen"}}).value();
   EXPECT_EQ(values_of(named, "timing_s/gen"), (Values{{1, 3}}));
+  const auto fault_of = [](const std::string& content) { return base::to_text(read_step_log({{content, "x.csv"}}).error()); };
+  EXPECT_EQ(fault_of("step,timing_s/gen,timing_s/gen\n1,2,3\n"), "x.csv:1:19: there are two columns `timing_s/gen`; accepted: each once");
+  EXPECT_THAT(fault_of("[{\"step\": 1}]"), testing::HasSubstr("x.csv:1:1: this is a JSON list; accepted: JSON lines"));
   const StepLog wide = log_of("Step,timing_s/gen,name\n5,1.5,a\n6,,b\n", "wide.csv");
   EXPECT_EQ(values_of(wide, "timing_s/gen"), (Values{{5, 1.5}}));
   EXPECT_EQ(wide.not_numbers, 2U);

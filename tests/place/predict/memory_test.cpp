@@ -156,6 +156,22 @@ TEST(Memory, APairIsTrainedTogether) {
   EXPECT_EQ(logits_of("dpo", reference, 3), logits_of("sft", "", 4));
 }
 
+TEST(Memory, ALimitBelowAPairIsAPairAllTheSame) {
+  const plan::Job job = plan::parse_job(
+                            "format: dovetail/job@1\nmodels: {actor: qwen3-0.6b}\nalgorithm: dpo\n"
+                            "workload: {prompts: 32, prompt_length: 128, response_length: 512}\n"
+                            "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\n",
+                            "job.yaml")
+                            .value();
+  const auto memory_with = [&](int tokens) {
+    const std::string task = ", devices: 0, layout: {}, micro_batch: {tokens: " + std::to_string(tokens) + "}}\n";
+    const std::string text = "format: dovetail/plan@1\ntasks:\n  - {task: reference_infer" + task + "  - {task: actor_train" + task;
+    return bytes_of(memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "activations");
+  };
+  EXPECT_EQ(memory_with(640), memory_with(1280));
+  EXPECT_LT(memory_with(1280), memory_with(2560));
+}
+
 TEST(Memory, AMicroBatchHasNoMoreTokensThanThereAre) {
   const plan::Job job = test::grpo_job();  // 16 sequences of 640 tokens on a device in each step
   plan::Plan plan = test::co_located(job);

@@ -235,6 +235,23 @@ TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
   EXPECT_GT(nearest.missing, 0);
 }
 
+TEST(RankPlans, EnginesThatGenerateOneAfterTheOtherGiveWayTogether) {
+  // Each engine alone leaves the other too much where both want nine tenths: only together they get less.
+  const plan::Job job = plan::parse_job(
+                            "format: dovetail/job@1\nname: remax\nalgorithm: remax\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
+                            "workload: {prompts: 64, prompt_length: 128, response_length: {p50: 200, p90: 600, cap: 1024}}\n"
+                            "cluster: {nodes: 1, gpus_per_node: 8, gpu: A100-40, host_memory: 16GB}\n",
+                            "remax.yaml")
+                            .value();
+  const Ground ground = ground_of(job, software_of(job).value());
+  RankOptions options = test::quick_options();
+  options.placements = {Placement::co_located};
+  const auto ranking = rank_plans(ground, options);
+  ASSERT_TRUE(ranking.ok()) << ranking.error().message;
+  ASSERT_FALSE(ranking->plans.empty());
+  EXPECT_TRUE(ranking->plans.front().estimate.fits());
+}
+
 TEST(FindFlips, NamesPlansThatAreFasterThen) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   const Ground ground = ground_of(job, software_of(job).value());
