@@ -30,7 +30,7 @@ constexpr std::int64_t iterations_an_op = 3'000;
 constexpr std::int64_t most_iterations_alone = 1'000'000;
 /// Who asks for few iterations of the whole wants few of its parts: no more than so many, or so many times those.
 constexpr std::int64_t least_iterations_alone = 100'000;
-constexpr std::int64_t iterations_alone_each = 250;
+constexpr std::int64_t iterations_alone_each = 500;
 /// Of work: a pattern counts its plays and never looks at the time.
 constexpr double seconds_a_pattern = 1;
 /// Problems of so many ops are often proven in a second; larger ones hardly ever.
