@@ -89,22 +89,28 @@ base::Result<std::vector<place::Pause>> read_pauses(const std::vector<std::strin
   return pauses;
 }
 
+std::vector<std::optional<std::string>> inputs_of(const Arguments& arguments) {
+  return {arguments.plan.job, arguments.plan.plan, arguments.lengths, arguments.mean, arguments.median};
+}
+
 base::Status check_arguments(const Arguments& arguments) {
   if (arguments.steps == 0) return base::bad_input("how many steps is missing: --steps N");
   if (arguments.lengths.has_value() + arguments.mean.has_value() + arguments.median.has_value() > 1)
     return base::bad_input("--lengths, --mean and --p50 say the same in different ways; accepted: one of them");
   if (arguments.searches == 0 && !arguments.plan.plan) return base::bad_input("--searches 0 keeps the plan of --plan, which is missing");
-  return check_standard_input({arguments.plan.job, arguments.plan.plan, arguments.lengths, arguments.mean, arguments.median});
+  return check_standard_input(inputs_of(arguments));
 }
 
 /// The file of plan number `index`: "run.A.plan.json" of "run".
 std::string plan_path(const std::string& prefix, std::size_t index) { return prefix + "." + plan_letter(index) + ".plan.json"; }
 
-base::Status check_prefix(const std::string& prefix) {
+base::Status check_prefix(const std::string& prefix, const std::vector<std::optional<std::string>>& inputs) {
   std::error_code none;
   if (prefix.empty() || prefix.back() == '/' || is_standard_output(prefix) || std::filesystem::is_directory(prefix, none))
     return base::bad_input(
         fmt::format("-o {} names no file; accepted: what the names of plans begin with, as run of run.A.plan.json", base::quote(prefix)));
+  constexpr std::size_t most_plans = 26;  // as many as there are letters
+  for (std::size_t plan = 0; plan < most_plans; ++plan) DOVETAIL_CHECK(check_no_input(plan_path(prefix, plan), inputs));
   return check_output_path(plan_path(prefix, 0));
 }
 
@@ -144,7 +150,7 @@ base::Result<place::Forecast> forecast_of(const Arguments& arguments, const plac
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_arguments(arguments));
-  if (arguments.output) DOVETAIL_CHECK(check_prefix(*arguments.output));
+  if (arguments.output) DOVETAIL_CHECK(check_prefix(*arguments.output, inputs_of(arguments)));
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_TRY(place::Growth asked, growth_of(arguments));

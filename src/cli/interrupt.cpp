@@ -12,6 +12,7 @@ extern "C" void request_stop(int /*signal*/) { cancellation.request(); }
 }  // namespace
 
 const parallel::Cancellation& stop_on_interrupt() {
+  // Again it would bring the handler back behind a first signal, and a second one would not end the program.
   static bool installed = false;
   if (installed) return cancellation;
   installed = true;

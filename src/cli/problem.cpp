@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/output.h"
+#include "cli/schedule_format.h"
 #include "pipeline/problem_file.h"
 #include "pipeline/timings.h"
 #include "report/words/table.h"
@@ -106,6 +107,7 @@ base::Result<pipeline::Problem> read_problem(const Arguments& arguments) {
 }
 
 base::Result<int> run(const Arguments& arguments) {
+  DOVETAIL_CHECK(check_no_input(arguments.output, {arguments.timings}));
   DOVETAIL_TRY(const pipeline::Problem problem, read_problem(arguments));
   const bool as_json = arguments.json || arguments.output.ends_with(".json");
   const std::string text = as_json ? pipeline::problem_to_json(problem) : pipeline::problem_to_yaml(problem);

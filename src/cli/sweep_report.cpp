@@ -171,12 +171,13 @@ bool takes_turns(const plan::Job& job, const plan::Plan& plan) {
   return false;
 }
 
-/// Whether all points have as many samples a second, as far as is seen.
+/// Whether all points that fit have as many samples a second, as far as is seen.
 bool gains_nothing(const Sweep& sweep) {
-  const auto text_of = [](const SweepPoint& point) { return fmt::format("{:.2f}", point.figures->samples_per_second); };
-  const std::string fastest = text_of(sweep.points[*sweep.fastest]);
-  return std::all_of(sweep.points.begin(), sweep.points.end(),
-                     [&](const SweepPoint& point) { return !point.figures || text_of(point) == fastest; });
+  constexpr double seen = 1.0005;
+  const double fastest = sweep.points[*sweep.fastest].figures->samples_per_second;
+  return std::all_of(sweep.points.begin(), sweep.points.end(), [&](const SweepPoint& point) {
+    return !point.figures || !point.figures->fits || fastest <= seen * point.figures->samples_per_second;
+  });
 }
 
 std::string best_text(const SweptPlan& swept) {
@@ -185,7 +186,7 @@ std::string best_text(const SweptPlan& swept) {
   const SweepPoint& fastest = sweep.points[*sweep.fastest];
   std::string text =
       sweep.points.size() > 1 && gains_nothing(sweep)
-          ? fmt::format("\nIt makes no difference: {:.2f} samples a second at each.\n", fastest.figures->samples_per_second)
+          ? fmt::format("\nIt makes no difference: {:.2f} samples a second at each that fits.\n", fastest.figures->samples_per_second)
           : fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest), fastest.figures->samples_per_second);
   if (sweep.over == SweepInput::staleness && gains_nothing(sweep) && takes_turns(swept.ground.job, fastest.plan))
     text += "Generation and training have devices in common: older weights let neither run ahead there. dovetail what-if splits them.\n";

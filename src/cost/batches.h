@@ -29,10 +29,10 @@ workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& p
 
 using plan::MicroBatching;
 
-/// How many micro-batches `sequences` sequences of these lengths make (at least 1): a number, but no more than there are sequences; with
-/// tokens, the bins that first-fit decreasing fills with as many lengths at equal quantiles, or with 256 of them, which then stand for all;
-/// a sequence that is longer than the limit has one of its own. So many sequences as must stay `together`, of like length, count as one
-/// that is as long as all of them.
+/// How many micro-batches `sequences` sequences of these lengths make (at least 1): a number, but no more than there are sequences or
+/// groups; with tokens, the bins that first-fit decreasing fills with as many lengths at equal quantiles, or with 256 of them, which then
+/// stand for all; a sequence that is longer than the limit has one of its own. So many sequences as must stay `together`, of like length,
+/// count as one that is as long as all of them.
 double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences, const MicroBatching& micro_batching,
                            int together = 1);
 

@@ -280,6 +280,7 @@ double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout&
   std::vector<std::int64_t> layers;
   for (const llm::Chunk& chunk : llm::chunks_of(layout, model, stage)) layers.push_back(chunk.end - chunk.begin);
   const std::int64_t all = std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
+  if (all == 0) return 0;
   const std::int64_t warm_up = 2 * behind + std::int64_t{layout.virtual_stages - 1} * layout.pipeline;
   const std::int64_t most = most_layers_held(layers, layout.pipeline, warm_up, shape.micro_batches * layout.virtual_stages);
   return static_cast<double>(most) / static_cast<double>(all);

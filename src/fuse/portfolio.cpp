@@ -28,9 +28,6 @@ constexpr std::int64_t most_ops_without_clock = 20'000;
 /// Of a mini-batch alone, for each of its ops and at most: a second, chosen without a clock, so that the recorded iterations repeat it.
 constexpr std::int64_t iterations_an_op = 3'000;
 constexpr std::int64_t most_iterations_alone = 1'000'000;
-/// Who asks for few iterations of the whole wants few of its parts: no more than so many, or so many times those.
-constexpr std::int64_t least_iterations_alone = 100'000;
-constexpr std::int64_t iterations_alone_each = 500;
 /// Of work: a pattern counts its plays and never looks at the time.
 constexpr double seconds_a_pattern = 1;
 /// Problems of so many ops are often proven in a second; larger ones hardly ever.
@@ -99,12 +96,6 @@ class Portfolio {
     }
   }
 
-  std::int64_t usual_iterations_alone(const Problem& part) const {
-    const std::int64_t usual = std::min(most_iterations_alone, iterations_an_op * pipeline::count_ops(part));
-    if (!options_.iterations) return usual;
-    return std::min(usual, std::max(least_iterations_alone, iterations_alone_each * *options_.iterations));
-  }
-
   /// Several mini-batches: each fused alone, one behind the other. Models that drift apart can only gain on that.
   void fuse_minibatches_alone() {
     const int count = count_minibatches(problem_);
@@ -119,7 +110,8 @@ class Portfolio {
     std::vector<Solution> parts;
     for (int index = 0; index < count; ++index) {
       Problem part = only_minibatch(problem_, index);
-      options.iterations = options_.iterations_alone.value_or(usual_iterations_alone(part));
+      const std::int64_t usual = std::min(most_iterations_alone, iterations_an_op * pipeline::count_ops(part));
+      options.iterations = options_.iterations_alone.value_or(usual);
       if (!parts.empty() && parts.back().problem == part)
         parts.push_back(parts.back());
       else if (!stop_.completes([&] { parts.push_back(Portfolio(part, options).run()); }))

@@ -57,7 +57,7 @@ std::optional<PlayedStages> Stages::with_threshold(double threshold) {
 }
 
 Ticks Stages::side_by_side() const {
-  if (task_.infer.empty()) return plain_.end;
+  if (task_.infer.size() < 2) return plain_.end;
   std::vector<FreeDevice> all;
   for (std::size_t instance = 0; instance < fleet_.devices.size(); ++instance)
     add_devices(fleet_, instance, plain_.generation_end + task_.drop, all);

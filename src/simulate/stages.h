@@ -52,7 +52,7 @@ class Stages {
   const PlayedStages& plain() const { return plain_; }
   /// Nothing where nothing migrates at this threshold.
   std::optional<PlayedStages> with_threshold(double threshold);
-  /// The end where nothing migrates, but behind generation the tasks share the devices out as score_best() does.
+  /// The end where nothing migrates, but behind generation the tasks share the devices out as score_best() does; one alone has them all.
   base::Ticks side_by_side() const;
 
  private:

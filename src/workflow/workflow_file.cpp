@@ -18,7 +18,6 @@ using base::quote;
 using base::Result;
 using base::Status;
 
-constexpr std::int64_t largest_token_count = 1'000'000'000'000;
 constexpr std::int64_t largest_sequence_count = 1024;
 constexpr double largest_decay = 1.0 - 1e-9;
 

@@ -38,6 +38,17 @@ Status read_mini_batches(const Node& map, Workload& workload) {
   return {};
 }
 
+/// The most that an iteration may work on; padded sequences are as long as the longest.
+Status check_tokens(const Node& prompts, const Workload& workload) {
+  const LengthDistribution& prompt = workload.prompt_length;
+  const LengthDistribution& response = workload.response_length;
+  const double each = workload.packing ? prompt.mean() + response.mean() : static_cast<double>(prompt.longest() + response.longest());
+  const double tokens = each * static_cast<double>(workload.samples()) * workload.epochs;
+  if (tokens <= static_cast<double>(largest_token_count)) return {};
+  return prompts.error(fmt::format("an iteration works on {:.3g} tokens: {} samples of {:.0f}, {} times; accepted: {} at most", tokens,
+                                   workload.samples(), each, workload.epochs, largest_token_count));
+}
+
 }  // namespace
 
 Result<Workload> read_workload(const Node& node, const std::string& directory) {
@@ -59,16 +70,11 @@ Result<Workload> read_workload(const Node& node, const std::string& directory) {
   DOVETAIL_CHECK(read_optional(node, "samples_per_prompt", 1, largest_sample_count / workload.prompts, workload.samples_per_prompt));
   DOVETAIL_CHECK(read_mini_batches(node, workload));
   DOVETAIL_CHECK(read_optional(node, "epochs", 1, largest_epoch_count, workload.epochs));
-  const double mean = workload.prompt_length.mean() + workload.response_length.mean();
-  const double tokens = mean * static_cast<double>(workload.samples()) * workload.epochs;
-  if (tokens > largest_token_count)
-    return prompts.error(
-        fmt::format("an iteration works on {:.3g} tokens: {} samples of {:.0f} on average, {} times; accepted: {:.0e} at most", tokens,
-                    workload.samples(), mean, workload.epochs, largest_token_count));
   DOVETAIL_CHECK(read_optional(node, "steps_off_policy", 0, largest_steps_off_policy, workload.steps_off_policy));
   if (const auto packing = node.find("packing")) {
     DOVETAIL_TRY(workload.packing, base::read_flag(*packing, "packing"));
   }
+  DOVETAIL_CHECK(check_tokens(prompts, workload));
   return workload;
 }
 

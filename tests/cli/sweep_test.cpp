@@ -102,8 +102,9 @@ TEST_F(SweepCommand, SaysWhyNothingMigrates) {
   // All responses are as long: nothing waits for a last one.
   const ProgramResult result = sweep({"--over", "threshold", "--values", "20%", "--simulate", "--draws", "2"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("\nNothing migrates: at each threshold what is left needs all instances, ends at one moment, or leaves "
-                                    "devices that no replica fits on.\n"));
+  EXPECT_THAT(result.out,
+              HasSubstr("\nNothing migrates: at each threshold what is left needs all instances, comes within the last hundredth "
+                        "of generation, or leaves devices that no replica fits on.\n"));
   std::string one = small_plan;
   one.replace(one.find("{\"dp\": 8}, \"engine\""), 19, "{\"tp\": 8}, \"engine\"");
   plan_ = folder_.write("one.json", one);

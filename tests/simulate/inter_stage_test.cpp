@@ -67,6 +67,36 @@ TEST(InterStage, ALongTailHidesInference) {
   EXPECT_GE(early, 247U);
 }
 
+TEST(InterStage, TheLastHundredthOfGenerationIsNoTail) {
+  StageGround ground("llama-3.1-8b", layout_of(4, 2, 1));
+  ground.add("llama-3.1-8b", 2, 1, 4, 0.5);
+  for (const auto& [longer, migrates] : {std::pair(1, false), {400, true}}) {
+    std::vector<Sample> samples = equal_samples(64, 100, 400);
+    for (std::size_t index = 0; index < 4; ++index) samples[index].response += longer;
+    ground.know(samples);
+    EXPECT_EQ(simulate_inter_stage(ground.task, samples, 0.1).migration.has_value(), migrates) << longer;
+  }
+}
+
+TEST(InterStage, AWorkerWaitsForWeightsThatItsDevicesLack) {
+  StageGround ground("llama-3.1-8b", layout_of(4, 2, 1));
+  InferTask& infer = ground.add("llama-3.1-8b", 2, 1, 4, 0);
+  infer.gathering = ticks_of(0.25);
+  const std::vector<Sample> samples = long_tailed(256, 200, 31, 10);
+  ground.know(samples);
+  const InterStage fused = simulate_inter_stage(ground.task, samples, 0.1);
+  ASSERT_TRUE(fused.migration);
+  int loading = 0;
+  for (const Lane& lane : fused.trace.lanes)
+    for (const Span& span : lane.spans)
+      if (span.activity == Activity::loading) {
+        EXPECT_EQ(span.end - span.begin, ticks_of(0.25));
+        ++loading;
+      }
+  EXPECT_EQ(loading, 3) << "of four instances one keeps the tail";
+  EXPECT_EQ(simulate_inter_stage(ground.task, samples, std::nullopt).end, fused.without) << "one after the other needs none";
+}
+
 TEST(InterStage, PaddedSamplesAreScoredAsLongAsTheirRow) {
   constexpr double row = 2500;
   StageGround ground("llama-3.1-8b", layout_of(4, 2, 1));

@@ -191,9 +191,8 @@ TEST(ReadWorkload, NamesAMistake) {
             "job.yaml:1:11: the workload needs the key `prompt_length`; accepted: a number of tokens, or figures of them");
   EXPECT_THAT(workload_error("prompts: 1, prompt_length: 2, response_length: 16777215"),
               testing::HasSubstr("prompts of up to 2 tokens and responses of up to 16777215 are longer than 16777216 together"));
-  EXPECT_EQ(
-      workload_error("prompts: 16777216, prompt_length: 100, response_length: 100000"),
-      "job.yaml:1:21: an iteration works on 1.68e+12 tokens: 16777216 samples of 100100 on average, 1 times; accepted: 1e+12 at most");
+  EXPECT_EQ(workload_error("prompts: 16777216, prompt_length: 100, response_length: 100000"),
+            "job.yaml:1:21: an iteration works on 1.68e+12 tokens: 16777216 samples of 100100, 1 times; accepted: 1000000000000 at most");
   EXPECT_EQ(workload_error("prompts: 0, prompt_length: 1, response_length: 1"),
             "job.yaml:1:21: `prompts` must be a whole number from 1 to 16777216, not 0");
   EXPECT_EQ(workload_error("prompts: 1, prompt_length: x, response_length: 1"),

@@ -48,7 +48,7 @@ export function formatTimeExactly(time: number, unit: string): string {
 
 // The number that a text begins with, in ns or bytes where such a unit follows; NaN without one.
 export function parseAmount(text: string): number {
-  const [, digits, name] = /^([+-]?[\d.,]+)\s*(\S*)/.exec(text) ?? [];
+  const [, digits, name] = /^([+-]?[\d.,]+(?:e[+-]?\d+)?)\s*(\S*)/.exec(text) ?? [];
   if (digits === undefined) return NaN;
   const unit = [...timeUnits, ...byteUnits].find((known) => known.name === name);
   return parseFloat(digits.replace(/,/g, "")) * (unit?.size ?? 1);

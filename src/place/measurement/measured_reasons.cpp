@@ -135,18 +135,21 @@ std::vector<std::string> iteration_reasons(const ReasonGround& ground, const Mea
   // What is in no phase; below 0 phases overlap.
   const double beside = iteration.seconds - measured_in_phases;
   const double predicted_beside = iteration.predicted - predicted_in_phases;
+  const double apart = beside - predicted_beside;
   const double noticed = noticed_difference / 2 * iteration.predicted;
   const bool longer = iteration.difference() > 0;
   std::vector<std::string> reasons;
   add_spread(ground, iteration, reasons);
   if (std::abs(phases) > noticed && (phases > 0) == longer)
     reasons.push_back(fmt::format("its phases take {:.1f} s {} together: see theirs", std::abs(phases), longer ? "more" : "less"));
-  if (longer && predicted_beside < -noticed && beside > predicted_beside + noticed)
-    reasons.push_back(fmt::format("phases overlap in the plan, by {:.1f} s, and do not, or less, in the run", -predicted_beside));
-  if (longer && beside > noticed && beside > predicted_beside + noticed)
+  if (longer && apart > noticed && predicted_beside < 0)
+    reasons.push_back(fmt::format("phases overlap in the plan, by {:.1f} s, and less in the run", -predicted_beside));
+  if (longer && apart > noticed && beside > 0)
     reasons.emplace_back("time in no phase: data, rewards, advantages, logging, waiting between phases; see what is only measured");
-  if (!longer && beside < -noticed && beside < predicted_beside - noticed)
-    reasons.push_back(fmt::format("phases overlap in the run, by {:.1f} s, and do not, or less, in the plan", -beside));
+  if (!longer && apart < -noticed && beside < 0)
+    reasons.push_back(fmt::format("phases overlap in the run, by {:.1f} s, and less in the plan", -beside));
+  if (!longer && apart < -noticed && predicted_beside > 0)
+    reasons.push_back(fmt::format("{:.1f} s that the plan has beside these phases: see what is only predicted", predicted_beside));
   return reasons;
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "base/assert.h"
 #include "cost/machine.h"
+#include "simulate/stages.h"
 #include "simulate/threshold.h"
 
 namespace dovetail::place {
@@ -78,10 +80,11 @@ GenerationTail tail_at(const GenerationGround& of, double threshold, SliceSecond
   const double left = std::min(threshold * of.samples, generation.concurrency * fused.instances);
   const auto reached = std::find_if(generation.slices.begin(), generation.slices.end(),
                                     [&](const cost::TailSlice& slice) { return slice.batch * fused.instances <= left; });
-  fused.keepers = reached == generation.slices.end() ? fused.instances : keepers_of(of, left);
-  fused.until = generation.prefill + generation.recompute + generation.full + generation.imbalance;
   const auto first = static_cast<std::size_t>(reached - generation.slices.begin());
   const std::vector<double>& on_all = seconds_on(of, fused.instances, known);
+  const double rest = std::accumulate(on_all.begin() + static_cast<std::ptrdiff_t>(first), on_all.end(), 0.0);
+  fused.keepers = rest < simulate::least_tail * generation.sum() ? fused.instances : keepers_of(of, left);
+  fused.until = generation.prefill + generation.recompute + generation.full + generation.imbalance;
   for (std::size_t slice = 0; slice < on_all.size(); ++slice)
     if (slice < first || fused.keepers == fused.instances) fused.until += on_all[slice];
   if (fused.keepers == fused.instances) return tail;

@@ -89,8 +89,8 @@ bool take_degrees(const SearchSpace& space, const Degrees& degrees, Picks& picks
   return true;
 }
 
-/// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay. Tasks that generate on the same devices are tried with the
-/// same choice, too: what one engine gives away is of no use while another one has too much.
+/// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay. Tasks that generate where the first one does are tried with
+/// the same choice, too: what one engine gives away is of no use while another one has too much.
 class Descent {
  public:
   Descent(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim, bool same_degrees)
@@ -130,15 +130,21 @@ class Descent {
     return together;
   }
 
-  /// Gives all of these tasks the choice of one number, of equally many.
+  /// Whether the choice has other degrees than `now`.
+  bool changes_degrees(std::size_t task, const Pick& now, std::size_t choice) const {
+    const llm::Layout& layout = choices_of(task)[choice].planned.layout;
+    const llm::Layout& before = space_.choice(task, now).planned.layout;
+    return layout.tensor != before.tensor || layout.pipeline != before.pipeline;
+  }
+
+  /// Tries each index of the choices for all of these tasks at once. REQUIRES: as many choices for each.
   bool improve(const std::vector<std::size_t>& tasks) {
-    const std::vector<Choice>& choices = choices_of(tasks.front());
-    const llm::Layout& now = space_.choice(tasks.front(), picks_[tasks.front()]).planned.layout;
+    const Picks before = picks_;
     Picks best = picks_;
     bool gained = false;
-    for (std::size_t choice = 0; choice < choices.size(); ++choice) {
-      const llm::Layout& layout = choices[choice].planned.layout;
-      if (same_degrees_ && (layout.tensor != now.tensor || layout.pipeline != now.pipeline)) continue;
+    for (std::size_t choice = 0; choice < choices_of(tasks.front()).size(); ++choice) {
+      const auto changes = [&](std::size_t task) { return changes_degrees(task, before[task], choice); };
+      if (same_degrees_ && std::any_of(tasks.begin(), tasks.end(), changes)) continue;
       for (const std::size_t task : tasks) picks_[task].choice = static_cast<std::int32_t>(choice);
       const Score tried = trial_.score(picks_);
       if (!is_better(tried)) continue;

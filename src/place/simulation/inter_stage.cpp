@@ -86,7 +86,8 @@ std::string why_nothing_migrates(const Ground& ground, const plan::Plan& plan) {
   if (replica_of(largest) > all_but_one)
     return fmt::format("a replica of {} has {} devices, and no more than {} can be freed", ground.job.workflow.tasks[largest].name,
                        replica_of(largest), all_but_one);
-  return "at each threshold what is left needs all instances, ends at one moment, or leaves devices that no replica fits on";
+  return "at each threshold what is left needs all instances, comes within the last hundredth of generation, or leaves devices that no "
+         "replica fits on";
 }
 
 std::optional<std::string> find_migration_fault(const Ground& ground, const plan::Plan& plan, const simulate::ThresholdChoice& choice) {

@@ -1,20 +1,18 @@
 #include "place/simulation/memory.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "place/predict/memory.h"
 #include "place/predict/working_memory.h"
-#include "simulate/accounting.h"
 
 namespace dovetail::place {
 namespace {
 
 using workflow::TaskKind;
 
-/// The part of a task's memory that its trace tells moment by moment, of tasks other than training.
-std::string_view part_of_trace(TaskKind kind) { return kind == TaskKind::generate ? "keys and values" : ""; }
+/// The part of an engine's memory that its trace tells moment by moment.
+constexpr std::string_view keys_and_values = "keys and values";
 
 /// Bytes that the step's task needs on a device, beside what its trace tells: [part of the mesh, of as many devices each].
 std::vector<std::int64_t> own_bytes(const Ground& ground, const plan::Plan& plan, const Estimate& closed, std::size_t task) {
@@ -23,7 +21,7 @@ std::vector<std::int64_t> own_bytes(const Ground& ground, const plan::Plan& plan
   const auto& pair = plan.fusion.training;
   const bool fused = pair && task == (*pair)[0];
   if (kind == TaskKind::train && !fused) return bytes_beside_activations(ground, task, plan.tasks[task]);
-  const std::string_view told = fused ? "activations of both" : part_of_trace(kind);
+  const std::string_view told = fused ? "activations of both" : kind == TaskKind::generate ? keys_and_values : "";
   std::int64_t own = 0;
   for (const MemoryPart& part :
        fused ? fused_working_memory(ground, plan, *pair, closed.intra_stage ? closed.intra_stage->activations : std::nullopt)
@@ -39,7 +37,7 @@ StageMemory stage_memory(const Ground& ground, const plan::Plan& plan, const pla
   const std::int64_t resident = resident_memory(ground, plan, stage.generate)[device];
   StageMemory memory;
   for (const MemoryPart& part : working_memory(ground, stage.generate, plan.tasks[stage.generate]))
-    if (part.name != part_of_trace(TaskKind::generate)) memory.engine += part.bytes;
+    if (part.name != keys_and_values) memory.engine += part.bytes;
   for (const std::size_t task : stage.infer)
     memory.scoring.push_back(resident_memory(ground, plan, task)[device] + bytes_of(working_memory(ground, task, plan.tasks[task])) -
                              resident);
@@ -47,11 +45,9 @@ StageMemory stage_memory(const Ground& ground, const plan::Plan& plan, const pla
 }
 
 std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident_of(const Ground& ground, const plan::Plan& plan,
-                                                                                     const Estimate& closed,
-                                                                                     const std::vector<simulate::Step>& steps) {
+                                                                                     const Estimate& closed) {
   std::vector<std::vector<std::int64_t>> bytes;  // [step, and behind them between steps][device]
-  for (std::size_t index = 0; index < steps.size(); ++index) {
-    const plan::Step& step = closed.graph.steps[index];
+  for (const plan::Step& step : closed.graph.steps) {
     const bool works = step.kind == plan::Step::Kind::task && !step.within && plan.tasks[step.task].mesh.count > 0;
     bytes.push_back(resident_memory(ground, plan, works ? std::optional(step.task) : std::nullopt));
     if (!works) continue;

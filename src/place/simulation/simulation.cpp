@@ -100,12 +100,12 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   workload.most_iterations = options_.most_iterations;
   workload.courses = &courses_;
   DOVETAIL_TRY(workload.steps, fixed_steps(plan, simulation));
+  workload.resident = resident_of(ground_, plan, simulation.closed);
   const parallel::Cancellation* cancellation = options_.fused.cancellation;
   for (int draw = 0; draw < options_.draws; ++draw) {
     if (draw > 0 && cancellation != nullptr && cancellation->requested()) break;
     tell(fmt::format("playing draw {} of {}", draw + 1, options_.draws));
     add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation, workload);
-    workload.resident = resident_of(ground_, plan, simulation.closed, workload.steps);
     simulate::Iteration iteration = simulate::play_iterations(workload);
     simulation.draws.push_back(static_cast<double>((iteration.period + workload.overhead).count()) * 1e-9);
     if (draw == 0) simulation.iteration = std::move(iteration);

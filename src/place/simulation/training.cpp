@@ -120,6 +120,9 @@ base::Result<fuse::Solved> solved(const Problem& problem, std::string_view solve
   fuse::SolveOptions options = search.brief ? brief_search(search.iterations) : fuse::SolveOptions{};
   options.chains = 1;
   options.iterations = search.iterations;
+  // Who wants fewer iterations of the whole than usual wants fewer of its parts.
+  if (!search.brief && search.iterations < FusedSearch{}.iterations)
+    options.iterations_alone = std::max<std::int64_t>(100'000, 500 * search.iterations);
   options.proof_work = 0;
   options.cancellation = search.cancellation;
   if (search.most_activations) options.memory_cap = base::Memory(*search.most_activations);

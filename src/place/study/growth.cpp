@@ -165,7 +165,9 @@ std::int64_t LengthGrowth::longest_step(std::int64_t first, std::int64_t last) c
 }
 
 workflow::LengthDistribution LengthGrowth::mean_of(std::int64_t first, std::int64_t last) const {
-  const double factor = growth_.points.empty() ? 1 : factor_for(mean_value(first, last)).value();
+  // A sum's rounding must not lift the mean above what is known to be within reach.
+  const auto mean = [&] { return std::min(mean_value(first, last), value_at(static_cast<double>(longest_step(first, last)))); };
+  const double factor = growth_.points.empty() ? 1 : factor_for(mean()).value();
   return workflow::scaled(lengths_, factor, most());
 }
 

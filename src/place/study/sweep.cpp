@@ -199,6 +199,11 @@ base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const Sw
     }
     if (options.on_point) options.on_point(index, values.size());
     DOVETAIL_TRY(SweepPoint point, of_plan ? of_plan->point(values[index]) : nodes_point(ground, *values[index], options));
+    // A point that was interrupted has been played on fewer draws than the others.
+    if (options.cancellation != nullptr && options.cancellation->requested()) {
+      sweep.complete = false;
+      break;
+    }
     if (values[index] == own) sweep.own = index;
     sweep.points.push_back(std::move(point));
   }
@@ -211,6 +216,7 @@ bool ties_with_fastest(const Sweep& sweep, const SweepPoint& point) {
   const std::optional<SweepFigures>& fastest = sweep.points[*sweep.fastest].figures;
   if (!point.figures || !point.figures->simulated || !fastest->simulated) return false;
   const std::vector<double>& draws = point.figures->simulated->draws;
+  DOVETAIL_ASSERT(draws.size() == fastest->simulated->draws.size());
   for (std::size_t draw = 0; draw < draws.size(); ++draw)
     if (draws[draw] <= fastest->simulated->draws[draw]) return true;
   return false;

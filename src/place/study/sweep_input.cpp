@@ -47,17 +47,17 @@ const Facts& facts_of(SweepInput input) {
 
 /// `text` as a value of that kind, without looking at its limits.
 std::optional<double> read_value(Values values, std::string_view text) {
-  double whole = 1;
+  double divisor = 1;  // 35 / 100 is 0.35, 35 * 0.01 is not
   const auto drop = [&text](char suffix) {
     if (text.empty() || text.back() != suffix) return false;
     text.remove_suffix(1);
     return true;
   };
-  if (values == Values::share && drop('%')) whole = 100;
+  if (values == Values::share && drop('%')) divisor = 100;
   if (values == Values::factor) drop('x');
   const auto number = base::parse_amount(text, base::Measure::number);
   if (!number.ok()) return std::nullopt;
-  return number.value() / whole;
+  return number.value() / divisor;
 }
 
 std::vector<double> times(double own, const std::vector<double>& factors) {

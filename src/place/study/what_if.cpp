@@ -80,7 +80,8 @@ class Study {
     if (working.kind == Working::Kind::fusion) try_fusion(what_if);
     if (working.kind == Working::Kind::off_policy) try_off_policy(what_if);
     if (working.kind == Working::Kind::partial) try_partial(what_if);
-    found_.ways.push_back(std::move(what_if));
+    if (options_.cancellation && options_.cancellation->requested()) found_.complete = false;
+    if (found_.complete) found_.ways.push_back(std::move(what_if));
   }
 
   void tell(const std::string& work) const {

@@ -164,7 +164,7 @@ GenerationWorth generation_worth(const Ground& ground, const plan::Plan& plan, c
   }
   const std::vector<simulate::ThresholdPoint>& points = what_ifs.thresholds->points;
   found.plain = seconds_of(points.front().value);
-  found.side_by_side = stage->infer.size() > 1 ? seconds_of(what_ifs.thresholds->side_by_side) : *found.plain;
+  found.side_by_side = seconds_of(what_ifs.thresholds->side_by_side);
   found.tail = tail_of(ground, plan, stage->generate, seed);
   for (std::size_t index = 1; index < points.size(); ++index) {
     const bool planned = points[index].threshold == plan.fusion.threshold;

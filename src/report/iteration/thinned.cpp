@@ -12,11 +12,11 @@ using simulate::Span;
 
 bool is_short(const Span& span, Ticks shortest) { return span.end - span.begin < shortest; }
 
-/// The end of the run of short spans that begins at `first`; the one behind it where that is not short.
+/// The end of the run of short spans that begins at `first`, no longer than `shortest` together; the one behind it where that is not short.
 std::size_t run_end(const std::vector<Span>& spans, std::size_t first, Ticks shortest) {
   std::size_t end = first + 1;
   if (!is_short(spans[first], shortest)) return end;
-  while (end < spans.size() && is_short(spans[end], shortest)) ++end;
+  while (end < spans.size() && spans[end].end - spans[first].begin <= shortest) ++end;
   return end;
 }
 
@@ -28,14 +28,19 @@ std::size_t count_runs(const std::vector<Span>& spans, Ticks shortest) {
 
 Span joined(const std::vector<Span>& spans, std::size_t first, std::size_t end) {
   if (end == first + 1) return spans[first];
-  std::map<std::pair<simulate::Activity, std::int32_t>, Ticks> times;
-  Ticks launch;
+  struct Part {
+    Ticks time;
+    Ticks launch;
+  };
+  std::map<std::pair<simulate::Activity, std::int32_t>, Part> parts;
   for (std::size_t index = first; index < end; ++index) {
-    times[{spans[index].activity, spans[index].task}] += spans[index].end - spans[index].begin;
-    launch += spans[index].launch;
+    Part& part = parts[{spans[index].activity, spans[index].task}];
+    part.time += spans[index].end - spans[index].begin;
+    part.launch += spans[index].launch;
   }
-  const auto most = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return {spans[first].begin, spans[end - 1].end, most->first.first, most->first.second, 0, launch};
+  const auto most =
+      std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second.time < b.second.time; });
+  return {spans[first].begin, spans[end - 1].end, most->first.first, most->first.second, 0, most->second.launch};
 }
 
 std::vector<Span> joined(const std::vector<Span>& spans, Ticks shortest) {
@@ -50,14 +55,17 @@ std::vector<Span> joined(const std::vector<Span>& spans, Ticks shortest) {
 
 using Steps = std::vector<std::pair<Ticks, std::int64_t>>;
 
-/// The most of each stretch, from its beginning on.
+/// The most of each stretch, from its beginning on, then what it ended with where nothing comes at once behind it.
 Steps highest(const Steps& steps, Ticks shortest) {
   Steps result;
-  for (const auto& step : steps) {
-    if (!result.empty() && step.first - result.back().first < shortest)
-      result.back().second = std::max(result.back().second, step.second);
-    else
-      result.push_back(step);
+  for (std::size_t first = 0, next = 0; first < steps.size(); first = next) {
+    std::int64_t most = steps[first].second;
+    while (next < steps.size() && (next == first || steps[next].first - steps[first].first < shortest))
+      most = std::max(most, steps[next++].second);
+    result.emplace_back(steps[first].first, most);
+    const Ticks behind = steps[first].first + shortest;
+    const bool goes_on = next < steps.size() && steps[next].first == behind;
+    if (steps[next - 1].second != most && !goes_on) result.emplace_back(std::max(behind, steps[next - 1].first), steps[next - 1].second);
   }
   return result;
 }

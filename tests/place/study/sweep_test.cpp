@@ -162,6 +162,21 @@ TEST(Sweep, WhatNoValueCanHaveIsAnError) {
   EXPECT_FALSE(threshold.error().message.empty());
 }
 
+TEST(Sweep, OfStalenessNeedsAPolicyThatGenerates) {
+  const plan::Job job = plan::parse_job(
+                            "format: dovetail/job@1\nmodels: {actor: qwen3-0.6b}\nalgorithm: dpo\n"
+                            "workload: {prompts: 32, prompt_length: 128, response_length: 512}\n"
+                            "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\n",
+                            "job.yaml")
+                            .value();
+  const Software software = software_of(job).value();
+  plan::Plan plan;
+  plan.tasks.resize(job.workflow.tasks.size());
+  const auto sweep = place::sweep(ground_of(job, software), &plan, over(SweepInput::staleness, {0, 1}));
+  ASSERT_FALSE(sweep.ok());
+  EXPECT_EQ(sweep.error().message, "dpo generates nothing: there is no policy that could be old; accepted: another input to vary");
+}
+
 TEST(Sweep, StopsWhereItIsCancelled) {
   const Example example;
   parallel::Cancellation cancellation;
