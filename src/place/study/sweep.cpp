@@ -153,6 +153,12 @@ std::optional<std::string> find_sweep_fault(const Ground& ground, const plan::Pl
   return std::nullopt;
 }
 
+/// Whether the point was played on fewer draws than were asked for, and cannot stand beside others.
+bool is_interrupted(const SweepPoint& point, const SweepOptions& options) {
+  return point.figures && point.figures->simulated &&
+         point.figures->simulated->draws.size() < static_cast<std::size_t>(options.simulation.draws);
+}
+
 void find_best(Sweep& sweep) {
   // What there is now, or what is the fastest, stays the best where another point is so by rounding alone.
   constexpr double noticed = 1 + 1e-9;
@@ -199,8 +205,7 @@ base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const Sw
     }
     if (options.on_point) options.on_point(index, values.size());
     DOVETAIL_TRY(SweepPoint point, of_plan ? of_plan->point(values[index]) : nodes_point(ground, *values[index], options));
-    // A point that was interrupted has been played on fewer draws than the others.
-    if (options.cancellation != nullptr && options.cancellation->requested()) {
+    if (is_interrupted(point, options)) {
       sweep.complete = false;
       break;
     }
