@@ -29,6 +29,16 @@ inline plan::Job ppo_job(const std::string& cluster, const std::string& more = "
   return plan::parse_job(text, "small.yaml").value();
 }
 
+/// DPO of Qwen3-0.6B on one H100, with fixed lengths.
+inline plan::Job dpo_job() {
+  return plan::parse_job(
+             "format: dovetail/job@1\nmodels: {actor: qwen3-0.6b}\nalgorithm: dpo\n"
+             "workload: {prompts: 32, prompt_length: 128, response_length: 512}\n"
+             "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\n",
+             "small.yaml")
+      .value();
+}
+
 /// All on sixteen devices: generation and inference on as many instances, training in pipelines of four and two stages.
 inline plan::Plan pipelined_on_16(const plan::Job& job) {
   plan::Plan plan;

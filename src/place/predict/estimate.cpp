@@ -4,12 +4,10 @@
 #include <cmath>
 
 #include "place/predict/prefetch.h"
+#include "simulate/step_clock.h"
 
 namespace dovetail::place {
 namespace {
-
-/// As simulate::ticks_of: no step is longer than the largest time.
-base::Ticks ticks_of(double seconds) { return base::Ticks(std::llround(std::min(seconds * 1e9, static_cast<double>(base::largest_time)))); }
 
 /// Makes one step of what the plan fuses.
 void fuse_steps(const Ground& ground, const plan::Plan& plan, const std::optional<IntraStage>& training, Estimate& result) {
@@ -25,7 +23,7 @@ void fuse_steps(const Ground& ground, const plan::Plan& plan, const std::optiona
                 {"migration", fused.migration},
                 {"tail, beside scoring", fused.tail},
                 {"scoring of the rest", fused.rest}});
-    plan::release(result.graph, fused.stage.generate, ticks_of(fused.seconds()) - ticks_of(fused.generation_ends()));
+    plan::release(result.graph, fused.stage.generate, simulate::ticks_of(fused.seconds()) - simulate::ticks_of(fused.generation_ends()));
     result.inter_stage = fused;
   }
   if (plan.fusion.training) {
@@ -43,8 +41,8 @@ void place_members(Estimate& result) {
   if (const auto& fused = result.intra_stage) times[fused->pair[1]] = times[fused->pair[0]];
   if (const auto& fused = result.inter_stage) {
     plan::StepTime& whole = times[fused->stage.generate];
-    for (const std::size_t task : fused->stage.infer) times[task] = {whole.begin + ticks_of(fused->scoring_begins()), whole.end};
-    whole.end = whole.begin + ticks_of(fused->generation_ends());
+    for (const std::size_t task : fused->stage.infer) times[task] = {whole.begin + simulate::ticks_of(fused->scoring_begins()), whole.end};
+    whole.end = whole.begin + simulate::ticks_of(fused->generation_ends());
   }
 }
 
@@ -62,7 +60,7 @@ Estimate estimate(const Ground& ground, const plan::Plan& plan, const std::optio
   result.memory = task_memory(ground, plan, result.intra_stage ? result.intra_stage->activations : std::nullopt);
   if (ground.job.software.prefetch) prefetch(ground, plan, result.memory, result.graph, result.steps);
   std::vector<base::Ticks> durations;
-  for (const StepSeconds& step : result.steps) durations.push_back(ticks_of(step.seconds));
+  for (const StepSeconds& step : result.steps) durations.push_back(simulate::ticks_of(step.seconds));
   result.timing = plan::time_iterations(result.graph, ground.job, plan, durations);
   place_members(result);
   result.iteration_seconds = static_cast<double>(result.timing.period.count()) * 1e-9 + ground.software.efficiency.iteration;

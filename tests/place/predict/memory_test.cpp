@@ -157,12 +157,7 @@ TEST(Memory, APairIsTrainedTogether) {
 }
 
 TEST(Memory, ALimitBelowAPairIsAPairAllTheSame) {
-  const plan::Job job = plan::parse_job(
-                            "format: dovetail/job@1\nmodels: {actor: qwen3-0.6b}\nalgorithm: dpo\n"
-                            "workload: {prompts: 32, prompt_length: 128, response_length: 512}\n"
-                            "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\n",
-                            "job.yaml")
-                            .value();
+  const plan::Job job = test::dpo_job();
   const auto memory_with = [&](int tokens) {
     const std::string task = ", devices: 0, layout: {}, micro_batch: {tokens: " + std::to_string(tokens) + "}}\n";
     const std::string text = "format: dovetail/plan@1\ntasks:\n  - {task: reference_infer" + task + "  - {task: actor_train" + task;

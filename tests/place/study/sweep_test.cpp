@@ -163,12 +163,7 @@ TEST(Sweep, WhatNoValueCanHaveIsAnError) {
 }
 
 TEST(Sweep, OfStalenessNeedsAPolicyThatGenerates) {
-  const plan::Job job = plan::parse_job(
-                            "format: dovetail/job@1\nmodels: {actor: qwen3-0.6b}\nalgorithm: dpo\n"
-                            "workload: {prompts: 32, prompt_length: 128, response_length: 512}\n"
-                            "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\n",
-                            "job.yaml")
-                            .value();
+  const plan::Job job = test::dpo_job();
   const Software software = software_of(job).value();
   plan::Plan plan;
   plan.tasks.resize(job.workflow.tasks.size());
