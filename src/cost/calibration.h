@@ -56,7 +56,7 @@ struct CalibrationRow {
 };
 
 struct FitOptions {
-  double noise = 0.05;  ///< runs repeat themselves no better than that (reference/nemo-rl.md)
+  double noise = 0.05;  ///< runs repeat themselves no better than that (docs/facts.md#whom-constants-belong-to)
   double prior = 0.002;
   int restarts = 2;        ///< starts beside the given one
   int evaluations = 1200;  ///< of all rows, for each start

@@ -7,8 +7,8 @@
 
 namespace dovetail::cost {
 
-/// One set belongs to a GPU type, an engine and its version, and a site (reference/physics.md): never to a model or a run. The defaults are
-/// what is assumed of software that nobody has measured.
+/// One set belongs to a GPU type, an engine and its version, and a site (docs/facts.md#whom-constants-belong-to): never to a model or a
+/// run. The defaults are what is assumed of software that nobody has measured.
 struct Efficiency {
   std::string name = "assumed";
 

@@ -19,7 +19,7 @@ struct Decoding {
 Efficiency without_launch(Efficiency efficiency);
 
 /// Seconds of one step of an instance that decodes (0 sequences: it does not) and computes keys and values of `prefilled` in the same pass:
-/// a roofline (reference/physics.md: "a step = roofline of decode + chunk"). The longer of the decode step, and, where memory is as fast as
+/// a roofline (docs/facts.md#decode-step). The longer of the decode step, and, where memory is as fast as
 /// can be, of the decode step and the forward pass of prefill_seconds one after the other. What launching kernels takes is in the decode
 /// step already; of the pass it counts nothing.
 double mixed_step_seconds(const ModelFacts& facts, const llm::Layout& layout, const Decoding& decoding, const llm::Tokens& prefilled,

@@ -53,7 +53,7 @@ struct GenerationSeconds {
 
 /// One decode step of `sequences` on an instance (data-parallel replica) with `context` tokens before each, for all stages of its pipeline:
 /// each works on a part of the batch at a time. A part takes the longer of its memory traffic (weights that are touched, keys and values)
-/// and its products, the all-reduces of tensor parallelism, and what the engine adds (reference/physics.md, "Decode step"); and never less
+/// and its products, the all-reduces of tensor parallelism, and what the engine adds (docs/facts.md#decode-step); and never less
 /// than launching its kernels takes: a layer's own, and of t tensor-parallel ranks two all-reduces, each of which begins with the last rank
 /// that has launched it. Taken as exponential, the slowest of t takes the harmonic number H_t = 1 + 1/2 + ... + 1/t times the mean (Renyi,
 /// On the theory of order statistics, 1953).

@@ -32,7 +32,7 @@ ModelFacts facts_of(const llm::Transformer& model);
 double decode_flops(const ModelFacts& facts, double sequences, double context);
 
 /// Weights that a decode step of `sequences` tokens reads: all but the embedding, and of the experts those that some token is routed to:
-/// with even routing all but (1 - active / count)^sequences of them, on average (reference/physics.md).
+/// with even routing all but (1 - active / count)^sequences of them, on average (docs/facts.md#decode-step).
 double touched_parameters(const ModelFacts& facts, double sequences);
 
 /// The layers of a pipeline stage, and whether it has the embedding and the head.

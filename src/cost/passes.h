@@ -25,8 +25,8 @@ struct PassSeconds {
 /// One forward pass of a micro-batch through a stage on one of its ranks. A layer takes 2 FLOPs a multiplication and token and its causal
 /// scores, both over tensor x context ranks, at the part of the peak that matrix products reach; tensor parallelism two all-reduces of the
 /// hidden states (or all-gathers and reduce-scatters of the same volume, with sequence parallelism); context parallelism an all-gather of
-/// keys and values; expert parallelism a dispatch and a combine (reference/physics.md). Never less than launching takes; a layer with
-/// experts has a launch of its own on top, because the host waits for the counts of routed tokens before it can launch their products.
+/// keys and values; expert parallelism a dispatch and a combine (docs/facts.md#communication). Never less than launching takes; a layer
+/// with experts has a launch of its own on top, because the host waits for the counts of routed tokens before it can launch their products.
 /// Where layers were measured (ModelFacts::profiles) what was stands for their computation and launching, at the micro-batch's tokens and
 /// their mean length by tokens (squares / count).
 PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, const llm::Tokens& micro_batch,

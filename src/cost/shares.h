@@ -1,5 +1,5 @@
 // What the slowest data-parallel rank works on: an optimizer step, or a forward pass over a batch, ends when the rank with the most tokens
-// does (reference/physics.md: "max of tokens, not mean").
+// does (docs/facts.md#training-and-forward-passes).
 #pragma once
 
 #include <vector>

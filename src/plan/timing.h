@@ -71,7 +71,7 @@ class IterationTimer {
 /// itself, not the devices.
 ///
 /// Iterations are played until n of them repeat the n before, all that is under way included, only t later: the period is t / n, rounded up
-/// to whole ns. Warming up counts for nothing then, nor that nothing comes after the last (reference/physics.md, "Composition"); and no
+/// to whole ns. Warming up counts for nothing then, nor that nothing comes after the last (docs/facts.md#composition); and no
 /// device has more to do in an iteration, no circle of edges takes longer, than the period. Where they do not repeat for long, it is the
 /// mean of the later half, but no less than what the busiest device has to do. `durations`: [step], in ns.
 Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& plan, const std::vector<base::Ticks>& durations);

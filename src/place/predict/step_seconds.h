@@ -37,7 +37,7 @@ StepSeconds sum_of(std::vector<SecondsPart> parts);
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
 /// Bytes of each device that an engine has for keys and values: its share of the memory, less the weights and less 4 GB for activations,
-/// graphs and buffers (reference/physics.md: 2 to 5 GB). Negative where there is no room; without
+/// graphs and buffers (docs/facts.md#room-for-keys-and-values: 2 to 5 GB). Negative where there is no room; without
 /// limit for an engine without weights of its own, whose cache is as large as its batch needs.
 double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu);
 

@@ -16,7 +16,7 @@ namespace dovetail::place {
 /// Which means a plan may use.
 enum class Means {
   all,   ///< what training frameworks and engines with weights of their own have, as far as the cost model knows it
-  real,  ///< those of ReaL (reference/realhf.md 1.3): its layouts, micro-batches and engine, recomputation in all training
+  real,  ///< those of ReaL (docs/facts.md#real-layouts-and-meshes): its layouts, micro-batches and engine, recomputation in all training
 };
 
 /// One layout with settings for one task, on a mesh of one shape.

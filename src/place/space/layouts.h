@@ -19,8 +19,9 @@ struct LayoutRules {
   double most_parts = 0;         ///< of a batch: data times pipeline degree; 0: any number
 };
 
-/// The rules of ReaL's search on nodes of eight (reference/realhf.md 1.3): tensor degrees 1, 2, 4 and 8; stages of 1, 2, 4 or multiples of
-/// 8 devices. With meshes of four devices or more that makes 22, 58, 176, 620 and 2464 pairs of mesh and layout on 1, 2, 4, 8 and 16 nodes.
+/// The rules of ReaL's search on nodes of eight (docs/facts.md#real-layouts-and-meshes): tensor degrees 1, 2, 4 and 8; stages of 1, 2, 4 or
+/// multiples of 8 devices. With meshes of four devices or more that makes 22, 58, 176, 620 and 2464 pairs of mesh and layout on 1, 2, 4, 8
+/// and 16 nodes.
 LayoutRules real_rules();
 
 /// What of these its search keeps before it looks at memory: pipelines of at most as many stages as the cluster has nodes, or eight, with a

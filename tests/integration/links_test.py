@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Every path and anchor that comments and pages name is there.
+
+Followed are the links of Markdown pages, and in pages and comments alike each name of a source, header, page or script (`cost/shares.h`,
+`docs/facts.md#lengths`), as seen from the file itself, from the root or from src. Names of files that a user would write (plan.json,
+run.log) are left alone unless they begin with a folder of the repository.
+
+usage: links_test.py SOURCE_DIR
+"""
+
+import re
+import sys
+import unittest
+from pathlib import Path
+
+SOURCE = Path(".")
+SKIPPED = {"build", ".git", "node_modules"}
+CODE = {".h", ".cpp", ".ts", ".py", ".mjs"}
+# A name of one of these kinds is one of ours wherever it stands.
+OURS = re.compile(r"(?<![\w./@-])((?:[\w@-][\w.@-]*/)*[\w@-][\w.@-]*\.(?:h|cpp|md|cmake|ts|mjs))((?:#[\w-]+)?)(?![\w/*-])")
+IN_FOLDER = re.compile(r"(?<![\w./@-])((?:docs|src|tests|bench|examples|schemas|tools|web|cmake)(?:/[\w.@-]+)+)")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*(?:.|\n)*?\*/')
+NOT_OURS = re.compile(r"^(CLI|nlohmann|fmt|yaml-cpp|gtest|gmock|rapidcheck|benchmark|mpi|sys|nettle|bits|torch|c10|ATen)\b|^(mpi|unistd|stdint)\.h$")
+
+# Files of other projects that pages and comments name as their sources.
+ELSEWHERE = {"csrc/transformer/inference/csrc/pt_binding.cpp", "doc/PERFORMANCE.md", "dpsk.md", "examples/configs", "examples/tuning"}
+
+
+def anchors_of(page):
+    """The anchors that headings of a page have, as the usual renderers make them."""
+    text = re.sub(r"^```.*?^```", "", page, flags=re.M | re.S)
+    anchors = set()
+    for heading in re.findall(r"^#+ +(.+?) *#*$", text, re.M):
+        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        number = 0
+        while (name := anchor + (f"-{number}" if number else "")) in anchors:
+            number += 1
+        anchors.add(name)
+    return anchors
+
+
+def comments_of(text, suffix):
+    if suffix == ".py":
+        return "\n".join(re.findall(r"#[^\n]*|\"\"\"(?:.|\n)*?\"\"\"", text))
+    return "\n".join(found for found in COMMENT.findall(text) if not found.startswith('"'))
+
+
+class Links(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.files = [path for path in sorted(SOURCE.rglob("*")) if path.is_file() and not SKIPPED & set(path.relative_to(SOURCE).parts)]
+        cls.names = {path.name for path in cls.files}
+        cls.anchors = {path: anchors_of(path.read_text(encoding="utf-8")) for path in cls.files if path.suffix == ".md"}
+
+    def found(self, path, name):
+        """The file or folder that `name` stands for in `path`; None where there is none."""
+        roots = [path.parent, SOURCE, SOURCE / "src", SOURCE / "docs", SOURCE / "tests"]
+        # A comment may leave out the folder that its file stands in.
+        roots += [parent for parent in path.parents if SOURCE in parent.parents]
+        return next(((root / name).resolve() for root in roots if (root / name).exists()), None)
+
+    def fault_of(self, path, name, anchor):
+        if name in ELSEWHERE:
+            return None
+        target = self.found(path, name)
+        if target is None:
+            if "/" not in name and name in self.names:
+                return None
+            return f"{path.relative_to(SOURCE)} names {name}, which is not there"
+        if anchor and target.suffix == ".md" and anchor[1:] not in self.anchors[target]:
+            return f"{path.relative_to(SOURCE)} names {name}{anchor}: the page has no such heading"
+        return None
+
+    def faults_in(self, path, text):
+        for name, anchor in OURS.findall(text):
+            if not NOT_OURS.search(name):
+                yield self.fault_of(path, name, anchor)
+        for name in IN_FOLDER.findall(text):
+            yield self.fault_of(path, name.rstrip("."), "")
+
+    def test_names_in_comments_and_pages(self):
+        faults = []
+        looked_at = 0
+        for path in self.files:
+            if path.suffix not in CODE | {".md"} or (SOURCE / "tests" / "data") in path.parents or path.name == "CHANGELOG.md":
+                continue
+            text = path.read_text(encoding="utf-8")
+            text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S) if path.suffix == ".md" else comments_of(text, path.suffix)
+            text = re.sub(r"https?://\S+", "", text)
+            found = list(self.faults_in(path, text))
+            looked_at += len(found)
+            faults += [fault for fault in found if fault]
+        self.assertGreater(looked_at, 200, "the looking for names is broken")
+        self.assertFalse(faults, "\n" + "\n".join(sorted(set(faults))))
+
+    def test_links_of_pages(self):
+        faults = []
+        for path in self.anchors:
+            for target in (one or other for one, other in LINK.findall(path.read_text(encoding="utf-8"))):
+                if re.match(r"[a-z]+:", target):
+                    continue
+                name, _, anchor = target.partition("#")
+                page = (path.parent / name).resolve() if name else path
+                if not page.exists():
+                    faults.append(f"{path.relative_to(SOURCE)} links to {target}, which is not there")
+                elif anchor and page.suffix == ".md" and anchor not in self.anchors[page]:
+                    faults.append(f"{path.relative_to(SOURCE)} links to {target}: the page has no such heading")
+        self.assertFalse(faults, "\n" + "\n".join(faults))
+
+
+class Anchors(unittest.TestCase):
+    def test_are_those_of_the_usual_renderers(self):
+        page = "# A b: `c`/d\n```\n# no\n```\n## dovetail/job@1\n## Twice\n## Twice\n## With [a link](page)\n"
+        self.assertEqual(anchors_of(page), {"a-b-cd", "dovetailjob1", "twice", "twice-1", "with-a-link"})
+
+
+if __name__ == "__main__":
+    SOURCE = Path(sys.argv.pop(1)).resolve()
+    unittest.main()
