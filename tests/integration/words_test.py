@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Identifiers in src follow docs/glossary.md: none of them matches a banned expression.
+
+usage: words_test.py SOURCE_DIR
+"""
+
+import re
+import sys
+import unittest
+from pathlib import Path
+
+SOURCE = Path(".")
+
+# (identifiers that match this, say this instead). Identifiers alone are looked at, neither comments nor literals.
+BANNED = [
+    (r"(?i)^(.*_)?(most|largest|longest|greatest|biggest)_\w+", "max_"),
+    (r"(?i)^(.*_)?(least|smallest|shortest|fewest)_\w+", "min_"),
+    (r"^(Most|Largest|Longest|Least|Smallest|Shortest)[A-Z]\w*", "Max, Min"),
+    (r"(?i)\w*(roomiest|tightest)\w*", "max_margin, min_margin"),
+    (r"(?i)^(\w+_)?refits?(_\w+)?$|\w*Refit\w*", "weight_sync"),
+    (r"^(Ground|ground)$|\w+Ground$", "context"),
+    (r"^[Pp]icks?$|^(\w+_)picks?$|\w*Picks?$", "choice, assignment"),
+    (r"^Means$|^means$", "options"),
+    (r"(?i)^squeeze\w*|\w+Squeeze", "what the literature says"),
+    (r"^(\w+_)?behind_?$", "critical_predecessor, after"),
+    (r"^(\w+_)?essence$", "lower_bound"),
+    (r"^(score|scored)_(task|tasks|model|models)$", "infer, inference"),
+]
+# Keys of files and options of commands, which stay, and the members that are named after them.
+KEYS = {"longest_first", "refit"}
+
+LITERAL_OR_COMMENT = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z])\'(?:\\.|[^\'\\\n])+\'')
+
+
+def identifiers_of(text):
+    """(line number, identifier) of the code of a source."""
+    code = LITERAL_OR_COMMENT.sub(lambda found: "\n" * found.group(0).count("\n"), text)
+    code = re.sub(r"^\s*#\s*include[^\n]*", "", code, flags=re.M)
+    for number, line in enumerate(code.splitlines(), 1):
+        for name in re.findall(r"[A-Za-z_]\w*", line):
+            yield number, name
+
+
+def advice_of(name):
+    """What to say in place of an identifier; None where it may stand."""
+    if name in KEYS:
+        return None
+    return next((instead for pattern, instead in BANNED if re.search(pattern, name)), None)
+
+
+class Words(unittest.TestCase):
+    def test_identifiers_follow_the_glossary(self):
+        faults = []
+        for path in sorted((SOURCE / "src").rglob("*")):
+            if path.suffix in (".h", ".cpp"):
+                faults += [f"{path.relative_to(SOURCE)}:{line}: {name}: say {advice}"
+                           for line, name in identifiers_of(path.read_text(encoding="utf-8")) if (advice := advice_of(name))]
+        self.assertFalse(faults, "\n" + "\n".join(faults[:100]) + f"\n{len(faults)} in all")
+
+    def test_what_is_banned_is_found(self):
+        for name in ("most_iterations", "largest_stage", "min_of_least_sum", "Ground", "TaskGround", "Picks", "add_refit", "behind_"):
+            self.assertIsNotNone(advice_of(name), name)
+        for name in ("max_iterations", "almost", "longest_first", "background", "meaning", "refit"):
+            self.assertIsNone(advice_of(name), name)
+
+
+if __name__ == "__main__":
+    SOURCE = Path(sys.argv.pop(1)).resolve()
+    unittest.main()
