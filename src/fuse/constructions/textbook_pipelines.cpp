@@ -74,12 +74,9 @@ Model halve_pipeline(const Model& model) {
     for (std::size_t pair = 0; 2 * pair + 1 < values.size(); ++pair) values[pair] = values[2 * pair] + values[2 * pair + 1];
     values.resize(values.size() / 2);
   };
-  merge(halved.forward);
-  merge(halved.backward);
-  merge(halved.weight_gradient);
+  pipeline::for_each_duration(halved, [&](std::vector<Ticks>& times, const auto&) { merge(times); });
   merge(halved.activation);
   merge(halved.weight_activation);
-  merge(halved.step);
   const auto keep_outer = [](std::vector<Ticks>& transfers) {
     for (std::size_t boundary = 0; 2 * boundary + 1 < transfers.size(); ++boundary) transfers[boundary] = transfers[2 * boundary + 1];
     transfers.resize(transfers.size() / 2);
@@ -111,6 +108,7 @@ Answer solve_gpipe(const Problem& problem, const SolveOptions&) { return solve_s
 Answer solve_1f1b(const Problem& problem, const SolveOptions&) { return solve_serial("1f1b", problem, append_1f1b); }
 
 Answer solve_one_at_a_time(const Problem& problem, const SolveOptions&) {
+  if (const auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return NotApplicable{*other};
   Lowering lowering = pipeline::lower(problem, BackwardForm::whole);
   pipeline::Order order;
   order.devices.resize(static_cast<std::size_t>(problem.devices));
