@@ -64,7 +64,7 @@ enum class BackwardForm {
   split,  ///< I and W apart
 };
 
-/// The ops that one micro-batch has on one stage of one pipeline. They stand one after the other in the graph, `forward` first.
+/// The ops that one micro-batch has on one stage of one pipeline. They follow each other in the graph, `forward` first.
 struct MicrobatchOps {
   OpId forward;
   OpId backward;         ///< B, or I where split

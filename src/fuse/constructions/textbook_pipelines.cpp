@@ -55,7 +55,10 @@ void append_minibatch_one_at_a_time(const Lowering& lowering, const Model& model
     for (int m = 0; m < model.microbatches; ++m) {
       const MicrobatchId microbatch(minibatch * model.microbatches + m);
       for (int s = 0; s < model.stages(); ++s) append(lowering.ops(pipeline, StageId(s), microbatch).forward);
-      for (int s = model.stages() - 1; s >= 0; --s) append(lowering.ops(pipeline, StageId(s), microbatch).backward);
+      for (int s = model.stages() - 1; s >= 0; --s) {
+        const pipeline::MicrobatchOps& ops = lowering.ops(pipeline, StageId(s), microbatch);
+        for (std::size_t op = ops.forward.index() + 1; op <= ops.backward.index(); ++op) append(pipeline::OpId(op));
+      }
     }
   }
   for (std::size_t replica = 0; replica < model.replicas.size(); ++replica)
@@ -108,7 +111,6 @@ Answer solve_gpipe(const Problem& problem, const SolveOptions&) { return solve_s
 Answer solve_1f1b(const Problem& problem, const SolveOptions&) { return solve_serial("1f1b", problem, append_1f1b); }
 
 Answer solve_one_at_a_time(const Problem& problem, const SolveOptions&) {
-  if (const auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return NotApplicable{*other};
   Lowering lowering = pipeline::lower(problem, BackwardForm::whole);
   pipeline::Order order;
   order.devices.resize(static_cast<std::size_t>(problem.devices));
