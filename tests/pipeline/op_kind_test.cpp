@@ -53,8 +53,7 @@ std::set<OpKind> kinds_of(const Model& model, BackwardForm form) {
   const bool whole = form == BackwardForm::whole || !model.split();
   std::set<OpKind> kinds;
   for (const OpTraits& traits : op_table)
-    if (traits.is_in(model) && traits.backward != (whole ? BackwardPart::half : BackwardPart::whole))
-      kinds.insert(traits.kind);
+    if (traits.is_in(model) && traits.backward != (whole ? BackwardPart::half : BackwardPart::whole)) kinds.insert(traits.kind);
   return kinds;
 }
 
