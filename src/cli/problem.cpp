@@ -76,8 +76,9 @@ std::string spread_table(const pipeline::TimedProblem& timed) {
   std::vector<std::vector<std::string>> rows;
   for (const pipeline::TimingSpread& spread : timed.spread) {
     const auto range = static_cast<double>((spread.most - spread.least).count());
-    rows.push_back({spread.model, fmt::format("{}", spread.stage), std::string(1, spread.op), fmt::format("{}", spread.rows),
-                    base::format_time(spread.median, unit), base::format_time(spread.least, unit), base::format_time(spread.most, unit),
+    rows.push_back({spread.model, fmt::format("{}", spread.stage), std::string(1, pipeline::letter_of(spread.op)),
+                    fmt::format("{}", spread.rows), base::format_time(spread.median, unit), base::format_time(spread.least, unit),
+                    base::format_time(spread.most, unit),
                     spread.median.count() == 0 ? "-" : percent(range / static_cast<double>(spread.median.count()))});
   }
   const std::string header = std::string(base::name_of(unit));

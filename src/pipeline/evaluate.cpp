@@ -117,21 +117,12 @@ std::vector<bool> whole_backwards(const Schedule& schedule) {
   std::vector<bool> whole(count);
   for (const auto& device : schedule.devices)
     for (const ScheduledOp& op : device) {
-      if (op.label.kind != OpKind::B) continue;
+      if (traits_of(op.label.kind).backward != BackwardPart::whole) continue;
       const auto microbatches = static_cast<std::size_t>(schedule.problem.models[op.label.model.index()].total_microbatches());
       const std::size_t base_index = first[op.label.model.index()][op.label.replica.index()];
       whole[base_index + op.label.stage.index() * microbatches + op.label.microbatch.index()] = true;
     }
   return whole;
-}
-
-OpId find_op(const Lowering& lowering, const OpLabel& label) {
-  const PipelineId pipeline = lowering.pipeline_of(label);
-  if (label.kind == OpKind::S)
-    return lowering.steps[static_cast<std::size_t>(lowering.pipeline_stage(pipeline, label.stage))][label.microbatch.index()];
-  const MicrobatchOps& ops = lowering.ops(pipeline, label.stage, label.microbatch);
-  if (label.kind == OpKind::F) return ops.forward;
-  return label.kind == OpKind::W ? ops.weight_gradient : ops.backward;
 }
 
 }  // namespace
@@ -152,7 +143,7 @@ LoweredSchedule evaluate(const Schedule& schedule) {
   LoweredSchedule lowered{lower(schedule.problem, whole_backwards(schedule)), {}, {}};
   std::vector<Ticks> start(lowered.lowering.graph.size());
   for (const auto& device : schedule.devices)
-    for (const ScheduledOp& op : device) start[find_op(lowered.lowering, op.label).index()] = op.start;
+    for (const ScheduledOp& op : device) start[lowered.lowering.find(op.label).index()] = op.start;
   lowered.order.devices = sequences_by_start(lowered.lowering.graph, start);
   lowered.evaluation = evaluate_sequences(lowered.lowering.graph, lowered.order.devices, std::move(start));
   return lowered;

@@ -52,7 +52,7 @@ std::optional<Error> find_activation_mismatch(const Trace& trace, const Schedule
       const TraceCell& cell = trace.devices[device][row];
       const OpLabel& label = schedule.devices[device][row].label;
       const Memory activation = schedule.problem.models[label.model.index()].activation[label.stage.index()];
-      held = label.kind == OpKind::F ? held + activation : held - activation;
+      held = traits_of(label.kind).phase == OpPhase::forward ? held + activation : held - activation;
       if (std::abs((held - cell.held).count()) > trace_activation_tolerance.count())
         return Error{Failure::invalid, path, cell.place.line, cell.place.column,
                      fmt::format("false activation: the file says {} after {}; it is {}", base::format_memory(cell.held),
@@ -82,11 +82,8 @@ Result<ScheduledOp> make_op(const TraceCell& cell, const Problem& problem, const
 }
 
 Status check_expressible(const Problem& problem, const Trace& trace, const std::string& path) {
-  for (const Model& model : problem.models)
-    if (model.has_steps())
-      return Error{Failure::bad_input, path, 0, 0,
-                   fmt::format("model {} of the problem has optimizer steps, which a trace cannot have; a problem without them is accepted",
-                               model.name)};
+  if (const auto other = find_other_ops(problem, pass_kinds))
+    return Error{Failure::bad_input, path, 0, 0, fmt::format("{}, which a trace cannot have; a problem without them is accepted", *other)};
   const auto devices = static_cast<std::size_t>(problem.devices);
   if (trace.devices.size() != devices) {
     const FilePlace place = trace.device_places[std::min(devices, trace.devices.size() - 1)];

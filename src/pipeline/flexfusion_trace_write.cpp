@@ -13,14 +13,14 @@ namespace {
 /// Why a trace cannot say the schedule, if it cannot.
 std::optional<std::string> find_obstacle(const Schedule& schedule) {
   for (const Model& model : schedule.problem.models) {
-    if (model.has_steps()) return fmt::format("model {} has optimizer steps", model.name);
+    if (auto other = find_other_ops(model, pass_kinds)) return other;
     for (const auto& replica : model.replicas)
       if (!on_distinct_devices(replica)) return fmt::format("model {} has several stages on one device", model.name);
   }
   for (std::size_t device = 0; device < schedule.devices.size(); ++device) {
     if (schedule.devices[device].empty()) return fmt::format("device {} has no ops", device);
     for (const ScheduledOp& op : schedule.devices[device])
-      if (op.label.kind == OpKind::I || op.label.kind == OpKind::W)
+      if (traits_of(op.label.kind).backward == BackwardPart::half)
         return fmt::format("{} is half of a split backward", describe(schedule.problem, op.label));
   }
   return std::nullopt;
@@ -47,7 +47,7 @@ std::string device_line(const Problem& problem, std::vector<ScheduledOp> ops, co
   for (const ScheduledOp& op : ops) {
     const Model& model = problem.models[op.label.model.index()];
     const Memory activation = model.activation[op.label.stage.index()];
-    const bool forward = op.label.kind == OpKind::F;
+    const bool forward = traits_of(op.label.kind).phase == OpPhase::forward;
     held = forward ? held + activation : held - activation;
     line +=
         fmt::format("{}[{}, {}, {}, {}, {}, {}]", line.empty() ? "" : ", ", first_pipeline[op.label.model.index()] + op.label.replica.value,

@@ -164,7 +164,15 @@ std::vector<Ticks> longest_paths(const OpGraph& graph, const std::vector<OpId>& 
 
 }  // namespace
 
-char letter_of(OpKind kind) { return "FBIWS"[static_cast<int>(kind)]; }
+OpId Lowering::find(const OpLabel& label) const {
+  const PipelineId pipeline = pipeline_of(label);
+  if (traits_of(label.kind).per_minibatch)
+    return steps[static_cast<std::size_t>(pipeline_stage(pipeline, label.stage))][label.microbatch.index()];
+  OpId op = ops(pipeline, label.stage, label.microbatch).forward;
+  while (op.index() < graph.size() && graph.labels[op.index()] != label) ++op.value;
+  DOVETAIL_ASSERT(op.index() < graph.size());
+  return op;
+}
 
 Lowering lower(const Problem& problem, BackwardForm form) { return Lowerer(problem, nullptr, form).run(); }
 

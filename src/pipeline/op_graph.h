@@ -5,16 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "pipeline/op_kind.h"
 #include "pipeline/problem.h"
 
 namespace dovetail::pipeline {
 
-/// F forward, B whole backward, I input gradient, W weight gradient, S optimizer step.
-enum class OpKind : std::uint8_t { F, B, I, W, S };
-/// 'F', 'B', 'I', 'W' or 'S'.
-char letter_of(OpKind kind);
-
-/// Which piece of work an op is. `microbatch` of an S is the number of its mini-batch.
+/// Which piece of work an op is. `microbatch` of an op of a mini-batch is the number of that.
 struct OpLabel {
   OpKind kind = OpKind::F;
   ModelId model;
@@ -68,7 +64,7 @@ enum class BackwardForm {
   split,  ///< I and W apart
 };
 
-/// The ops that one micro-batch has on one stage of one pipeline.
+/// The ops that one micro-batch has on one stage of one pipeline. They follow each other in the graph, `forward` first.
 struct MicrobatchOps {
   OpId forward;
   OpId backward;         ///< B, or I where split
@@ -91,6 +87,8 @@ struct Lowering {
     const std::int32_t begin = microbatch_begin[static_cast<std::size_t>(pipeline_stage(pipeline, stage))];
     return microbatch_ops[static_cast<std::size_t>(begin) + microbatch.index()];
   }
+  /// The op of that label. REQUIRES: it is one of the graph's.
+  OpId find(const OpLabel& label) const;
 };
 
 /// Lowers `problem`, with the same form for every model. REQUIRES: no find_fault(problem).

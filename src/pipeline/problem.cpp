@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "pipeline/op_kind.h"
+
 namespace dovetail::pipeline {
 namespace {
 
@@ -75,6 +77,19 @@ void add_amounts(std::int64_t& sum, const std::vector<Amount>& amounts, std::int
     if (sum <= largest_sum) sum = add_within(largest_sum, sum, amount.count(), times);
 }
 
+/// How many ops of a kind that a model has are on each stage of each replica.
+std::int64_t times_run(const Model& model, const OpTraits& traits) {
+  return std::int64_t{model.minibatches} * (traits.per_minibatch ? 1 : model.microbatches);
+}
+
+/// The ops of each stage of each replica, with every backward whole.
+std::int64_t count_stage_ops(const Model& model) {
+  std::int64_t count = 0;
+  for (const OpTraits& traits : op_table)
+    if (traits.backward != BackwardPart::half && traits.is_in(model)) count += times_run(model, traits);
+  return count;
+}
+
 /// One value stands for all `size` of them; none, where that may be, for zeros.
 template <class Amount>
 void fill(std::vector<Amount>& amounts, std::size_t size, bool may_be_empty) {
@@ -119,10 +134,8 @@ bool is_model_name(std::string_view name) {
 
 std::int64_t count_ops(const Problem& problem) {
   std::int64_t count = 0;
-  for (const Model& model : problem.models) {
-    const std::int64_t per_stage = 2LL * model.microbatches * model.minibatches + (model.has_steps() ? model.minibatches : 0);
-    count += static_cast<std::int64_t>(model.replicas.size()) * model.stages() * per_stage;
-  }
+  for (const Model& model : problem.models)
+    count += static_cast<std::int64_t>(model.replicas.size()) * model.stages() * count_stage_ops(model);
   return count;
 }
 
@@ -131,16 +144,16 @@ std::optional<Limit> add_to_totals(ProblemTotals& totals, const Model& model) {
   if (microbatches > largest_op_count) return Limit::ops;
   const auto replicas = static_cast<std::int64_t>(model.replicas.size());
   const std::int64_t pipeline_stages = replicas * model.stages();
-  const std::int64_t ops_a_stage = 2 * microbatches + (model.has_steps() ? model.minibatches : 0);
-  totals.ops = add_within(largest_op_count, totals.ops, ops_a_stage, pipeline_stages);
+  totals.ops = add_within(largest_op_count, totals.ops, count_stage_ops(model), pipeline_stages);
   if (totals.ops > largest_op_count) return Limit::ops;
   if (model.has_steps())
     totals.step_dependencies =
         add_within(largest_step_dependency_count, totals.step_dependencies, replicas, pipeline_stages * microbatches);
   if (totals.step_dependencies > largest_step_dependency_count) return Limit::step_dependencies;
-  for (const auto* times : {&model.forward, &model.backward, &model.weight_gradient, &model.transfer_forward, &model.transfer_backward})
-    add_amounts(totals.time, *times, replicas * microbatches);
-  add_amounts(totals.time, model.step, replicas * model.minibatches);
+  for_each_duration(model, [&](const std::vector<Ticks>& times, const OpTraits& traits) {
+    add_amounts(totals.time, times, replicas * times_run(model, traits));
+  });
+  for (const auto* times : {&model.transfer_forward, &model.transfer_backward}) add_amounts(totals.time, *times, replicas * microbatches);
   if (totals.time > largest_sum) return Limit::time;
   for (const auto& replica : model.replicas)
     for (std::size_t stage = 0; stage < replica.size(); ++stage) {

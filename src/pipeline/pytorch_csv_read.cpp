@@ -321,8 +321,8 @@ Status check_expressible(const Problem& problem) {
   if (pipelines_of(problem).size() != 1)
     return base::bad_input(
         fmt::format("a PyTorch CSV is of one pipeline; the problem has {}, and one with one is accepted", pipelines_of(problem).size()));
-  if (problem.models.front().has_steps())
-    return base::bad_input("a PyTorch CSV has no optimizer steps; a problem without mini-batches and steps is accepted");
+  if (const auto other = find_other_ops(problem, pass_kinds))
+    return base::bad_input(fmt::format("{}, which a PyTorch CSV cannot have; a problem without them is accepted", *other));
   return {};
 }
 

@@ -43,8 +43,9 @@ class PipelineWriter {
   }
 
   void add(const OpLabel& label) {
-    const bool forward = label.kind == OpKind::F;
-    const bool communicates = with_communication_ && label.kind != OpKind::W;
+    const OutputTo output = traits_of(label.kind).output;
+    const bool forward = output == OutputTo::next_stage;
+    const bool communicates = with_communication_ && output != OutputTo::nowhere;
     const int before = label.stage.value + (forward ? -1 : 1);
     const int after = label.stage.value + (forward ? 1 : -1);
     if (communicates && is_elsewhere(label.stage, before)) add_communication(label, forward ? "RECV_F" : "RECV_B");
@@ -83,11 +84,8 @@ std::string make_suffix(const std::string& model, ReplicaId replica, std::set<st
 }  // namespace
 
 base::Result<std::vector<CsvFile>> schedule_to_pytorch_csv(const Schedule& schedule, CsvActions actions) {
-  for (const Model& model : schedule.problem.models)
-    if (model.has_steps())
-      return base::bad_input(fmt::format(
-          "a PyTorch CSV cannot hold the optimizer steps of model {}; a schedule without steps is accepted, or a dovetail/schedule@1 file",
-          model.name));
+  if (const auto other = find_other_ops(schedule.problem, pass_kinds))
+    return base::bad_input(fmt::format("a PyTorch CSV cannot hold this schedule: {}; a dovetail/schedule@1 file can", *other));
   const std::vector<Pipeline> pipelines = pipelines_of(schedule.problem);
   std::vector<CsvFile> files;
   std::set<std::string> used;

@@ -123,12 +123,9 @@ class RowReader {
   Node cell(const Node& row, Column column) const { return row.item(columns_[column]); }
 
   static Result<OpKind> read_kind(const Node& node) {
-    if (node.is_string()) {
-      for (const OpKind kind : {OpKind::F, OpKind::B, OpKind::I, OpKind::W, OpKind::S}) {
-        if (node.text().size() == 1 && node.text().front() == letter_of(kind)) return kind;
-      }
-    }
-    return node.error(fmt::format("`op` is {}; accepted: F, B, I, W, S", node.describe()));
+    if (node.is_string())
+      if (const auto kind = op_kind_of(node.text())) return *kind;
+    return node.error(fmt::format("`op` is {}; accepted: {}", node.describe(), op_letters(", ")));
   }
 
   Result<std::int32_t> read_index(const Node& row, Column column) const {

@@ -20,7 +20,6 @@ using base::Error;
 using base::Result;
 using base::Status;
 
-constexpr std::string_view op_letters = "FBIWS";
 constexpr std::int64_t bytes_per_millionth_of_gigabyte = 1000;
 
 /// The rows of one (model, stage, op).
@@ -31,7 +30,7 @@ struct OpRows {
 
 struct StageRows {
   CsvCell first;  ///< where the file first names the stage
-  std::map<char, OpRows> ops;
+  std::map<OpKind, OpRows> ops;
 };
 
 struct ModelRows {
@@ -40,12 +39,15 @@ struct ModelRows {
   std::map<int, StageRows> stages;
   std::optional<CsvCell> whole_backward;  ///< the first B
   std::optional<CsvCell> split_backward;  ///< the first I or W
+
+  /// Whether the model's stages may have such ops: those of a whole backward or of a split one.
+  bool has(const OpTraits& traits) const { return traits.backward != (split_backward ? BackwardPart::whole : BackwardPart::half); }
 };
 
 struct SpreadKey {
   std::size_t model;
   int stage;
-  char op;
+  OpKind op;
 };
 
 struct TimingRows {
@@ -109,12 +111,11 @@ class TimingsParser {
     if (!stage || *stage >= largest_device_count)
       return error(stage_cell,
                    fmt::format("stage is '{}'; a whole number from 0 to {} is accepted", stage_cell.text, largest_device_count - 1));
-    if (op_cell.text.size() != 1 || op_letters.find(op_cell.text.front()) == std::string_view::npos)
-      return error(op_cell, fmt::format("op is '{}'; F, B, I, W or S is accepted", op_cell.text));
-    const char op = op_cell.text.front();
+    const std::optional<OpKind> op = op_kind_of(op_cell.text);
+    if (!op) return error(op_cell, fmt::format("op is '{}'; {} is accepted", op_cell.text, op_letters(" or ")));
     DOVETAIL_TRY(const std::int64_t nanoseconds, read_seconds(row[*columns_[seconds_column]]));
     const std::size_t model = model_index(model_cell);
-    OpRows& rows = op_rows(model, stage_cell, *stage, op_cell, op);
+    OpRows& rows = op_rows(model, stage_cell, *stage, op_cell, *op);
     rows.nanoseconds.push_back(nanoseconds);
     if (columns_[bytes_column]) return read_bytes(row[*columns_[bytes_column]], rows);
     return {};
@@ -144,13 +145,14 @@ class TimingsParser {
     return found->second;
   }
 
-  OpRows& op_rows(std::size_t model_index, const CsvCell& stage_cell, int stage, const CsvCell& op_cell, char op) {
+  OpRows& op_rows(std::size_t model_index, const CsvCell& stage_cell, int stage, const CsvCell& op_cell, OpKind op) {
     ModelRows& model = rows_.models[model_index];
     StageRows& stage_rows = model.stages.try_emplace(stage, StageRows{stage_cell, {}}).first->second;
     const auto [found, is_new] = stage_rows.ops.try_emplace(op);
     if (is_new) rows_.keys.push_back({model_index, stage, op});
-    if (op == 'B' && !model.whole_backward) model.whole_backward = op_cell;
-    if ((op == 'I' || op == 'W') && !model.split_backward) model.split_backward = op_cell;
+    const BackwardPart part = traits_of(op).backward;
+    if (part == BackwardPart::whole && !model.whole_backward) model.whole_backward = op_cell;
+    if (part == BackwardPart::half && !model.split_backward) model.split_backward = op_cell;
     return found->second;
   }
 
@@ -219,10 +221,10 @@ class ProblemBuilder {
         return error(model.first, fmt::format("model {} has a stage {}, but no rows of stage {}; rows of all stages from 0 are accepted",
                                               model.name, last, expected));
       ++expected;
-      for (const char op : model.split_backward ? std::string_view("FIW") : std::string_view("FB"))
-        if (!rows.ops.contains(op))
+      for (const OpTraits& op : op_table)
+        if (model.has(op) && is_needed(op) && !rows.ops.contains(op.kind))
           return error(rows.first, fmt::format("stage {} of model {} has no row of op {}; F, and B or I and W, of every stage are needed",
-                                               stage, model.name, op));
+                                               stage, model.name, op.letter));
       if (rows_.has_activation && bytes_of(rows).empty())
         return error(rows.first, fmt::format("stage {} of model {} has no activation_bytes, but others have; all or none are accepted",
                                              stage, model.name));
@@ -230,9 +232,12 @@ class ProblemBuilder {
     return {};
   }
 
+  /// Whether each stage needs a row of such an op; else one without lasts no time.
+  static bool is_needed(const OpTraits& traits) { return traits.occurs == nullptr || traits.backward == BackwardPart::half; }
+
   /// The measured bytes of a stage: its forwards', which hold them, or else those of any op.
   static std::vector<std::int64_t> bytes_of(const StageRows& rows) {
-    if (const auto& forward = rows.ops.at('F').bytes; !forward.empty()) return forward;
+    if (const auto& forward = rows.ops.at(OpKind::F).bytes; !forward.empty()) return forward;
     std::vector<std::int64_t> bytes;
     for (const auto& [op, op_rows] : rows.ops) bytes.insert(bytes.end(), op_rows.bytes.begin(), op_rows.bytes.end());
     return bytes;
@@ -248,10 +253,8 @@ class ProblemBuilder {
       return base::bad_input(fmt::format("model {} has {} micro-batches; at least 1 is accepted", rows.name, microbatches->second));
     model.microbatches = microbatches->second;
     for (const auto& [stage, stage_rows] : rows.stages) {
-      model.forward.push_back(time_of(stage_rows, 'F'));
-      model.backward.push_back(time_of(stage_rows, rows.split_backward ? 'I' : 'B'));
-      if (rows.split_backward) model.weight_gradient.push_back(time_of(stage_rows, 'W'));
-      model.step.push_back(stage_rows.ops.contains('S') ? time_of(stage_rows, 'S') : Ticks(0));
+      for (const OpTraits& op : op_table)
+        if (rows.has(op)) (model.*op.duration).push_back(time_of(stage_rows, op.kind));
       model.activation.push_back(activation_of(stage_rows));
     }
     if (rows.split_backward) model.weight_activation = model.activation;
@@ -260,7 +263,10 @@ class ProblemBuilder {
     return model;
   }
 
-  static Ticks time_of(const StageRows& rows, char op) { return Ticks(median_of(rows.ops.at(op).nanoseconds)); }
+  static Ticks time_of(const StageRows& rows, OpKind op) {
+    const auto found = rows.ops.find(op);
+    return found == rows.ops.end() ? Ticks(0) : Ticks(median_of(found->second.nanoseconds));
+  }
 
   Memory activation_of(const StageRows& rows) const {
     if (!rows_.has_activation) return Memory(0);

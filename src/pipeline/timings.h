@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "pipeline/op_kind.h"
 #include "pipeline/problem.h"
 
 namespace dovetail::pipeline {
@@ -20,7 +21,7 @@ struct TimingsOptions {
 struct TimingSpread {
   std::string model;
   int stage = 0;
-  char op = 'F';
+  OpKind op = OpKind::F;
   int rows = 0;
   Ticks median;
   Ticks least;
@@ -32,7 +33,7 @@ struct TimedProblem {
   std::vector<TimingSpread> spread;  ///< of every (model, stage, op), in file order
 };
 
-/// Reads the CSV (header `model,stage,op,seconds[,activation_bytes]` in any order; op is F, B, I, W or S) and makes a problem of its
+/// Reads the CSV (header `model,stage,op,seconds[,activation_bytes]` in any order; op is the letter of a kind) and makes a problem of its
 /// medians. Stage s of the first model is on device s, of the others on device (stages of the largest - 1 - s), unless options say
 /// otherwise. Errors have the row's place: a stage without F or backward, a model without micro-batches, a time that is no number.
 base::Result<TimedProblem> problem_from_timings(std::string_view content, const std::string& path, const TimingsOptions& options);

@@ -20,7 +20,7 @@ struct Position {
 };
 
 /// The rows of one micro-batch (or mini-batch, for S) on one stage of one replica, by kind.
-using Positions = std::array<Position, 5>;
+using Positions = std::array<Position, op_kinds>;
 
 class Validator {
  public:

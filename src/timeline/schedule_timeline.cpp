@@ -18,23 +18,6 @@ using base::Memory;
 using base::OpId;
 using base::Ticks;
 using pipeline::OpGraph;
-using pipeline::OpKind;
-
-BarKind kind_of(OpKind kind) {
-  switch (kind) {
-    case OpKind::F:
-      return BarKind::forward;
-    case OpKind::B:
-      return BarKind::backward;
-    case OpKind::I:
-      return BarKind::input_gradient;
-    case OpKind::W:
-      return BarKind::weight_gradient;
-    case OpKind::S:
-      return BarKind::step;
-  }
-  DOVETAIL_ASSERT(false);
-}
 
 /// The predecessor whose output arrives last.
 struct Awaited {
@@ -118,7 +101,7 @@ class Builder {
     Bar bar;
     bar.start = start_of(op);
     bar.end = end_of(op);
-    bar.kind = kind_of(label.kind);
+    bar.kind = bar_kind_of(label.kind);
     bar.track = first_track_[label.model.index()] + label.replica.value;
     bar.microbatch = label.microbatch.value;
     bar.stage = label.stage.value;

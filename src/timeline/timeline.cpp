@@ -1,23 +1,9 @@
 #include "timeline/timeline.h"
 
-#include "base/assert.h"
-
 namespace dovetail::timeline {
-
-bool is_idle(BarKind kind) { return kind >= BarKind::warm_up; }
 
 std::string_view name_of(BarKind kind) {
   switch (kind) {
-    case BarKind::forward:
-      return "forward";
-    case BarKind::backward:
-      return "backward";
-    case BarKind::input_gradient:
-      return "input gradient";
-    case BarKind::weight_gradient:
-      return "weight gradient";
-    case BarKind::step:
-      return "step";
     case BarKind::warm_up:
       return "warm-up";
     case BarKind::dependency:
@@ -28,8 +14,9 @@ std::string_view name_of(BarKind kind) {
       return "delay";
     case BarKind::drain:
       return "drain";
+    default:
+      return traits_of(kind).name;
   }
-  DOVETAIL_ASSERT(false);
 }
 
 std::pair<base::Ticks, base::Memory> peak_of(const Counter& counter) {

@@ -1,6 +1,7 @@
 // Lanes with bars, counters and arrows: what schedules, simulations and measured runs become before they are drawn.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,25 +10,30 @@
 
 #include "base/ids.h"
 #include "base/quantity.h"
+#include "pipeline/op_kind.h"
 
 namespace dovetail::timeline {
 
-/// What a bar shows. The first five are work, the rest idle time with its cause.
+/// What a bar shows: work, of the kinds of ops in their order, or idle time with its cause.
 enum class BarKind : std::uint8_t {
-  forward,
-  backward,
-  input_gradient,
-  weight_gradient,
-  step,
-  warm_up,     ///< idle before the device's first op
-  dependency,  ///< idle while a predecessor still runs elsewhere
-  transfer,    ///< idle while a predecessor's output travels
-  delay,       ///< idle although the next op could start: its order or its start time holds it back
-  drain,       ///< idle after the device's last op; all the time on a device without ops
+  forward = static_cast<std::uint8_t>(pipeline::OpKind::F),
+  backward = static_cast<std::uint8_t>(pipeline::OpKind::B),
+  input_gradient = static_cast<std::uint8_t>(pipeline::OpKind::I),
+  weight_gradient = static_cast<std::uint8_t>(pipeline::OpKind::W),
+  step = static_cast<std::uint8_t>(pipeline::OpKind::S),
+  warm_up = pipeline::op_kinds,  ///< idle before the device's first op
+  dependency,                    ///< idle while a predecessor still runs elsewhere
+  transfer,                      ///< idle while a predecessor's output travels
+  delay,                         ///< idle although the next op could start: its order or its start time holds it back
+  drain,                         ///< idle after the device's last op; all the time on a device without ops
 };
-inline constexpr int bar_kinds = 10;
+inline constexpr int bar_kinds = static_cast<int>(BarKind::drain) + 1;
 
-bool is_idle(BarKind kind);
+constexpr bool is_idle(BarKind kind) { return kind >= BarKind::warm_up; }
+/// The bar of an op.
+constexpr BarKind bar_kind_of(pipeline::OpKind kind) { return static_cast<BarKind>(kind); }
+/// Of the ops that bars of that kind show. REQUIRES: not is_idle(kind).
+constexpr const pipeline::OpTraits& traits_of(BarKind kind) { return pipeline::op_table[static_cast<std::size_t>(kind)]; }
 /// "forward", "warm-up", ...
 std::string_view name_of(BarKind kind);
 

@@ -289,7 +289,7 @@ TEST(FlexFusionTrace, WhatTheProblemDoesNotHaveIsRefusedAtItsPlace) {
             "t:1:1: the trace has 1 device lines; the problem has 8 devices, and a line for each is accepted");
   problem.models[0].minibatches = 2;
   EXPECT_EQ(error_of("[0, 0, 0, 0, 5, 1.95]", &problem),
-            "t: model 33B of the problem has optimizer steps, which a trace cannot have; a problem without them is accepted");
+            "t: model 33B has optimizer steps, which a trace cannot have; a problem without them is accepted");
 }
 
 TEST(FlexFusionTrace, AMicrobatchThatTheProblemDoesNotHaveIsLeftToTheValidator) {

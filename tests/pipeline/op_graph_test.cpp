@@ -57,6 +57,11 @@ TEST(OpGraph, StepsEndMinibatches) {
   EXPECT_THAT(names(graph, graph.predecessors(find(graph, "1F3"))), ElementsAre("0F3+5", "1S0+0"));
 }
 
+RC_GTEST_PROP(OpGraph, EachOpIsFoundByItsLabel, ()) {
+  const Lowering lowering = lower(*test::problems(), *rc::gen::element(BackwardForm::whole, BackwardForm::split));
+  for (std::size_t op = 0; op < lowering.graph.size(); ++op) RC_ASSERT(lowering.find(lowering.graph.labels[op]) == OpId(op));
+}
+
 TEST(OpGraph, AStepWaitsForAllReplicasAndForwardsForTheirOwn) {
   Problem problem = split_with_steps();
   problem.devices = 4;

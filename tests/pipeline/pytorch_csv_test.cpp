@@ -274,7 +274,8 @@ TEST(PytorchCsv, ProblemsThatItCannotHoldAreRefused) {
             "a PyTorch CSV is of one pipeline; the problem has 3, and one with one is accepted");
   Problem problem = one_pipeline({0}, 1, false);
   problem.models[0].step[0] = Ticks(1);
-  EXPECT_EQ(error_of("0F0,0B0", &problem), "a PyTorch CSV has no optimizer steps; a problem without mini-batches and steps is accepted");
+  EXPECT_EQ(error_of("0F0,0B0", &problem),
+            "model actor has optimizer steps, which a PyTorch CSV cannot have; a problem without them is accepted");
 }
 
 // --- writing ----------------------------------------------------------------------------------------------------------------------
@@ -317,9 +318,8 @@ TEST(PytorchCsv, StepsAreRefused) {
   problem.models[0].minibatches = 2;
   const auto files = schedule_to_pytorch_csv(make_schedule(problem, BackwardForm::whole), CsvActions::compute_only);
   ASSERT_FALSE(files.ok());
-  EXPECT_EQ(
-      to_text(files.error()),
-      "a PyTorch CSV cannot hold the optimizer steps of model actor; a schedule without steps is accepted, or a dovetail/schedule@1 file");
+  EXPECT_EQ(to_text(files.error()),
+            "a PyTorch CSV cannot hold this schedule: model actor has optimizer steps; a dovetail/schedule@1 file can");
 }
 
 struct RoundTripCase {

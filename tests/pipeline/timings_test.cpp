@@ -79,12 +79,12 @@ TEST(Timings, TakeTheMedianAndReportTheSpread) {
   ASSERT_EQ(result.spread.size(), 2U);
   EXPECT_EQ(result.spread[0].model, "a");
   EXPECT_EQ(result.spread[0].stage, 0);
-  EXPECT_EQ(result.spread[0].op, 'F');
+  EXPECT_EQ(result.spread[0].op, OpKind::F);
   EXPECT_EQ(result.spread[0].rows, 3);
   EXPECT_EQ(result.spread[0].median, Ticks(5));
   EXPECT_EQ(result.spread[0].least, Ticks(2));
   EXPECT_EQ(result.spread[0].most, Ticks(9));
-  EXPECT_EQ(result.spread[1].op, 'B');
+  EXPECT_EQ(result.spread[1].op, OpKind::B);
   EXPECT_EQ(result.spread[1].rows, 2);
   EXPECT_EQ(result.spread[1].most, Ticks(6));
 }

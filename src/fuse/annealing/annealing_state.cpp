@@ -34,8 +34,8 @@ bool all_alike(const std::vector<std::uint16_t>& sequence) {
 }
 
 std::optional<std::string> why_not_annealed(const Model& model) {
-  if (model.split()) return fmt::format("model {} splits its backward", model.name);
-  if (model.has_steps()) return fmt::format("model {} has optimizer steps", model.name);
+  constexpr std::array known{OpKind::F, OpKind::B};
+  if (auto other = pipeline::find_other_ops(model, known)) return other;
   if (any_positive(model.transfer_forward) || any_positive(model.transfer_backward))
     return fmt::format("model {} has transfer delays", model.name);
   for (const auto& replica : model.replicas)

@@ -28,6 +28,7 @@ bool same_costs(Model a, const Model& b) {
 }
 
 std::optional<std::string> why_not_chimera(const Problem& problem) {
+  if (auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return other;
   const auto pipelines = pipeline::pipelines_of(problem);
   if (pipelines.size() != 2) return fmt::format("it merges two pipelines; there are {}", pipelines.size());
   const Model& down = problem.models[pipelines[0].model.index()];

@@ -139,12 +139,11 @@ DispatchRules backward_first_rules(const pipeline::Lowering& lowering) {
   rules.takes.assign(graph.size(), -1);
   rules.returns.assign(graph.size(), -1);
   rules.priority.resize(graph.size());
-  constexpr std::int64_t rank_of[] = {2, 1, 1, 3, 0};  // F, B, I, W, S
   for (std::size_t op = 0; op < graph.size(); ++op) {
     const pipeline::OpLabel& label = graph.labels[op];
     const std::int64_t pipeline_index = lowering.pipeline_of(label).value;
     const auto pipelines = static_cast<std::int64_t>(lowering.pipelines.size());
-    const std::int64_t group = rank_of[static_cast<int>(label.kind)] * pipelines + pipeline_index;
+    const std::int64_t group = pipeline::traits_of(label.kind).rank * pipelines + pipeline_index;
     rules.priority[op] = (group << 32) + label.microbatch.value;
   }
   return rules;

@@ -17,8 +17,8 @@ using pipeline::DeviceId;
 using pipeline::Lowering;
 using pipeline::OpGraph;
 using pipeline::OpId;
-using pipeline::OpKind;
 using pipeline::OpLabel;
+using pipeline::OpPhase;
 using pipeline::Ticks;
 
 /// Ops of one kind of one pipeline stage whose predecessors are all scheduled, in order of micro-batch; the first is a candidate.
@@ -37,7 +37,7 @@ class Greedy {
     best_.resize(devices);
     waits_.resize(graph_.size());
     ready_.resize(graph_.size());
-    queues_.resize(kinds * lowering.microbatch_begin.size());
+    queues_.resize(phases * lowering.microbatch_begin.size());
     for (std::size_t op = 0; op < graph_.size(); ++op) {
       waits_[op] = static_cast<std::int32_t>(graph_.predecessors(OpId(op)).size());
       auto& queues = queues_of_device_[graph_.device[op].index()];
@@ -66,13 +66,15 @@ class Greedy {
   }
 
  private:
-  static constexpr std::size_t kinds = 3;  // S, B, F: the order in which ties are broken
+  static constexpr std::size_t phases = 3;
 
-  static std::size_t rank_of(OpKind kind) { return kind == OpKind::S ? 0 : kind == OpKind::F ? 2 : 1; }
+  /// The order in which ties are broken: S, B, F.
+  static std::size_t rank_of(OpPhase phase) { return phase == OpPhase::step ? 0 : phase == OpPhase::backward ? 1 : 2; }
 
   std::size_t queue_of(OpId op) const {
     const OpLabel& label = graph_.labels[op.index()];
-    return static_cast<std::size_t>(lowering_.pipeline_stage(lowering_.pipeline_of(label), label.stage)) * kinds + rank_of(label.kind);
+    return static_cast<std::size_t>(lowering_.pipeline_stage(lowering_.pipeline_of(label), label.stage)) * phases +
+           rank_of(pipeline::traits_of(label.kind).phase);
   }
 
   Ticks start_of(OpId op) const { return std::max(ready_[op.index()], idle_[graph_.device[op.index()].index()]); }
@@ -102,7 +104,7 @@ class Greedy {
     for_each_candidate(device, [&](OpId op, std::size_t queue) {
       const bool first_model = graph_.labels[op.index()].model.value == 0;
       if (!first_model && start_of(op) + graph_.duration[op.index()] > first_model_start) return;
-      const Key key{start_of(op), static_cast<int>(queue % kinds), device.value, queue};
+      const Key key{start_of(op), static_cast<int>(queue % phases), device.value, queue};
       if (!best || key < *best) best = key;
     });
     if (best) candidates_.insert(*best);

@@ -13,7 +13,6 @@ namespace {
 using pipeline::BackwardForm;
 using pipeline::Lowering;
 using pipeline::Model;
-using pipeline::OpKind;
 using pipeline::OpLabel;
 using pipeline::Problem;
 using pipeline::Ticks;
@@ -44,9 +43,10 @@ std::vector<std::int64_t> remaining_times(const Problem& problem, const Lowering
   for (std::size_t op = 0; op < lowering.graph.size(); ++op) {
     const OpLabel& label = lowering.graph.labels[op];
     const Model& model = problem.models[label.model.index()];
-    const bool step = label.kind == OpKind::S;
-    const std::int64_t later = step ? (model.minibatches - 1 - label.microbatch.value) * static_cast<std::int64_t>(model.microbatches)
-                                    : model.total_microbatches() - 1 - label.microbatch.value;
+    const bool per_minibatch = pipeline::traits_of(label.kind).per_minibatch;
+    const std::int64_t later = per_minibatch
+                                   ? (model.minibatches - 1 - label.microbatch.value) * static_cast<std::int64_t>(model.microbatches)
+                                   : model.total_microbatches() - 1 - label.microbatch.value;
     remaining[op] = (tails[op] + lowering.graph.duration[op] + slowest[label.model.index()] * later).count();
   }
   return remaining;
@@ -54,14 +54,15 @@ std::vector<std::int64_t> remaining_times(const Problem& problem, const Lowering
 
 void set_priorities(DispatchRules& rules, const Lowering& lowering, const std::vector<std::int64_t>& remaining, Preference preference) {
   if (preference == Preference::backward) return;
-  constexpr std::int64_t rank_of[] = {1, 0, 0, 2, 0};  // F, B, I, W, S
+  constexpr std::int64_t last_rank = 2;  // of weight gradients, which no other pass waits for
   // Ranks lie further apart than any two remaining times. Times that are too long for that are compared more coarsely.
   const std::int64_t longest = *std::max_element(remaining.begin(), remaining.end());
   const int shift = longest > (std::int64_t{1} << 60) ? 3 : 0;
   const std::int64_t most = longest >> shift;
   for (std::size_t op = 0; op < remaining.size(); ++op) {
-    const std::int64_t rank = rank_of[static_cast<int>(lowering.graph.labels[op].kind)];
-    const bool ranked = preference == Preference::backward_remaining || rank == 2;
+    // A step goes with the backwards.
+    const std::int64_t rank = std::max<std::int64_t>(0, pipeline::traits_of(lowering.graph.labels[op].kind).rank - 1);
+    const bool ranked = preference == Preference::backward_remaining || rank == last_rank;
     rules.priority[op] = (most - (remaining[op] >> shift)) + (ranked ? rank * (most + 1) : 0);
   }
 }

@@ -55,7 +55,10 @@ void append_minibatch_one_at_a_time(const Lowering& lowering, const Model& model
     for (int m = 0; m < model.microbatches; ++m) {
       const MicrobatchId microbatch(minibatch * model.microbatches + m);
       for (int s = 0; s < model.stages(); ++s) append(lowering.ops(pipeline, StageId(s), microbatch).forward);
-      for (int s = model.stages() - 1; s >= 0; --s) append(lowering.ops(pipeline, StageId(s), microbatch).backward);
+      for (int s = model.stages() - 1; s >= 0; --s) {
+        const pipeline::MicrobatchOps& ops = lowering.ops(pipeline, StageId(s), microbatch);
+        for (std::size_t op = ops.forward.index() + 1; op <= ops.backward.index(); ++op) append(pipeline::OpId(op));
+      }
     }
   }
   for (std::size_t replica = 0; replica < model.replicas.size(); ++replica)
@@ -74,12 +77,9 @@ Model halve_pipeline(const Model& model) {
     for (std::size_t pair = 0; 2 * pair + 1 < values.size(); ++pair) values[pair] = values[2 * pair] + values[2 * pair + 1];
     values.resize(values.size() / 2);
   };
-  merge(halved.forward);
-  merge(halved.backward);
-  merge(halved.weight_gradient);
+  pipeline::for_each_duration(halved, [&](std::vector<Ticks>& times, const auto&) { merge(times); });
   merge(halved.activation);
   merge(halved.weight_activation);
-  merge(halved.step);
   const auto keep_outer = [](std::vector<Ticks>& transfers) {
     for (std::size_t boundary = 0; 2 * boundary + 1 < transfers.size(); ++boundary) transfers[boundary] = transfers[2 * boundary + 1];
     transfers.resize(transfers.size() / 2);

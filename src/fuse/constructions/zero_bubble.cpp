@@ -16,8 +16,8 @@ using pipeline::BackwardForm;
 using pipeline::DeviceId;
 using pipeline::Lowering;
 using pipeline::MicrobatchId;
-using pipeline::MicrobatchOps;
 using pipeline::Model;
+using pipeline::OpKind;
 using pipeline::PipelineId;
 using pipeline::Problem;
 using pipeline::StageId;
@@ -86,9 +86,9 @@ class SlottedV {
       for (auto* slots : {&column.forward_end, &column.backward_end}) slots->assign(index_of(microbatches), never);
   }
 
-  /// An op of the V: its kind ('F', 'I' or 'W'), stage and micro-batch.
+  /// An op of the V; its kind is F, I or W.
   struct Step {
-    char kind;
+    OpKind kind;
     int stage;
     int microbatch;
   };
@@ -140,24 +140,24 @@ class SlottedV {
     const Column& second = columns_[index_of(up)];
     const int room = 2 * devices_ - held_[index_of(device)];
     const auto pending = [](const Column& column) { return column.weight_gradients < column.backwards; };
-    if (room == 0 && pending(first) && !backward_ready(down, slot)) return Step{'W', down, first.weight_gradients};
-    if (room > 0 && forward_ready(up, slot)) return Step{'F', up, second.forwards};
-    if (backward_ready(down, slot)) return Step{'I', down, first.backwards};
+    if (room == 0 && pending(first) && !backward_ready(down, slot)) return Step{OpKind::W, down, first.weight_gradients};
+    if (room > 0 && forward_ready(up, slot)) return Step{OpKind::F, up, second.forwards};
+    if (backward_ready(down, slot)) return Step{OpKind::I, down, first.backwards};
     // The last room is kept for the second stage while none of its micro-batches waits for its backward: else the V would lock up.
     const bool keep = room == 1 && second.forwards < microbatches_ && second.forwards == second.backwards;
-    if (room > 0 && !keep && forward_ready(down, slot)) return Step{'F', down, first.forwards};
-    if (backward_ready(up, slot)) return Step{'I', up, second.backwards};
-    if (pending(first)) return Step{'W', down, first.weight_gradients};
-    if (pending(second)) return Step{'W', up, second.weight_gradients};
+    if (room > 0 && !keep && forward_ready(down, slot)) return Step{OpKind::F, down, first.forwards};
+    if (backward_ready(up, slot)) return Step{OpKind::I, up, second.backwards};
+    if (pending(first)) return Step{OpKind::W, down, first.weight_gradients};
+    if (pending(second)) return Step{OpKind::W, up, second.weight_gradients};
     return std::nullopt;
   }
 
   void perform(const Step& step, int device, int end) {
     Column& column = columns_[index_of(step.stage)];
-    if (step.kind == 'F') {
+    if (step.kind == OpKind::F) {
       column.forward_end[index_of(column.forwards++)] = end;
       ++held_[index_of(device)];
-    } else if (step.kind == 'I') {
+    } else if (step.kind == OpKind::I) {
       column.backward_end[index_of(column.backwards++)] = end;
     } else {
       ++column.weight_gradients;
@@ -172,7 +172,8 @@ class SlottedV {
 };
 
 std::vector<OpChain> chains_of_v(const Problem& problem, const Lowering& lowering, PipelineId pipeline) {
-  const Model& model = problem.models[lowering.pipelines[pipeline.index()].model.index()];
+  const auto [model_id, replica] = lowering.pipelines[pipeline.index()];
+  const Model& model = problem.models[model_id.index()];
   const int devices = model.stages() / 2;
   const auto steps = SlottedV(devices, model.microbatches).run();
   std::vector<OpChain> chains;
@@ -180,9 +181,8 @@ std::vector<OpChain> chains_of_v(const Problem& problem, const Lowering& lowerin
     OpChain& chain = chains.emplace_back();
     for (int minibatch = 0; minibatch < model.minibatches; ++minibatch) {
       for (const auto& step : steps[static_cast<std::size_t>(device)]) {
-        const MicrobatchOps& ops =
-            lowering.ops(pipeline, StageId(step.stage), MicrobatchId(minibatch * model.microbatches + step.microbatch));
-        chain.push_back(step.kind == 'F' ? ops.forward : step.kind == 'I' ? ops.backward : ops.weight_gradient);
+        const MicrobatchId microbatch(minibatch * model.microbatches + step.microbatch);
+        chain.push_back(lowering.find({step.kind, model_id, replica, StageId(step.stage), microbatch}));
       }
       append_step(chain, lowering, pipeline, StageId(device), minibatch);
       append_step(chain, lowering, pipeline, StageId(model.stages() - 1 - device), minibatch);

@@ -200,6 +200,12 @@ class Prover {
   bool stopped_ = false;
 };
 
+std::optional<std::string> why_not_exact(const Problem& problem) {
+  if (auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return other;
+  if (count_split_ops(problem) <= most_ops) return std::nullopt;
+  return fmt::format("it has {} ops, and the exact search takes at most {}", count_split_ops(problem), most_ops);
+}
+
 }  // namespace
 
 ExactLimits limits_for(const SolveOptions& options, std::int64_t nodes) {
@@ -212,7 +218,7 @@ ExactLimits limits_for(const SolveOptions& options, std::int64_t nodes) {
 }
 
 ExactResult solve_exactly(const Problem& problem, const SolveOptions& options, const ExactLimits& limits) {
-  if (count_split_ops(problem) > most_ops) {
+  if (why_not_exact(problem)) {
     ExactResult result;
     result.makespan_bound = bounds_of(problem).makespan;
     result.peak_bound = peak_activation_bound(problem);
@@ -223,9 +229,8 @@ ExactResult solve_exactly(const Problem& problem, const SolveOptions& options, c
 
 Answer solve_exact(const Problem& problem, const SolveOptions& options) {
   const ExactLimits limits = options.iterations ? ExactLimits{.nodes = *options.iterations} : limits_for(options, ExactLimits{}.nodes);
+  if (const auto why = why_not_exact(problem)) return NotApplicable{*why};
   ExactResult result = solve_exactly(problem, options, limits);
-  if (!result.solution)
-    return NotApplicable{fmt::format("it has {} ops, and the exact search takes at most {}", count_split_ops(problem), most_ops)};
   if (result.interrupted || (result.makespan_proven && result.peak_proven)) return std::move(*result.solution);
   return NotApplicable{fmt::format("no optimum is proven within {} nodes", result.nodes)};
 }

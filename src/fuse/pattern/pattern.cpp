@@ -41,8 +41,8 @@ class DeviceWriter {
     const PatternClass& op_class = found_.graph.classes[static_cast<std::size_t>(id)];
     const std::int64_t before = minibatch_ * found_.graph.pipelines[static_cast<std::size_t>(op_class.pipeline)].microbatches;
     const MicrobatchId microbatch(static_cast<std::int32_t>(before + next_[position]++));
-    const pipeline::MicrobatchOps& ops = lowering_.ops(PipelineId(op_class.pipeline), StageId(op_class.stage), microbatch);
-    order_.push_back(op_class.kind == OpKind::F ? ops.forward : op_class.kind == OpKind::W ? ops.weight_gradient : ops.backward);
+    const pipeline::Pipeline& pipeline = lowering_.pipelines[static_cast<std::size_t>(op_class.pipeline)];
+    order_.push_back(lowering_.find({op_class.kind, pipeline.model, pipeline.replica, StageId(op_class.stage), microbatch}));
   }
 
   /// By the timetable: of the classes that have micro-batches left, the one whose next comes first.

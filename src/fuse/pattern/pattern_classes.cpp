@@ -62,8 +62,7 @@ class Builder {
     added.kind = kind;
     added.slot = first_slot + stage;
     added.device = graph_.stages[static_cast<std::size_t>(added.slot)].device;
-    const base::Ticks duration = kind == OpKind::F ? model.forward[s] : kind == OpKind::W ? model.weight_gradient[s] : model.backward[s];
-    added.duration = duration.count();
+    added.duration = (model.*pipeline::traits_of(kind).duration)[s].count();
     added.parent.op_class = parent;
     if (parent >= 0 && graph_.classes[static_cast<std::size_t>(parent)].stage != stage)
       added.parent.lag =
@@ -118,6 +117,7 @@ bool times_fit(const ClassGraph& graph) {
 }  // namespace
 
 std::variant<ClassGraph, std::string> make_class_graph(const Problem& problem) {
+  if (const auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return *other;
   for (const Model& model : problem.models)
     if (model.minibatches != problem.models[0].minibatches) return "its models have different numbers of mini-batches";
   ClassGraph graph = Builder(problem).run();

@@ -252,16 +252,15 @@ std::optional<Problem> thin_out(const Problem& problem, int stride) {
   for (Model& model : thin.models) {
     const Model whole = model;
     model.microbatches = std::max(8, whole.microbatches / stride);
-    for (auto* values : {&model.forward, &model.backward, &model.weight_gradient, &model.step}) values->clear();
+    pipeline::for_each_duration(model, [](auto& times, const auto&) { times.clear(); });
     for (auto* values : {&model.activation, &model.weight_activation}) values->clear();
     for (auto& replica : model.replicas) replica.clear();
     for (std::size_t stage = 0; stage < whole.forward.size(); ++stage) {
       if (!kept(whole.replicas[0][stage])) continue;
-      model.forward.push_back(whole.forward[stage]);
-      model.backward.push_back(whole.backward[stage]);
-      model.step.push_back(whole.step[stage]);
+      pipeline::for_each_duration(whole, [&](const auto& times, const pipeline::OpTraits& traits) {
+        if (!times.empty()) (model.*traits.duration).push_back(times[stage]);
+      });
       model.activation.push_back(whole.activation[stage]);
-      if (whole.split()) model.weight_gradient.push_back(whole.weight_gradient[stage]);
       if (whole.split()) model.weight_activation.push_back(whole.weight_activation[stage]);
       for (std::size_t replica = 0; replica < whole.replicas.size(); ++replica)
         model.replicas[replica].push_back(whole.replicas[replica][stage]);

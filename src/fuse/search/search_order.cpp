@@ -1,5 +1,7 @@
 #include "fuse/search/search_order.h"
 
+#include <array>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
@@ -13,38 +15,32 @@ using pipeline::OpId;
 using pipeline::OpKind;
 using pipeline::OpLabel;
 
-/// How many ops of each kind have run on a pipeline stage.
-struct Done {
-  int forward = 0;
-  int backward = 0;
-  int weight_gradient = 0;
-  int step = 0;
-};
+/// [kind] how many such ops have run on a pipeline stage.
+using Done = std::array<std::int32_t, pipeline::op_kinds>;
+
+std::int32_t& count_of(Done& done, OpKind kind) { return done[static_cast<std::size_t>(kind)]; }
+std::int32_t count_of(const Done& done, OpKind kind) { return done[static_cast<std::size_t>(kind)]; }
 
 /// Appends what stands for `label` in the lowering: its next like op, or its next I and W.
-void append(std::vector<OpId>& sequence, const Lowering& lowering, const OpLabel& label, Done& done) {
-  const pipeline::PipelineId pipeline = lowering.pipeline_of(label);
-  const auto ops = [&](int microbatch) -> const MicrobatchOps& { return lowering.ops(pipeline, label.stage, MicrobatchId(microbatch)); };
-  if (label.kind == OpKind::S) {
-    const auto stage = static_cast<std::size_t>(lowering.pipeline_stage(pipeline, label.stage));
-    sequence.push_back(lowering.steps[stage][static_cast<std::size_t>(done.step++)]);
-  } else if (label.kind == OpKind::F) {
-    sequence.push_back(ops(done.forward++).forward);
-  } else if (label.kind == OpKind::W) {
-    sequence.push_back(ops(done.weight_gradient++).weight_gradient);
-  } else {
-    sequence.push_back(ops(done.backward++).backward);
-    const bool split = ops(0).weight_gradient != ops(0).backward;
-    if (label.kind == OpKind::B && split) sequence.push_back(ops(done.weight_gradient++).weight_gradient);
-  }
+void append(std::vector<OpId>& sequence, const Lowering& lowering, OpLabel label, Done& done) {
+  const MicrobatchOps& ops = lowering.ops(lowering.pipeline_of(label), label.stage, MicrobatchId(0));
+  const bool split = ops.weight_gradient != ops.backward;
+  const auto append_next = [&](OpKind kind) {
+    label.kind = kind;
+    label.microbatch = MicrobatchId(count_of(done, kind)++);
+    sequence.push_back(lowering.find(label));
+  };
+  if (!split || pipeline::traits_of(label.kind).backward != pipeline::BackwardPart::whole) return append_next(label.kind);
+  for (const pipeline::OpTraits& traits : pipeline::op_table)
+    if (traits.backward == pipeline::BackwardPart::half) append_next(traits.kind);
 }
 
 /// Where a part's mini-batch ended without steps, as a step of no time does in a problem of one mini-batch: puts them behind it.
 void append_missing_steps(pipeline::Order& order, const Lowering& lowering, const std::vector<Done>& before, std::vector<Done>& done) {
   for (std::size_t stage = 0; stage < lowering.steps.size(); ++stage) {
-    const bool ended = done[stage].forward > before[stage].forward && done[stage].step == before[stage].step;
-    if (lowering.steps[stage].empty() || !ended) continue;
-    const OpId step = lowering.steps[stage][static_cast<std::size_t>(done[stage].step++)];
+    const auto ran = [&](OpKind kind) { return count_of(done[stage], kind) > count_of(before[stage], kind); };
+    if (lowering.steps[stage].empty() || !ran(OpKind::F) || ran(OpKind::S)) continue;
+    const OpId step = lowering.steps[stage][static_cast<std::size_t>(count_of(done[stage], OpKind::S)++)];
     order.devices[lowering.graph.device[step.index()].index()].push_back(step);
   }
 }

@@ -15,7 +15,6 @@ namespace {
 using base::OpId;
 using pipeline::Arc;
 using pipeline::OpGraph;
-using pipeline::OpKind;
 using pipeline::OpLabel;
 using pipeline::Order;
 
@@ -72,8 +71,8 @@ Sequence sequence_of(const OpGraph& graph, const Order& order) {
     for (const Arc& arc : ordered.predecessors(op)) sequence.waits.push_back({position[arc.op.index()], arc.lag.count() * 1000});
     const OpLabel& label = ordered.labels[op.index()];
     const std::int64_t duration = ordered.duration[op.index()].count();
-    sequence.steps.push_back(
-        {key_of(label), duration / 1000, duration % 1000, label.kind != OpKind::S, static_cast<std::uint32_t>(sequence.waits.size())});
+    sequence.steps.push_back({key_of(label), duration / 1000, duration % 1000, !pipeline::traits_of(label.kind).per_minibatch,
+                              static_cast<std::uint32_t>(sequence.waits.size())});
   }
   return sequence;
 }

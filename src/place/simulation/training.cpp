@@ -55,20 +55,16 @@ struct Trained {
 };
 
 Activity activity_of(BarKind kind) {
-  switch (kind) {
-    case BarKind::forward:
+  if (timeline::is_idle(kind)) return kind == BarKind::transfer ? Activity::transfer : Activity::bubble;
+  switch (timeline::traits_of(kind).phase) {
+    case pipeline::OpPhase::forward:
       return Activity::forward;
-    case BarKind::backward:
-    case BarKind::input_gradient:
-    case BarKind::weight_gradient:
+    case pipeline::OpPhase::backward:
       return Activity::backward;
-    case BarKind::step:
-      return Activity::optimizer;
-    case BarKind::transfer:
-      return Activity::transfer;
-    default:
-      return Activity::bubble;
+    case pipeline::OpPhase::step:
+      break;
   }
+  return Activity::optimizer;
 }
 
 simulate::Span span_of(const timeline::Bar& bar, const std::vector<timeline::Track>& tracks, const std::vector<Trained>& models) {

@@ -69,8 +69,6 @@ std::string rectangle(double x, double y, double width, double height, std::stri
 
 std::string fill_of(const Picture& picture, BarKind kind, std::int32_t track) {
   switch (kind) {
-    case BarKind::weight_gradient:
-      return fmt::format("url(#dovetail-weight-{})", track);
     case BarKind::warm_up:
       return "#f3f4f6";
     case BarKind::drain:
@@ -82,17 +80,20 @@ std::string fill_of(const Picture& picture, BarKind kind, std::int32_t track) {
     case BarKind::delay:
       return "url(#dovetail-delay)";
     default:
+      if (const auto hatching = traits_of(kind).hatching; !hatching.empty()) return fmt::format("url(#dovetail-{}-{})", hatching, track);
       return hex(picture.colors[static_cast<std::size_t>(track)][static_cast<std::size_t>(kind)]);
   }
 }
 
 std::string svg_patterns(const Picture& picture) {
   std::string patterns;
-  if (has(picture, BarKind::weight_gradient)) {
+  for (std::size_t kind = 0; kind < work_kinds; ++kind) {
+    const std::string_view hatching = pipeline::op_table[kind].hatching;
+    if (hatching.empty() || !has(picture, static_cast<BarKind>(kind))) continue;
     for (std::size_t track = 0; track < picture.colors.size(); ++track) {
-      const Color ground = picture.colors[track][static_cast<std::size_t>(BarKind::weight_gradient)];
+      const Color ground = picture.colors[track][kind];
       const Color line = mix(ground, picture.colors[track][static_cast<std::size_t>(BarKind::backward)], 45);
-      patterns += pattern(fmt::format("weight-{}", track), 5, 45, hex(ground),
+      patterns += pattern(fmt::format("{}-{}", hatching, track), 5, 45, hex(ground),
                           fmt::format("<rect width=\"1.6\" height=\"5\" fill=\"{}\"/>", hex(line)));
     }
   }

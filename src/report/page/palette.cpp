@@ -31,11 +31,27 @@ constexpr std::array<Hue, 8> hues{{
     {{0xEF, 0xEC, 0xC8}, {0x8B, 0x8A, 0x60}},  // sand
 }};
 
+Color shade_of(Color light, Color dark, pipeline::Shade shade) {
+  switch (shade) {
+    case pipeline::Shade::light:
+      return light;
+    case pipeline::Shade::dark:
+      return dark;
+    case pipeline::Shade::between:
+      return mix(light, dark, 30);
+    case pipeline::Shade::darkest:
+      break;
+  }
+  return mix(dark, black, 55);
+}
+
 /// The last replica is at 100 percent: its light shade lighter and its dark shade darker than those of the first.
 std::array<Color, work_kinds> shades_of(const Hue& hue, int replica_percent) {
   const Color light = mix(hue.light, white, replica_percent * 45 / 100);
   const Color dark = mix(hue.dark, black, replica_percent * 30 / 100);
-  return {light, dark, dark, mix(light, dark, 30), mix(dark, black, 55)};
+  std::array<Color, work_kinds> shades;
+  for (std::size_t kind = 0; kind < shades.size(); ++kind) shades[kind] = shade_of(light, dark, pipeline::op_table[kind].shade);
+  return shades;
 }
 
 int nearest_level(const std::array<int, 6>& levels, int value) {

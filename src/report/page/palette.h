@@ -28,7 +28,7 @@ int terminal_color(Color color);
 /// Whether white reads better than black on `background`.
 bool is_dark(Color background);
 
-/// Colours of each track by kind of work: forward light, backward and input gradient dark, weight gradient between, step darkest.
+/// Colours of each track by kind of work, with the shade of its traits: forward light, backward dark, ...
 /// Replicas of a model are shades of its hue; hues repeat after eight models.
 std::vector<std::array<Color, work_kinds>> colors_of(const std::vector<timeline::Track>& tracks);
 

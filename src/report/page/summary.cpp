@@ -90,7 +90,7 @@ std::string describe(const timeline::Timeline& timeline, const Bar& bar) {
 
 char letter_of(BarKind kind) {
   DOVETAIL_ASSERT(!is_idle(kind));
-  return "FBIWS"[static_cast<std::size_t>(kind)];
+  return traits_of(kind).letter;
 }
 
 std::vector<std::int32_t> dominant_bars(const std::vector<Bar>& bars, std::size_t first, std::size_t last, double from, double to,

@@ -13,7 +13,7 @@
 namespace dovetail::report {
 
 /// How many kinds of bars are work; they come first in BarKind.
-inline constexpr std::size_t work_kinds = 5;
+inline constexpr std::size_t work_kinds = pipeline::op_kinds;
 /// The other kinds of bars, in the order of BarKind.
 inline constexpr std::array<timeline::BarKind, 5> idle_kinds{timeline::BarKind::warm_up, timeline::BarKind::dependency,
                                                              timeline::BarKind::transfer, timeline::BarKind::delay,
@@ -44,7 +44,7 @@ std::int64_t round_step(double least);
 /// "F7 of actor, stage 3": a work bar in words, with the track's name as it is.
 std::string describe(const timeline::Timeline& timeline, const timeline::Bar& bar);
 
-/// 'F', 'B', 'I', 'W' or 'S' of a work bar.
+/// Of a work bar: the letter of its ops.
 char letter_of(timeline::BarKind kind);
 
 /// Splits [from, to) into `columns` equal ones and names for each the bar that shows there: of the look (kind and track) that fills

@@ -111,12 +111,16 @@ class GanttWriter {
     return timeline_.tracks.size() <= letters.size() ? track : static_cast<std::size_t>(timeline_.tracks[track].model);
   }
 
+  /// Passes whose outputs travel are drawn with the letter of their pipeline, other ops with their own.
+  static bool has_own_letter(const pipeline::OpTraits& traits) { return traits.output == pipeline::OutputTo::nowhere; }
+  static char to_lower(char letter) { return static_cast<char>(letter - 'A' + 'a'); }
+
   char plain_cell(const Bar& bar) const {
     if (is_idle(bar.kind)) return '.';
-    if (bar.kind == BarKind::weight_gradient) return 'w';
-    if (bar.kind == BarKind::step) return 's';
+    const pipeline::OpTraits& traits = traits_of(bar.kind);
+    if (has_own_letter(traits)) return to_lower(traits.letter);
     const char letter = letters[letter_index(static_cast<std::size_t>(bar.track)) % letters.size()];
-    return bar.kind == BarKind::forward ? letter : static_cast<char>(letter - 'a' + 'A');
+    return traits.phase == pipeline::OpPhase::forward ? letter : static_cast<char>(letter - 'a' + 'A');
   }
 
   /// One background colour for each stretch of one bar, its micro-batch on it where there is room for the longest of its pipeline.
@@ -211,8 +215,11 @@ class GanttWriter {
     std::vector<Entry> entries;
     for (std::size_t track = 0; track < timeline_.tracks.size(); ++track) add_track_entry(entries, track);
     if (!style_.color) {
-      if (has(BarKind::weight_gradient)) entries.push_back({"w weight gradient", 17});
-      if (has(BarKind::step)) entries.push_back({"s optimizer step", 16});
+      for (const pipeline::OpTraits& traits : pipeline::op_table) {
+        if (!has_own_letter(traits) || !has(timeline::bar_kind_of(traits.kind))) continue;
+        std::string text = fmt::format("{} {}", to_lower(traits.letter), traits.full_name);
+        entries.push_back({text, text.size()});
+      }
     }
     add_wrapped(entries);
     entries.clear();
