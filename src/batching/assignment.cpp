@@ -22,7 +22,7 @@ std::vector<PartSums> sums_of(const Assignment& parts, const std::vector<std::in
   return sums;
 }
 
-std::vector<std::size_t> longest_first(const std::vector<std::int64_t>& lengths) {
+std::vector<std::size_t> by_decreasing_length(const std::vector<std::int64_t>& lengths) {
   std::vector<std::size_t> ids(lengths.size());
   std::iota(ids.begin(), ids.end(), std::size_t{0});
   std::sort(ids.begin(), ids.end(),

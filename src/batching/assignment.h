@@ -24,6 +24,6 @@ PartSums sums_of(const std::vector<std::size_t>& part, const std::vector<std::in
 std::vector<PartSums> sums_of(const Assignment& parts, const std::vector<std::int64_t>& lengths);
 
 /// The ids of `lengths` from the longest to the shortest, those of one length in their order.
-std::vector<std::size_t> longest_first(const std::vector<std::int64_t>& lengths);
+std::vector<std::size_t> by_decreasing_length(const std::vector<std::int64_t>& lengths);
 
 }  // namespace dovetail::batching

@@ -13,18 +13,18 @@ constexpr std::size_t nobody = static_cast<std::size_t>(-1);
 /// The sequences of one part in one draft: a chain through `next` of the ranks by length.
 struct Part {
   std::int64_t tokens = 0;
-  std::size_t longest = nobody;  // rank of the longest: the smallest one
-  std::size_t first = nobody;    // of the chain
+  std::size_t min_rank = nobody;  // of the longest
+  std::size_t first = nobody;     // of the chain
   std::size_t last = nobody;
 };
 
-bool is_larger(const Part& a, const Part& b) { return a.tokens != b.tokens ? a.tokens > b.tokens : a.longest < b.longest; }
+bool is_larger(const Part& a, const Part& b) { return a.tokens != b.tokens ? a.tokens > b.tokens : a.min_rank < b.min_rank; }
 
 /// Parts with sequences, the largest first; the others are empty.
 struct Draft {
   std::vector<Part> parts;
   std::int64_t difference = 0;
-  std::size_t longest = nobody;
+  std::size_t min_rank = nobody;
 };
 
 /// Whether b is to be merged before a.
@@ -32,13 +32,13 @@ bool comes_later(const Draft& a, const Draft& b) {
   if (a.difference != b.difference) return a.difference < b.difference;
   const std::int64_t largest_a = a.parts.front().tokens;
   const std::int64_t largest_b = b.parts.front().tokens;
-  return largest_a != largest_b ? largest_a < largest_b : a.longest > b.longest;
+  return largest_a != largest_b ? largest_a < largest_b : a.min_rank > b.min_rank;
 }
 
 class Differencing {
  public:
   Differencing(const std::vector<std::int64_t>& lengths, std::size_t parts)
-      : lengths_(lengths), ids_(longest_first(lengths)), next_(lengths.size(), nobody), parts_(parts) {}
+      : lengths_(lengths), ids_(by_decreasing_length(lengths)), next_(lengths.size(), nobody), parts_(parts) {}
 
   Assignment deal(PartSizes sizes) {
     const std::size_t each = sizes == PartSizes::equal ? parts_ : 1;
@@ -64,8 +64,8 @@ class Differencing {
     std::sort(draft.parts.begin(), draft.parts.end(), is_larger);
     const std::int64_t smallest = draft.parts.size() < parts_ ? 0 : draft.parts.back().tokens;
     draft.difference = draft.parts.front().tokens - smallest;
-    draft.longest = nobody;
-    for (const Part& part : draft.parts) draft.longest = std::min(draft.longest, part.longest);
+    draft.min_rank = nobody;
+    for (const Part& part : draft.parts) draft.min_rank = std::min(draft.min_rank, part.min_rank);
     drafts_.push_back(std::move(draft));
     std::push_heap(drafts_.begin(), drafts_.end(), comes_later);
   }
@@ -92,7 +92,7 @@ class Differencing {
 
   void join(Part& part, const Part& other) {
     part.tokens += other.tokens;
-    part.longest = std::min(part.longest, other.longest);
+    part.min_rank = std::min(part.min_rank, other.min_rank);
     next_[part.last] = other.first;
     part.last = other.last;
   }

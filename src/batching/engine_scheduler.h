@@ -5,8 +5,8 @@
 // - Sequences wait by priority, and of one priority in the order in which they arrived. The first of them enters when a place is free and
 //   its prompt, what it decoded before and one token more have blocks; nobody passes it.
 // - A decode step reads the last token of a sequence and makes the next one. A step decodes a token of each running sequence and computes,
-//   with chunked prefill, up to max_batched_tokens - decoding tokens of sequences that have entered, in that order. Without it decoding
-//   pauses while whole prompts are computed, as many as max_batched_tokens allows and at least one. A sequence decodes from the step after
+//   with chunked prefill, up to batched_tokens, less these, of sequences that have entered, in that order. Without it decoding
+//   pauses while whole prompts are computed, as many as batched_tokens allows and at least one. A sequence decodes from the step after
 //   its last token was computed; one that enters with all of its keys and values decodes at once in a step that computes nothing.
 // - Sequences of one group share their prompt: it is computed by the first that enters, and its blocks are held once, for as long as any of
 //   them runs. Nobody enters before the prompts of all that run are computed, or will be by the same step.

@@ -15,28 +15,28 @@ class Rooms {
  public:
   Rooms(std::size_t count, std::int64_t capacity) {
     while (leaves_ < count) leaves_ *= 2;
-    most_.assign(2 * leaves_, capacity);
+    max_room_.assign(2 * leaves_, capacity);
   }
 
   /// REQUIRES: some micro-batch has it.
   std::size_t first_with(std::int64_t room) const {
     std::size_t node = 1;
-    while (node < leaves_) node = most_[2 * node] >= room ? 2 * node : 2 * node + 1;
+    while (node < leaves_) node = max_room_[2 * node] >= room ? 2 * node : 2 * node + 1;
     return node - leaves_;
   }
 
   void take(std::size_t place, std::int64_t tokens) {
     std::size_t node = leaves_ + place;
-    most_[node] -= tokens;
+    max_room_[node] -= tokens;
     while (node > 1) {
       node /= 2;
-      most_[node] = std::max(most_[2 * node], most_[2 * node + 1]);
+      max_room_[node] = std::max(max_room_[2 * node], max_room_[2 * node + 1]);
     }
   }
 
  private:
   std::size_t leaves_ = 1;
-  std::vector<std::int64_t> most_;  // a tree: of the node's own micro-batches; the leaves are these
+  std::vector<std::int64_t> max_room_;  // a tree: of the node's own micro-batches; the leaves are these
 };
 
 /// First-fit decreasing of `count` sequences, `length_of(0)` being the longest: tells `put` the micro-batch of each in turn.
@@ -55,7 +55,7 @@ void first_fit(std::size_t count, std::int64_t capacity, LengthOf length_of, Put
 }  // namespace
 
 Assignment first_fit_decreasing(const std::vector<std::int64_t>& lengths, std::int64_t capacity) {
-  const std::vector<std::size_t> ids = longest_first(lengths);
+  const std::vector<std::size_t> ids = by_decreasing_length(lengths);
   Assignment parts;
   first_fit(
       ids.size(), capacity, [&](std::size_t index) { return lengths[ids[index]]; },
@@ -91,7 +91,7 @@ Assignment exactly(const std::vector<std::int64_t>& lengths, std::size_t parts) 
   std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
   for (std::size_t place = 0; place < parts; ++place) loads.emplace(0, place);
   Assignment dealt(parts);
-  for (const std::size_t id : longest_first(lengths)) {
+  for (const std::size_t id : by_decreasing_length(lengths)) {
     const auto [tokens, place] = loads.top();
     loads.pop();
     dealt[place].push_back(id);

@@ -48,21 +48,21 @@ inline void assert_each_once(const Assignment& dealt, std::size_t count, std::si
 }
 
 /// The tokens that the largest of so many parts has at least, by trying all assignments of the sequences from `next` on.
-inline std::int64_t least_possible(const std::vector<std::int64_t>& lengths, std::vector<std::int64_t>& sums, std::size_t next) {
+inline std::int64_t min_largest(const std::vector<std::int64_t>& lengths, std::vector<std::int64_t>& sums, std::size_t next) {
   if (next == lengths.size()) return *std::max_element(sums.begin(), sums.end());
-  std::int64_t least = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  std::int64_t best = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   for (std::int64_t& sum : sums) {
     sum += lengths[next];
-    least = std::min(least, least_possible(lengths, sums, next + 1));
+    best = std::min(best, min_largest(lengths, sums, next + 1));
     sum -= lengths[next];
     if (sum == 0) break;  // other empty parts are no different
   }
-  return least;
+  return best;
 }
 
-inline std::int64_t least_possible(const std::vector<std::int64_t>& lengths, std::size_t parts) {
+inline std::int64_t min_largest(const std::vector<std::int64_t>& lengths, std::size_t parts) {
   std::vector<std::int64_t> sums(parts, 0);
-  return least_possible(lengths, sums, 0);
+  return min_largest(lengths, sums, 0);
 }
 
 }  // namespace dovetail::batching::test

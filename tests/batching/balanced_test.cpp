@@ -12,7 +12,7 @@ namespace dovetail::batching {
 namespace {
 
 using test::assert_each_once;
-using test::least_possible;
+using test::min_largest;
 using test::random_lengths;
 using test::tokens_of;
 using testing::ElementsAre;
@@ -57,9 +57,9 @@ RC_GTEST_PROP(Balanced, IsNearTheBest, ()) {
   // Problem, 2003; 7/6 of two parts: Fischetti and Martello, Worst-Case Analysis of the Differencing Method for the Partition Problem,
   // 1987.
   const auto count = static_cast<std::int64_t>(parts);
-  const std::int64_t least = least_possible(lengths, parts);
-  RC_ASSERT(3 * count * tokens.front() <= (4 * count - 1) * least);
-  if (parts == 2) RC_ASSERT(6 * tokens.front() <= 7 * least);
+  const std::int64_t best = min_largest(lengths, parts);
+  RC_ASSERT(3 * count * tokens.front() <= (4 * count - 1) * best);
+  if (parts == 2) RC_ASSERT(6 * tokens.front() <= 7 * best);
 }
 
 RC_GTEST_PROP(Balanced, PartsDifferByNoMoreThanTheirSequences, ()) {

@@ -11,7 +11,7 @@
 namespace dovetail::batching {
 namespace {
 
-using test::least_possible;
+using test::min_largest;
 using test::random_lengths;
 using test::tokens_of;
 using testing::ElementsAre;
@@ -77,7 +77,7 @@ RC_GTEST_PROP(Exactly, IsNearTheBestAndLargestFirst, ()) {
   const std::vector<std::int64_t> tokens = tokens_of(dealt, lengths);
   RC_ASSERT(std::is_sorted(tokens.rbegin(), tokens.rend()));
   const auto count = static_cast<std::int64_t>(parts);
-  RC_ASSERT(3 * count * tokens.front() <= (4 * count - 1) * least_possible(lengths, parts));
+  RC_ASSERT(3 * count * tokens.front() <= (4 * count - 1) * min_largest(lengths, parts));
 }
 
 RC_GTEST_PROP(Exactly, TokensDoNotDependOnTheOrder, ()) {
