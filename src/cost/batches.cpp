@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
-#include "cost/packing.h"
+#include "batching/micro_batches.h"
 
 namespace dovetail::cost {
 
@@ -23,6 +24,8 @@ workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& p
   return workflow::LengthDistribution::of(std::move(sums)).value();
 }
 
+std::int64_t whole_limit(double limit) { return static_cast<std::int64_t>(std::clamp(limit, 0.0, 1e15)); }
+
 double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences, const MicroBatching& micro_batching,
                            int together) {
   const double groups = sequences / together;
@@ -33,7 +36,8 @@ double count_micro_batches(const workflow::LengthDistribution& lengths, double s
   std::vector<std::int64_t> sample;
   for (int index = 0; index < static_cast<int>(sampled); ++index) sample.push_back(together * lengths.quantile((index + 0.5) / sampled));
   const double repeats = groups > largest_sample ? groups / sampled : 1;
-  return std::max(1.0, static_cast<double>(first_fit_decreasing(std::move(sample), micro_batching.tokens).size()) * repeats);
+  const std::size_t bins = batching::count_first_fit_decreasing(std::move(sample), whole_limit(micro_batching.tokens));
+  return std::max(1.0, static_cast<double>(bins) * repeats);
 }
 
 int whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,

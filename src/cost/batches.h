@@ -29,6 +29,9 @@ workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& p
 
 using plan::MicroBatching;
 
+/// A limit of tokens or sequences in whole ones: rounded down, at most 10^15.
+std::int64_t whole_limit(double limit);
+
 /// How many micro-batches `sequences` sequences of these lengths make (at least 1): a number, but no more than there are sequences or
 /// groups; with tokens, the bins that first-fit decreasing fills with as many lengths at equal quantiles, or with 256 of them, which then
 /// stand for all; a sequence that is longer than the limit has one of its own. So many sequences as must stay `together`, of like length,

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
+#include "batching/engine_scheduler.h"
 #include "cost/occupancy.h"
 #include "workflow/lengths.h"
 
 namespace dovetail::cost {
 
-/// Tokens of a block of the cache of keys and values (vLLM's default).
-inline constexpr std::int64_t cache_block = 16;
+using batching::cache_block;
 
 /// What an instance of an engine has to do, and room for.
 struct CacheWork {

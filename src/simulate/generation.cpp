@@ -1,10 +1,9 @@
 #include "simulate/generation.h"
 
 #include <algorithm>
-#include <numeric>
-#include <unordered_map>
 
 #include "base/assert.h"
+#include "batching/dealing.h"
 #include "cost/generation.h"
 
 namespace dovetail::simulate {
@@ -36,34 +35,14 @@ std::vector<std::vector<int>> devices_of(const llm::Layout& layout, const cluste
   return devices;
 }
 
-/// Samples that stay together: those of a group, or where these are fewer than the instances, each by itself.
-std::vector<std::vector<std::size_t>> bundles_of(const std::vector<Sample>& samples, std::size_t instances) {
-  std::vector<std::vector<std::size_t>> bundles;
-  std::unordered_map<std::int64_t, std::size_t> bundle_of;
-  for (std::size_t sample = 0; sample < samples.size(); ++sample) {
-    const auto [place, is_new] = bundle_of.try_emplace(samples[sample].group, bundles.size());
-    if (is_new) bundles.emplace_back();
-    bundles[place->second].push_back(sample);
-  }
-  if (bundles.size() >= instances) return bundles;
-  bundles.clear();
-  for (std::size_t sample = 0; sample < samples.size(); ++sample) bundles.push_back({sample});
-  return bundles;
-}
-
 std::vector<std::vector<std::size_t>> deal_out(const std::vector<Sample>& samples, std::size_t instances, bool least_loaded) {
-  std::vector<std::vector<std::size_t>> shares(instances);
-  std::vector<std::int64_t> loads(instances, 0);
-  std::size_t turn = 0;
-  for (const std::vector<std::size_t>& bundle : bundles_of(samples, instances)) {
-    if (least_loaded) turn = static_cast<std::size_t>(std::min_element(loads.begin(), loads.end()) - loads.begin());
-    for (const std::size_t sample : bundle) {
-      shares[turn].push_back(sample);
-      loads[turn] += samples[sample].prompt + samples[sample].response;
-    }
-    turn = (turn + 1) % instances;
+  std::vector<std::int64_t> groups;
+  std::vector<std::int64_t> loads;
+  for (const Sample& sample : samples) {
+    groups.push_back(sample.group);
+    if (least_loaded) loads.push_back(sample.prompt + sample.response);
   }
-  return shares;
+  return batching::deal_to_instances(groups, loads, instances);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Generation by sample: every instance of the actor's layout plays its share (instance.h has the rules).
+// Generation by sample: every instance of the actor's layout plays its share (instance.h).
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "batching/engine_scheduler.h"
 #include "cluster/cluster.h"
 #include "cluster/mesh.h"
-#include "cost/cache_occupancy.h"
 #include "cost/efficiency.h"
 #include "cost/machine.h"
 #include "cost/model_facts.h"
@@ -25,7 +25,7 @@ struct EngineOptions {
   bool prefix_sharing = true;
   bool longest_first = false;  ///< lengths are predicted, and the longest responses start first
   bool least_loaded = false;   ///< groups go to the instance with the fewest tokens so far, as if lengths were known; else in turn
-  std::int64_t block_tokens = cost::cache_block;
+  std::int64_t block_tokens = batching::cache_block;
 };
 
 /// A generate task of a plan. Its references must outlive whatever is made of it.

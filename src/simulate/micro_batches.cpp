@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
+#include "batching/micro_batches.h"
+#include "cost/batches.h"
 #include "cost/training.h"
 
 namespace dovetail::simulate {
 namespace {
 
-double tokens_of(const Sample& sample) { return static_cast<double>(sample.prompt + sample.response); }
+std::int64_t tokens_of(const Sample& sample) { return sample.prompt + sample.response; }
 
 BatchSeconds seconds_of_tokens(const InferTask& task, const llm::Tokens& micro_batch) {
   const cost::ScoringPasses passes = cost::scoring_passes(task.facts, task.layout, micro_batch, task.machine, task.efficiency);
@@ -29,8 +32,9 @@ BatchSeconds seconds_of_tokens(const InferTask& task, const llm::Tokens& micro_b
 MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& samples) {
   llm::Tokens all;
   for (const Sample& sample : samples) {
-    all.count += tokens_of(sample);
-    all.squares += tokens_of(sample) * tokens_of(sample);
+    const auto tokens = static_cast<double>(tokens_of(sample));
+    all.count += tokens;
+    all.squares += tokens * tokens;
   }
   const auto count = static_cast<double>(std::max<std::size_t>(1, samples.size()));
   MicroBatchLimit limit{std::floor(task.micro_batching.sequences), task.micro_batching.tokens};
@@ -43,16 +47,13 @@ MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& sampl
 
 std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit, double replicas,
                                    const std::vector<Sample>& samples) {
-  std::vector<std::size_t> taken;
-  double tokens = 0;
-  while (!queue.empty() && taken.size() < most) {
-    tokens += tokens_of(samples[queue.front()]);
-    const bool too_many = limit.sequences > 0 && static_cast<double>(taken.size() + 1) > limit.sequences * replicas;
-    const bool too_long = limit.tokens > 0 && tokens > limit.tokens * replicas;
-    if (!taken.empty() && (too_many || too_long)) break;
-    taken.push_back(queue.front());
-    queue.pop_front();
-  }
+  // Whole ones: a limit is not there where it is 0.
+  const auto whole = [&](double each) { return each > 0 ? std::max<std::int64_t>(1, cost::whole_limit(each * replicas)) : 0; };
+  const auto length_of = [&](std::size_t index) { return tokens_of(samples[queue[index]]); };
+  const auto end = queue.begin() + static_cast<std::ptrdiff_t>(batching::count_that_fit(
+                                       std::min(most, queue.size()), whole(limit.sequences), whole(limit.tokens), length_of));
+  const std::vector<std::size_t> taken(queue.begin(), end);
+  queue.erase(queue.begin(), end);
   return taken;
 }
 
@@ -60,7 +61,7 @@ BatchSeconds seconds_of(const InferTask& task, const std::vector<std::size_t>& b
   const double parts = std::min(replicas, static_cast<double>(batch.size()));
   llm::Tokens micro_batch;
   for (const std::size_t sample : batch) {
-    const double tokens = tokens_of(samples[sample]);
+    const auto tokens = static_cast<double>(tokens_of(samples[sample]));
     micro_batch.count += tokens / parts;
     micro_batch.squares += tokens * tokens / parts;
   }

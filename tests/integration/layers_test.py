@@ -11,8 +11,8 @@ import unittest
 from pathlib import Path
 
 # A folder includes only itself and folders before it (docs/architecture.md).
-LAYERS = ["base", "parallel", "pipeline", "timeline", "fuse", "llm", "cluster", "workflow", "plan", "realloc", "cost", "simulate",
-          "place", "report", "cli"]
+LAYERS = ["base", "parallel", "pipeline", "timeline", "fuse", "llm", "cluster", "workflow", "plan", "realloc", "batching", "cost",
+          "simulate", "place", "report", "cli"]
 # Folders within a folder, likewise; the files beside them may include all of them.
 ROOMS = {"fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
          "place": ["predict", "simulation", "space", "bound", "search", "rank", "advice", "measurement", "study"],

@@ -6,12 +6,11 @@
 #include <functional>
 #include <vector>
 
-#include "cost/packing.h"
+#include "batching/dealing.h"
+#include "batching/micro_batches.h"
 
 namespace dovetail::place {
 namespace {
-
-using cost::Pack;
 
 constexpr double most_sequences = 1 << 20;
 
@@ -25,13 +24,13 @@ std::vector<std::int64_t> padded_lengths(const workflow::LengthDistribution& len
   return padded;
 }
 
-/// The packs of rank `rank` of `ranks`.
-DealtPacks packs_of_rank(const std::vector<Pack>& packs, std::size_t rank, std::size_t ranks, bool padded) {
+/// What a rank does with these packs.
+DealtPacks packs_of_rank(const std::vector<batching::PartSums>& packs, const std::vector<std::size_t>& own, bool padded) {
   DealtPacks dealt;
   std::int64_t longest = 0;
-  for (std::size_t index = rank; index < packs.size(); index += ranks) longest = std::max(longest, packs[index].tokens);
-  for (std::size_t index = rank; index < packs.size(); index += ranks) {
-    const Pack& pack = packs[index];
+  for (const std::size_t index : own) longest = std::max(longest, packs[index].tokens);
+  for (const std::size_t index : own) {
+    const batching::PartSums& pack = packs[index];
     const auto padding = static_cast<double>(padded ? longest - pack.tokens : 0);
     ++dealt.count;
     dealt.micro_batch.count += static_cast<double>(pack.tokens) + padding;
@@ -72,10 +71,11 @@ std::optional<DealtPacks> dealt_packs(const Ground& ground, std::size_t task, co
     return std::nullopt;
   const std::int64_t multiple = static_cast<std::int64_t>(layout.tensor) * (layout.context > 1 ? 2 * layout.context : 1);
   const std::int64_t whole = std::max<std::int64_t>(1, std::llround(sequences));
-  const std::vector<Pack> packs = cost::first_fit_decreasing(padded_lengths(*batch.lengths, whole, multiple), cut.tokens);
+  const std::vector<std::int64_t> lengths = padded_lengths(*batch.lengths, whole, multiple);
+  const auto packs = batching::sums_of(batching::first_fit_decreasing(lengths, cost::whole_limit(cut.tokens)), lengths);
   std::vector<DealtPacks> ranks;
-  for (int rank = 0; rank < layout.data; ++rank) {
-    ranks.push_back(packs_of_rank(packs, static_cast<std::size_t>(rank), static_cast<std::size_t>(layout.data), layout.pipeline > 1));
+  for (const std::vector<std::size_t>& own : batching::deal_in_turn(packs.size(), static_cast<std::size_t>(layout.data))) {
+    ranks.push_back(packs_of_rank(packs, own, layout.pipeline > 1));
     complete_rounds(layout, ranks.back());
   }
   return slowest_of(ranks, layout.pipeline);
