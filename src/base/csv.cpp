@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/input_size.h"
 #include "base/utf8.h"
 
 namespace dovetail::base {
@@ -14,6 +15,7 @@ class CsvParser {
   CsvParser(std::string_view content, const std::string& path) : content_(without_byte_order_mark(content)), path_(path) {}
 
   Result<std::vector<CsvRow>> run() && {
+    DOVETAIL_CHECK(check_input_size(InputKind::csv, content_.size(), path_));
     DOVETAIL_CHECK(check_characters(content_, path_));
     std::vector<CsvRow> rows;
     while (!at_end()) {

@@ -8,6 +8,7 @@
 
 #include "base/decimal.h"
 #include "base/document_builder.h"
+#include "base/input_size.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
 
@@ -107,19 +108,10 @@ Error Node::error(std::string message) const {
 
 std::string quote(std::string_view text) {
   constexpr std::size_t longest = 60;
-  std::string quoted = "`";
   std::size_t end = std::min(text.size(), longest);
   // Not within a UTF-8 character.
   while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  for (const char c : text.substr(0, end)) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7F) {
-      quoted += fmt::format("\\x{:02X}", code);
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + (end < text.size() ? "...`" : "`");
+  return fmt::format("`{}{}`", visible(text.substr(0, end)), end < text.size() ? "..." : "");
 }
 
 Result<Document> parse_yaml_or_json(std::string_view content, const std::string& path) {
@@ -128,7 +120,7 @@ Result<Document> parse_yaml_or_json(std::string_view content, const std::string&
   const bool looks_like_json = first != std::string_view::npos && text[first] == '{';
   if (!looks_like_json) return parse_yaml(content, path);
   Result<Document> json = parse_json(content, path);
-  if (json.ok() || path.ends_with(".json")) return json;
+  if (json.ok() || path.ends_with(".json") || content.size() > largest_input(InputKind::yaml)) return json;
   // A YAML map in braces, perhaps; a duplicate key is found there again. What was read the furthest is what the file was meant to be.
   Result<Document> yaml = parse_yaml(content, path);
   if (yaml.ok()) return yaml;

@@ -86,7 +86,7 @@ class Node {
   std::uint32_t index_;
 };
 
-/// `text` in backquotes for a message: cut where it is long, control characters made visible.
+/// `text` in backquotes for a message: cut where it is long, what a terminal would obey made visible.
 std::string quote(std::string_view text);
 
 /// Parses JSON (RFC 8259). Duplicate keys are errors. `path` is only for messages.

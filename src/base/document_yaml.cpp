@@ -10,6 +10,7 @@
 
 #include "base/decimal.h"
 #include "base/document_builder.h"
+#include "base/input_size.h"
 #include "base/utf8.h"
 
 namespace dovetail::base {
@@ -119,6 +120,7 @@ int read_documents(std::string_view content, YamlReader& reader) {
 }  // namespace
 
 Result<Document> parse_yaml(std::string_view content, const std::string& path) {
+  DOVETAIL_CHECK(check_input_size(InputKind::yaml, content.size(), path));
   DOVETAIL_CHECK(check_text(content, path, "a YAML or JSON document"));
   YamlReader reader(path);
   try {

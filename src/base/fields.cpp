@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -10,10 +9,7 @@
 
 namespace dovetail::base {
 
-bool is_name(std::string_view text) {
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-  return !text.empty() && std::none_of(text.begin(), text.end(), is_control);
-}
+bool is_name(std::string_view text) { return !text.empty() && !has_controls(text); }
 
 Result<std::string> read_name(const Node& node, std::string_view key) {
   std::string name(node.is_string() ? node.text() : "");

@@ -13,7 +13,7 @@ namespace dovetail::base {
 /// `what` names the file in messages ("a job").
 Status require_format(const Node& map, std::string_view what, std::string_view format);
 
-/// Whether a text can be a name: not empty, and without control characters.
+/// Whether a text can be a name: not empty, and without what a terminal would obey (has_controls).
 bool is_name(std::string_view text);
 
 /// The text of `node`, the value of `key`; an Error at it where it is no text, empty, or has control characters.

@@ -1,9 +1,11 @@
 #include "base/result.h"
 
+#include "base/utf8.h"
+
 namespace dovetail::base {
 
 std::string to_text(const Error& error) {
-  std::string text = error.path;
+  std::string text = visible(error.path);
   if (error.line > 0) {
     if (!text.empty()) text += ':';
     text += std::to_string(error.line);

@@ -13,10 +13,11 @@ bool is_refused_control(char c) {
   return (code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7F;
 }
 
-/// Whether YAML takes the character for a line break or leaves it out: control characters, NEL, LS, PS, the byte order mark.
-bool is_escaped(char32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029 || code == 0xFEFF;
-}
+/// YAML leaves it out.
+constexpr char32_t byte_order_mark_code = 0xFEFF;
+
+/// The escape of JSON for a character of the basic plane.
+std::string escape(char32_t code) { return fmt::format("\\u{:04X}", static_cast<unsigned>(code)); }
 
 /// The code point of a sound UTF-8 character.
 char32_t decode(std::string_view character) {
@@ -71,6 +72,40 @@ Status check_characters(std::string_view content, const std::string& path) {
   return {};
 }
 
+bool is_control(char32_t code) {
+  const auto within = [code](char32_t first, char32_t last) { return code >= first && code <= last; };
+  const bool is_separator = within(0x2028, 0x2029);
+  const bool turns_direction = code == 0x061C || within(0x200E, 0x200F) || within(0x202A, 0x202E) || within(0x2066, 0x2069);
+  return code < 0x20 || within(0x7F, 0x9F) || is_separator || turns_direction;
+}
+
+bool has_controls(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text.substr(0, 4));
+    if (length == 0 || is_control(decode(text.substr(0, length)))) return true;
+    text.remove_prefix(length);
+  }
+  return false;
+}
+
+std::string visible(std::string_view text, std::string_view kept) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text.substr(0, 4));
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    if (length == 0) {
+      shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(character.front()));
+    } else if (const char32_t code = decode(character); is_control(code) && kept.find(character) == std::string_view::npos) {
+      shown += escape(code);
+    } else {
+      shown += character;
+    }
+    text.remove_prefix(character.size());
+  }
+  return shown;
+}
+
 std::string json_string(std::string_view text) {
   std::string quoted = "\"";
   for (std::size_t i = 0; i < text.size();) {
@@ -80,8 +115,8 @@ std::string json_string(std::string_view text) {
       quoted += "\uFFFD";
     } else if (character == "\"" || character == "\\") {
       quoted += fmt::format("\\{}", character);
-    } else if (const char32_t code = decode(character); is_escaped(code)) {
-      quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(code));
+    } else if (const char32_t code = decode(character); is_control(code) || code == byte_order_mark_code) {
+      quoted += escape(code);
     } else {
       quoted += character;
     }

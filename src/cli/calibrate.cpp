@@ -88,12 +88,17 @@ place::Calibration calibrate(const place::Measurements& measurements, const Argu
   return place::calibrate(measurements, options);
 }
 
+base::Status write(const std::string& path, const place::Calibration& calibration) {
+  const auto written = write_output(path, cost::efficiency_to_json(calibration.fit.candidate.efficiency));
+  return written.ok() ? base::Status() : written.error();
+}
+
 base::Result<int> run(const Arguments& arguments) {
-  if (arguments.output) DOVETAIL_CHECK(check_no_input(*arguments.output, {arguments.measurements}));
   DOVETAIL_TRY(const std::string text, base::read_file(arguments.measurements));
   DOVETAIL_TRY(const place::Measurements measurements, place::parse_measurements(text, base::display_path(arguments.measurements)));
+  DOVETAIL_CHECK(check_no_input(arguments.output));
   const place::Calibration calibration = calibrate(measurements, arguments);
-  if (arguments.output) DOVETAIL_CHECK(base::write_file(*arguments.output, cost::efficiency_to_json(calibration.fit.candidate.efficiency)));
+  if (arguments.output) DOVETAIL_CHECK(write(*arguments.output, calibration));
   if (arguments.json)
     print_json(to_json(calibration));
   else

@@ -12,6 +12,7 @@
 #include "cli/load.h"
 #include "cli/output.h"
 #include "fuse/bounds/bounds.h"
+#include "fuse/bounds/claims.h"
 #include "pipeline/evaluate.h"
 #include "report/page/summary.h"
 #include "report/words/table.h"
@@ -36,8 +37,13 @@ struct Checked {
   timeline::Timeline timeline;
   fuse::Bounds bounds;
   base::Memory peak_bound;  ///< at the makespan that the schedule has
+  std::vector<fuse::DoubtfulClaim> doubts;
 
   const pipeline::Problem& problem() const { return loaded.file.schedule.problem; }
+  /// Whether the file says something of the schedule that is false.
+  bool has_false_claim() const {
+    return std::any_of(doubts.begin(), doubts.end(), [](const fuse::DoubtfulClaim& claim) { return claim.refuted; });
+  }
 };
 
 constexpr std::size_t idle_stretches_shown = 5;
@@ -122,14 +128,23 @@ std::string longest_idle_table(const Checked& checked) {
                               rows);
 }
 
+/// "false claim: bounds.makespan: 610 is above ...": a line a claim.
+std::string doubts_text(const Checked& checked) {
+  std::string text;
+  for (const fuse::DoubtfulClaim& claim : checked.doubts)
+    text += fmt::format("{}: {}: {}\n", claim.refuted ? "false claim" : "claim not confirmed", claim.key, claim.reason);
+  return text;
+}
+
 std::string to_text(const Checked& checked) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const pipeline::Evaluation& evaluation = checked.evaluation;
-  return fmt::format("{}: valid\n", checked.loaded.path) +
+  return fmt::format("{}: valid{}\n", checked.loaded.path, checked.has_false_claim() ? "; a claim of the file is false" : "") +
          fmt::format("makespan {}, bound {}, {}\n", time_with_unit(evaluation.makespan, unit),
                      base::format_time(checked.bounds.makespan, unit), gap_text(gap(evaluation.makespan, checked.bounds.makespan))) +
          fmt::format("peak activation {}, bound {} at this makespan, {}\n", base::format_memory(evaluation.peak_activation),
                      base::format_memory(checked.peak_bound), gap_text(gap(evaluation.peak_activation, checked.peak_bound))) +
+         doubts_text(checked) +
          fmt::format("bubbles {} of the devices' time; the longest time from a device's first start to its last end is {}\n\n",
                      percent(pipeline::bubble_rate(evaluation)), time_with_unit(pipeline::longest_device_span(evaluation), unit)) +
          device_table(checked) + longest_idle_table(checked);
@@ -177,6 +192,8 @@ Json to_json(const Checked& checked, double seconds) {
     if (const std::string awaited = describe_awaited(checked, bar); !awaited.empty()) entry["awaits"] = awaited;
     object["idle"].push_back(std::move(entry));
   }
+  for (const fuse::DoubtfulClaim& claim : checked.doubts)
+    object["claims"].push_back({{"key", claim.key}, {"verdict", claim.refuted ? "false" : "not confirmed"}, {"reason", claim.reason}});
   object["timing"] = Json{{"seconds", json_seconds(seconds)}};
   return object;
 }
@@ -207,13 +224,14 @@ base::Result<int> run(const Arguments& arguments) {
   checked.evaluation = std::move(lowered.evaluation);
   checked.bounds = fuse::bounds_of(checked.problem());
   checked.peak_bound = fuse::peak_activation_bound(checked.problem(), checked.evaluation.makespan);
+  checked.doubts = fuse::doubtful_claims(checked.loaded.file.schedule, checked.evaluation, checked.bounds.makespan, checked.peak_bound);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
     print_json(to_json(checked, seconds));
   } else {
     print(to_text(checked));
   }
-  return exit_done;
+  return checked.has_false_claim() ? exit_invalid : exit_done;
 }
 
 }  // namespace

@@ -217,16 +217,13 @@ std::string charts(const Difference& difference, const Arguments& arguments) {
   return text;
 }
 
-std::string to_text(const Difference& difference, const Arguments& arguments) {
+std::string to_text(const Difference& difference) {
   const auto& [a, b] = difference.sides;
-  std::string text;
-  const bool draw = arguments.gantt == "always" || (arguments.gantt == "auto" && stdout_is_terminal());
-  if (draw) text += charts(difference, arguments);
   const auto made_by = [](const Side& side) {
     const auto& solver = side.loaded.file.schedule.claims.solver;
     return solver ? fmt::format(" ({})", report::clean_text(solver->name)) : std::string();
   };
-  text += fmt::format("A: {}{}\nB: {}{}\n", a.loaded.path, made_by(a), b.loaded.path, made_by(b));
+  std::string text = fmt::format("A: {}{}\nB: {}{}\n", a.loaded.path, made_by(a), b.loaded.path, made_by(b));
   text += figures(difference) + "\n" + order_text(difference);
   if (!difference.schedules.parting) return text;
   text += parting_text(difference) + gains(difference, 0) + gains(difference, 1);
@@ -321,7 +318,8 @@ base::Result<int> run(const Arguments& arguments) {
   if (arguments.json) {
     print_json(to_json(difference, seconds));
   } else {
-    print(to_text(difference, arguments));
+    if (arguments.gantt == "always" || (arguments.gantt == "auto" && stdout_is_terminal())) print_drawn(charts(difference, arguments));
+    print(to_text(difference));
   }
   return exit_done;
 }

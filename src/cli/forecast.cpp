@@ -104,22 +104,27 @@ base::Status check_arguments(const Arguments& arguments) {
 /// The file of plan number `index`: "run.A.plan.json" of "run".
 std::string plan_path(const std::string& prefix, std::size_t index) { return prefix + "." + plan_letter(index) + ".plan.json"; }
 
-base::Status check_prefix(const std::string& prefix, const std::vector<std::optional<std::string>>& inputs) {
+base::Status check_prefix(const std::string& prefix) {
   std::error_code none;
   if (prefix.empty() || prefix.back() == '/' || is_standard_output(prefix) || std::filesystem::is_directory(prefix, none))
     return base::bad_input(
         fmt::format("-o {} names no file; accepted: what the names of plans begin with, as run of run.A.plan.json", base::quote(prefix)));
-  constexpr std::size_t most_plans = 26;  // as many as there are letters
-  for (std::size_t plan = 0; plan < most_plans; ++plan) DOVETAIL_CHECK(check_no_input(plan_path(prefix, plan), inputs));
   return check_output_path(plan_path(prefix, 0));
 }
 
-base::Status write_plans(const std::string& prefix, const ForecastRun& run) {
-  for (std::size_t index = 0; index < run.forecast.plans.size(); ++index) {
-    const auto written = write_output(plan_path(prefix, index), plan::plan_to_json(run.forecast.plans[index].plan, run.ground.job));
-    if (!written.ok()) return written.error();
-  }
+base::Status check_no_plan_is_input(const Arguments& arguments) {
+  constexpr std::size_t most_plans = 26;  // as many as there are letters
+  for (std::size_t plan = 0; arguments.output && plan < most_plans; ++plan)
+    DOVETAIL_CHECK(check_no_input(plan_path(*arguments.output, plan), {arguments.plan.plan}));
   return {};
+}
+
+base::Status write_plans(const std::string& prefix, const ForecastRun& run) {
+  std::vector<OutputFile> files;
+  for (std::size_t index = 0; index < run.forecast.plans.size(); ++index)
+    files.push_back({plan_path(prefix, index), plan::plan_to_json(run.forecast.plans[index].plan, run.ground.job)});
+  const auto written = write_outputs(files);
+  return written.ok() ? base::Status() : written.error();
 }
 
 base::Result<place::ForecastOptions> options_of(const Arguments& arguments) {
@@ -150,12 +155,13 @@ base::Result<place::Forecast> forecast_of(const Arguments& arguments, const plac
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_arguments(arguments));
-  if (arguments.output) DOVETAIL_CHECK(check_prefix(*arguments.output, inputs_of(arguments)));
+  if (arguments.output) DOVETAIL_CHECK(check_prefix(*arguments.output));
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_TRY(place::Growth asked, growth_of(arguments));
   DOVETAIL_TRY(const std::optional<std::int64_t> cap, cap_of(arguments, job));
   DOVETAIL_TRY(const place::LengthGrowth growth, place::LengthGrowth::of(job.workload.response_length, std::move(asked), cap));
+  DOVETAIL_CHECK(check_no_plan_is_input(arguments));
   const place::Ground ground = place::ground_of(job, software);
   DOVETAIL_TRY(place::Forecast forecast, forecast_of(arguments, ground, growth));
   const ForecastRun run{ground, arguments.steps, cap, std::move(forecast)};

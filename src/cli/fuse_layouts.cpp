@@ -8,7 +8,7 @@
 #include <memory>
 #include <set>
 
-#include "base/file.h"
+#include "base/fields.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -74,6 +74,7 @@ base::Result<ModelText> read_model(const std::string& text) {
   ModelText model;
   model.name = items.front();
   if (model.name.empty() || model.name.find('=') != std::string::npos) return wrong_model(text, "it does not start with the model's name");
+  if (!base::is_name(model.name)) return wrong_model(text, "the model's name has a control character");
   std::set<std::string> seen;
   for (std::size_t i = 1; i < items.size(); ++i) {
     const std::size_t equals = items[i].find('=');
@@ -139,9 +140,9 @@ Json to_json(const pipeline::FusedLayouts& fused) {
 /// Writes the problem to `path`; how it came about is told here, too, since JSON has no comments.
 base::Status write_problem(const pipeline::FusedLayouts& fused, const std::string& path) {
   const bool as_json = path.ends_with(".json");
-  DOVETAIL_CHECK(base::write_file(path, as_json ? pipeline::problem_to_json(fused.problem) + "\n" : to_yaml(fused)));
+  DOVETAIL_TRY(const std::string written, write_output(path, as_json ? pipeline::problem_to_json(fused.problem) + "\n" : to_yaml(fused)));
   for (const std::string& note : fused.notes) print_note(note);
-  print_error(fmt::format("written: {}\n", path));
+  print_error(fmt::format("written: {}\n", written));
   return {};
 }
 

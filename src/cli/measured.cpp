@@ -15,6 +15,7 @@
 #include "base/document.h"
 #include "base/fields.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/job.h"
@@ -82,13 +83,14 @@ base::Status write_measurement(const Arguments& arguments, const Prediction& pre
   const std::string stem = std::filesystem::path(arguments.logs.front()).stem().string();
   place::MeasurementNames names;
   names.set = fmt::format("{}/{}", prediction.job.cluster.groups.front().gpu.name, place::name_of(answer.run.format));
-  names.row = arguments.name.value_or(prediction.job.name + (stem == "-" ? "" : ", " + stem));
+  names.row = arguments.name.value_or(prediction.job.name + (stem == "-" ? "" : ", " + base::visible(stem)));
   names.source = fmt::format("log of {}, {} of {} steps", place::name_of(answer.run.format), arguments.statistic, answer.run.steps.size());
   names.job = path_from(*arguments.job, output);
   names.plan = path_from(*arguments.plan, output);
   const auto write = output.ends_with(".json") ? place::measurement_to_json : place::measurement_to_yaml;
   DOVETAIL_TRY(const std::string text, write(names, answer.run, *answer.comparison, prediction.job));
-  return base::write_file(output, text);
+  const auto written = write_output(output, text);
+  return written.ok() ? base::Status() : written.error();
 }
 
 base::Status check_arguments(const Arguments& arguments) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/nearest.h"
+#include "base/utf8.h"
 
 namespace dovetail::cli {
 namespace {
@@ -27,6 +28,8 @@ bool silent = false;
 void write(std::string_view text, std::FILE* file) {
   if (!silent) std::fwrite(text.data(), 1, text.size(), file);
 }
+
+std::string shown(std::string_view text) { return base::visible(text, "\n\t"); }
 
 double rounded(double value, double steps_per_one) { return std::round(value * steps_per_one) / steps_per_one; }
 
@@ -91,9 +94,12 @@ std::string hint_and_list(std::string_view name, std::string_view intro, const s
 }
 
 void print_nothing() { silent = true; }
-void print_json(const Json& object) { print(object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"); }
-void print(std::string_view text) { write(text, stdout); }
-void print_error(std::string_view text) { write(text, stderr); }
+std::string json_text(const Json& object, int indent) { return shown(object.dump(indent, ' ', false, Json::error_handler_t::replace)); }
+void print_json(const Json& object) { write(json_text(object, 2) + "\n", stdout); }
+void print(std::string_view text) { write(shown(text), stdout); }
+void print_drawn(std::string_view chart) { write(chart, stdout); }
+void print_error(std::string_view text) { write(shown(text), stderr); }
+void rewrite_line(std::string_view text) { write(fmt::format("\r{}\033[K", base::visible(text)), stderr); }
 
 void print_note(std::string_view text) { print_error(fmt::format("dovetail: note: {}\n", text)); }
 void print_warning(std::string_view text) { print_error(fmt::format("dovetail: warning: {}\n", text)); }

@@ -63,12 +63,19 @@ std::string hint_and_list(std::string_view name, std::string_view intro, const s
 
 /// From now on nothing that follows prints anything: another process speaks for this one.
 void print_nothing();
+/// `object` as JSON, indented by `indent` where that is not negative; in its texts what a terminal would obey is escaped.
+std::string json_text(const Json& object, int indent = -1);
 /// Prints `object` on stdout, indented.
 void print_json(const Json& object);
-/// Prints `text` on stdout as it is.
+/// Prints `text` on stdout. Whatever a terminal would obey (base::has_controls), but tabs and line ends, is made visible: names, paths and
+/// arguments are of others.
 void print(std::string_view text);
-/// Writes `text` to standard error as it is. Where that is closed or full there is nobody to tell, so failures are passed over.
+/// Prints a chart on stdout as it is, with its colours. REQUIRES: the texts of others in it are made visible, or clean.
+void print_drawn(std::string_view chart);
+/// As print() on standard error. Where that is closed or full there is nobody to tell, so failures are passed over.
 void print_error(std::string_view text);
+/// Puts `text` in place of the line on standard error that a terminal's cursor is in; an empty one takes it off.
+void rewrite_line(std::string_view text);
 /// Prints "dovetail: note: TEXT" on stderr.
 void print_note(std::string_view text);
 /// Prints "dovetail: warning: TEXT" on stderr.

@@ -199,7 +199,7 @@ Json report_json(const NamedProblem& named, const Front& front, const std::vecto
 /// The file: each schedule of the front is a whole dovetail/schedule@1, as the program that writes those writes it.
 std::string front_file(const NamedProblem& named, const Front& front) {
   const auto open_object = [](const Json& object) {
-    std::string text = object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string text = json_text(object);
     text.pop_back();
     return text;
   };

@@ -62,13 +62,11 @@ base::Status check_combination(const Arguments& arguments) {
 }
 
 base::Result<Request> prepare(const Arguments& arguments, ProgressLine& line) {
-  if (arguments.output) {
-    DOVETAIL_CHECK(check_output_path(*arguments.output));
-    DOVETAIL_CHECK(check_no_input(*arguments.output, {arguments.plan.job}));
-  }
+  if (arguments.output) DOVETAIL_CHECK(check_output_path(*arguments.output));
   DOVETAIL_TRY(plan::Job job, load_job(arguments.plan));
   line.set_label(job.name);
   DOVETAIL_TRY(place::Software software, load_software(job, arguments.plan.job));
+  DOVETAIL_CHECK(check_no_input(arguments.output));
   DOVETAIL_TRY(place::RankOptions options,
                rank_options(arguments.search, arguments.placements.empty() ? job.placements : arguments.placements, line));
   options.shown = static_cast<std::size_t>(arguments.shown);
@@ -92,7 +90,7 @@ base::Result<place::Ranking> rank(const Arguments& arguments, const Request& req
   BestFile file;
   if (options.search.exchange != nullptr && arguments.output && can_be_rewritten(*arguments.output)) {
     options.on_better = [&](const plan::Plan& plan) {
-      file.take([&, plan] { (void)base::write_file(*arguments.output, plan::plan_to_json(plan, request.job)); });
+      file.take([&, plan] { (void)write_output(*arguments.output, plan::plan_to_json(plan, request.job)); });
     };
     options.search.on_progress = [&](const place::SearchProgress& progress) {
       request.options.search.on_progress(progress);

@@ -108,12 +108,11 @@ base::Result<pipeline::Problem> read_problem(const Arguments& arguments) {
 }
 
 base::Result<int> run(const Arguments& arguments) {
-  DOVETAIL_CHECK(check_no_input(arguments.output, {arguments.timings}));
   DOVETAIL_TRY(const pipeline::Problem problem, read_problem(arguments));
   const bool as_json = arguments.json || arguments.output.ends_with(".json");
   const std::string text = as_json ? pipeline::problem_to_json(problem) : pipeline::problem_to_yaml(problem);
-  DOVETAIL_CHECK(base::write_file(arguments.output, text.ends_with('\n') ? text : text + "\n"));
-  if (arguments.output != "-") print_error(fmt::format("written: {}\n", arguments.output));
+  DOVETAIL_TRY(const std::string written, write_output(arguments.output, text.ends_with('\n') ? text : text + "\n"));
+  if (!is_standard_output(arguments.output)) print_error(fmt::format("written: {}\n", written));
   return exit_done;
 }
 

@@ -80,7 +80,7 @@ ProgressLine::ProgressLine(std::string label, base::Ticks bound, base::TimeUnit 
 ProgressLine::ProgressLine(std::string label) : ProgressLine(std::move(label), base::Ticks(0), base::TimeUnit::ns) {}
 
 ProgressLine::~ProgressLine() {
-  if (visible_) print_error("\r\033[K");
+  if (visible_) rewrite_line("");
 }
 
 void ProgressLine::update(const fuse::Progress& progress) {
@@ -126,7 +126,7 @@ void ProgressLine::show(std::vector<ProgressField> fields) {
   const auto room = static_cast<std::size_t>(stderr_columns() - 1);
   // A long name of a file must not take the room of the figures.
   if (least_width(fields) > room) fields.erase(fields.begin());
-  print_error(fmt::format("\r{}\033[K", fit_fields(fields, room)));
+  rewrite_line(fit_fields(fields, room));
   std::fflush(stderr);
   visible_ = true;
 }

@@ -96,6 +96,7 @@ base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::
   DOVETAIL_TRY(plan::Job job, plan::parse_job(text.content, base::display_path(text.argument)));
   auto of = std::make_unique<PlayedJob>(std::move(job));
   DOVETAIL_TRY(const place::Software software, load_software(of->job, text.argument));
+  DOVETAIL_CHECK(check_no_input(arguments.output, {plan_path}));
   of->ground.emplace(place::ground_of(of->job, software));
   ProgressLine line(of->job.name);
   DOVETAIL_TRY(of->chosen, choose_plan(arguments.play, text.argument, plan_path, *of->ground, !arguments.overlay, line));

@@ -132,9 +132,9 @@ base::Result<Request> prepare(Arguments& arguments, bool writes) {
     const bool whole_front = arguments.search.pareto && arguments.pick == 0;
     DOVETAIL_TRY(format,
                  whole_front ? front_format(*arguments.output, arguments.format) : format_to_write(*arguments.output, arguments.format));
-    DOVETAIL_CHECK(check_no_input(*arguments.output, {arguments.problem}));
   }
   DOVETAIL_TRY(Request request, make_request(arguments));
+  DOVETAIL_CHECK(check_no_input(arguments.output));
   request.format = format;
   return request;
 }

@@ -78,12 +78,9 @@ base::Result<Paths> write_csv(const pipeline::Schedule& schedule, CsvActions act
     return base::bad_input(
         fmt::format("CSV holds one pipeline a file, and this schedule has {}; write it to a file, not to '{}'", files.size(), path));
   }
-  Paths paths;
-  for (const pipeline::CsvFile& file : files) {
-    DOVETAIL_TRY(std::string written, write_output(has_name ? with_suffix(path, file.suffix) : path, file.content));
-    paths.push_back(std::move(written));
-  }
-  return paths;
+  std::vector<OutputFile> outputs;
+  for (const pipeline::CsvFile& file : files) outputs.push_back({has_name ? with_suffix(path, file.suffix) : path, file.content});
+  return write_outputs(outputs);
 }
 
 }  // namespace
@@ -145,13 +142,15 @@ base::Status check_output_path(const std::string& path) {
   return base::Error{base::Failure::io, path, 0, 0, fmt::format("the folder '{}' does not exist", folder.string())};
 }
 
-base::Status check_no_input(const std::string& path, const std::vector<std::optional<std::string>>& inputs) {
-  for (const std::optional<std::string>& input : inputs) {
+base::Status check_no_input(const std::optional<std::string>& path, const std::vector<std::optional<std::string>>& to_be_read) {
+  if (!path || is_standard_output(*path)) return {};
+  std::optional<std::string> input = base::read_as(*path);
+  for (const std::optional<std::string>& other : to_be_read) {
     std::error_code ignored;
-    if (input && !is_standard_output(path) && std::filesystem::equivalent(path, *input, ignored))
-      return base::bad_input(fmt::format("the output '{}' is the input '{}', which would be lost; accepted: another file", path, *input));
+    if (other && std::filesystem::equivalent(*path, *other, ignored)) input = other;
   }
-  return {};
+  if (!input) return {};
+  return base::bad_input(fmt::format("the output '{}' is the input '{}', which would be lost; accepted: another file", *path, *input));
 }
 
 base::Status check_output_options(const std::optional<std::string>& path, const std::optional<std::string>& format, bool json) {
@@ -162,9 +161,23 @@ base::Status check_output_options(const std::optional<std::string>& path, const 
 }
 
 base::Result<std::string> write_output(const std::string& path, std::string_view content) {
+  DOVETAIL_CHECK(check_no_input(path));
   const bool to_standard_output = is_standard_output(path);
   DOVETAIL_CHECK(base::write_file(to_standard_output ? "-" : path, content));
   return to_standard_output ? "<stdout>" : path;
+}
+
+base::Result<Paths> write_outputs(const std::vector<OutputFile>& files) {
+  if (files.size() == 1) return one_path(write_output(files.front().path, files.front().content));
+  std::vector<base::FileContent> contents;
+  Paths paths;
+  for (const OutputFile& file : files) {
+    DOVETAIL_CHECK(check_no_input(file.path));
+    contents.push_back({file.path, file.content});
+    paths.push_back(file.path);
+  }
+  DOVETAIL_CHECK(base::write_files(contents));
+  return paths;
 }
 
 void print_beside(const std::optional<std::string>& path, std::string_view text) {

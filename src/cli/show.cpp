@@ -33,7 +33,7 @@ void draw(const pipeline::Schedule& schedule, const std::string& title, const Ar
   style.columns = arguments.columns > 0 ? arguments.columns : chart_columns();
   style.color = use_color(arguments.color);
   style.rows = arguments.rows;
-  print(report::render_terminal_gantt(timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), title), style));
+  print_drawn(report::render_terminal_gantt(timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), title), style));
 }
 
 base::Error does_not_fit(std::string_view what, const std::vector<pipeline::CapacityExcess>& excess) {

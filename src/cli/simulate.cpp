@@ -53,19 +53,17 @@ base::Status write(const std::string& path, const SimulatedPlan& simulated) {
   const std::string text = format == OutputFormat::chrome ? report::render_iteration_trace(report::iteration_of(picture))
                            : format == OutputFormat::svg  ? report::render_iteration_svg(report::iteration_of(picture))
                            : format == OutputFormat::html ? report::render_html(report::job_page(picture))
-                                                          : to_json(simulated, true).dump() + "\n";
+                                                          : json_text(to_json(simulated, true)) + "\n";
   const auto written = write_output(path, text);
   return written.ok() ? base::Status() : written.error();
 }
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_output_options(arguments.output, std::nullopt, arguments.plan.json));
-  if (arguments.output) {
-    DOVETAIL_CHECK(check_output(*arguments.output));
-    DOVETAIL_CHECK(check_no_input(*arguments.output, {arguments.plan.job, arguments.plan.plan}));
-  }
+  if (arguments.output) DOVETAIL_CHECK(check_output(*arguments.output));
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
+  DOVETAIL_CHECK(check_no_input(arguments.output, {arguments.plan.plan}));
   const place::Ground ground = place::ground_of(job, software);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(ChosenPlan chosen, choose_plan(arguments.play, arguments.plan.job, arguments.plan.plan, ground, false, *line));

@@ -58,7 +58,6 @@ base::Status check_arguments(const Arguments& arguments, place::SweepInput over)
     const auto format = format_of(*arguments.output);
     if (!format.ok()) return format.error();
     DOVETAIL_CHECK(check_output_path(*arguments.output));
-    DOVETAIL_CHECK(check_no_input(*arguments.output, {arguments.plan.job, arguments.plan.plan}));
   }
   if (over == place::SweepInput::nodes && arguments.plan.plan)
     return base::bad_input("--over nodes finds a plan for each number of nodes; --plan has no use there");
@@ -90,7 +89,7 @@ base::Status write(const std::string& path, const SweptPlan& swept) {
     return base::Error{base::Failure::infeasible, path, 0, 0, "there is nothing to draw: no value has a plan"};
   const std::string text = format == OutputFormat::svg   ? report::render_curve_svg(report::sweep_picture(swept.sweep, title_of(swept)))
                            : format == OutputFormat::csv ? to_csv(swept)
-                                                         : to_json(swept).dump(2) + "\n";
+                                                         : json_text(to_json(swept), 2) + "\n";
   const auto written = write_output(path, text);
   return written.ok() ? base::Status() : written.error();
 }
@@ -102,6 +101,7 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_arguments(arguments, over));
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
+  DOVETAIL_CHECK(check_no_input(arguments.output, {arguments.plan.plan}));
   const place::Ground ground = place::ground_of(job, software);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(place::SweepOptions options, options_of(arguments, over, job));

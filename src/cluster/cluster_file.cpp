@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/amount.h"
+#include "base/fields.h"
 
 namespace dovetail::cluster {
 
@@ -70,10 +71,9 @@ Status read_optional(const Node& map, std::string_view what, std::string_view ke
 }
 
 /// A name of something, for messages and tables.
-Result<std::string> read_name(const Node& map, std::string_view what) {
+Result<std::string> name_in(const Node& map, std::string_view what) {
   DOVETAIL_TRY(const Node name, base::require(map, what, "name"));
-  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
-  if (!name.is_string() || name.text().empty() || std::any_of(name.text().begin(), name.text().end(), is_control)) {
+  if (!name.is_string() || !base::is_name(name.text())) {
     return name.error(fmt::format("`name` of {} is {}; accepted: a string of letters, digits and signs", what, name.describe()));
   }
   return std::string(name.text());
@@ -124,7 +124,7 @@ Result<Gpu> read_gpu(const Node& node) {
   DOVETAIL_CHECK(
       base::check_keys(node, "`gpu`", {"name", "memory", "usable_memory", "bandwidth", "bf16", "fp16", "fp8", "link", "host_link"}));
   Gpu gpu;
-  DOVETAIL_TRY(gpu.name, read_name(node, "`gpu`"));
+  DOVETAIL_TRY(gpu.name, name_in(node, "`gpu`"));
   const std::string what = "GPU " + quote(gpu.name);
   DOVETAIL_CHECK(read_gpu_memory(node, what, gpu));
   DOVETAIL_CHECK(read_gpu_speeds(node, what, gpu));
@@ -203,7 +203,7 @@ Result<NetworkLevel> read_level(const Node& list, std::size_t index, double usua
   const Node map = list.item(index);
   DOVETAIL_CHECK(base::check_keys(map, "a network", {"name", "nodes", "bandwidth", "latency", "half_bandwidth_size"}));
   NetworkLevel network;
-  DOVETAIL_TRY(network.name, read_name(map, "a network"));
+  DOVETAIL_TRY(network.name, name_in(map, "a network"));
   const std::string what = "network " + quote(network.name);
   const std::optional<Node> nodes = map.find("nodes");
   if (index + 1 == list.size()) {

@@ -9,6 +9,7 @@
 
 #include "base/csv.h"
 #include "base/decimal.h"
+#include "base/input_size.h"
 #include "base/utf8.h"
 
 namespace dovetail::pipeline {
@@ -34,6 +35,7 @@ class TraceParser {
       : content_(base::without_byte_order_mark(content)), path_(path), unit_(unit) {}
 
   Result<Trace> run() && {
+    DOVETAIL_CHECK(base::check_input_size(base::InputKind::lines, content_.size(), path_));
     DOVETAIL_CHECK(base::check_characters(content_, path_));
     while (next_line() && !trimmed(line_).empty()) DOVETAIL_CHECK(read_device());
     if (trace_.devices.empty())

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/fields.h"
 #include "pipeline/op_kind.h"
 
 namespace dovetail::pipeline {
@@ -127,11 +128,6 @@ bool Model::has_steps() const {
 
 Ticks Model::whole_backward(std::size_t stage) const { return split() ? backward[stage] + weight_gradient[stage] : backward[stage]; }
 
-bool is_model_name(std::string_view name) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
-  return !name.empty() && std::none_of(name.begin(), name.end(), is_control);
-}
-
 std::int64_t count_ops(const Problem& problem) {
   std::int64_t count = 0;
   for (const Model& model : problem.models)
@@ -201,7 +197,7 @@ std::optional<std::string> find_fault(const Problem& problem) {
   std::set<std::string> names;
   ProblemTotals totals;
   for (const Model& model : problem.models) {
-    if (!is_model_name(model.name)) return "a model has no name, or one with a control character";
+    if (!base::is_name(model.name)) return "a model has no name, or one with a control character";
     if (!names.insert(model.name).second) return fmt::format("two models are called {}", model.name);
     auto fault = find_size_fault(model, problem.devices);
     if (!fault) fault = find_value_fault(model);

@@ -92,9 +92,6 @@ struct ProblemTotals {
 /// Adds a model whose values are in range; the first limit that the totals then exceed, if any. REQUIRES: none was exceeded before.
 std::optional<Limit> add_to_totals(ProblemTotals& totals, const Model& model);
 
-/// Whether a model may have that name: not empty, and no control characters, which messages and tables could not show.
-bool is_model_name(std::string_view name);
-
 /// How many ops the problem has, with every backward whole (a split one has one more for each).
 std::int64_t count_ops(const Problem& problem);
 

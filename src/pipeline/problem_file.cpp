@@ -122,7 +122,7 @@ Status ModelReader::read_name(const Node& node, Model& model) {
   if (!name.is_string() || name.text().empty()) {
     return name.error(fmt::format("`name` of a model is {}; accepted: a string that is not empty", name.describe()));
   }
-  if (!is_model_name(name.text())) {
+  if (!base::is_name(name.text())) {
     return name.error(fmt::format("the name {} of a model has a control character; accepted: letters, digits, signs", quote(name.text())));
   }
   model.name = name.text();

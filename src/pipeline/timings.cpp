@@ -10,6 +10,7 @@
 
 #include "base/csv.h"
 #include "base/decimal.h"
+#include "base/fields.h"
 
 namespace dovetail::pipeline {
 namespace {
@@ -106,7 +107,7 @@ class TimingsParser {
     const CsvCell& model_cell = row[*columns_[model_column]];
     const CsvCell& stage_cell = row[*columns_[stage_column]];
     const CsvCell& op_cell = row[*columns_[op_column]];
-    if (!is_model_name(model_cell.text)) return error(model_cell, "model is empty or has a control character; a name is accepted");
+    if (!base::is_name(model_cell.text)) return error(model_cell, "model is empty or has a control character; a name is accepted");
     const std::optional<int> stage = base::parse_index(stage_cell.text);
     if (!stage || *stage >= largest_device_count)
       return error(stage_cell,

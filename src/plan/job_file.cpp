@@ -9,6 +9,7 @@
 
 #include "base/fields.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "cluster/cluster_file.h"
 #include "plan/job_file_fixed.h"
 #include "plan/model_file.h"
@@ -135,7 +136,7 @@ Result<Job> read_job(const Node& root, const std::string& path) {
   DOVETAIL_TRY(cluster::Cluster read_cluster, cluster::read_cluster(cluster));
   DOVETAIL_TRY(std::string name, base::find_name(root, "name"));
   DOVETAIL_TRY(Software software, read_software(root, folder));
-  if (name.empty()) name = std::filesystem::path(path).stem().string();
+  if (name.empty()) name = base::visible(std::filesystem::path(path).stem().string());
   Job job{std::move(name),        std::move(read_workflow), std::move(read_workload),
           std::move(read_models), std::move(read_cluster),  std::move(software)};
   job.training_place = place_of(root, "training");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "llm/bundled_models.h"
 #include "llm/huggingface_config.h"
 
@@ -30,7 +31,7 @@ Result<llm::Transformer> find_model(const Node& node, const std::filesystem::pat
   DOVETAIL_TRY(const base::Document document, base::parse_json(*content, path));
   const std::filesystem::path file(path);
   const std::string folder_name = file.parent_path().filename().string();
-  return llm::parse_config(document.root(), folder_name.empty() ? file.stem().string() : folder_name);
+  return llm::parse_config(document.root(), base::visible(folder_name.empty() ? file.stem().string() : folder_name));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/csv.h"
 #include "base/decimal.h"
 #include "base/document.h"
+#include "base/input_size.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
 
@@ -95,6 +96,7 @@ class JsonLinesReader {
   JsonLinesReader(const std::string& path, std::string_view column) : path_(path), column_(column) {}
 
   Result<LengthDistribution> run(std::string_view content) && {
+    DOVETAIL_CHECK(base::check_input_size(base::InputKind::lines, content.size(), path_));
     int line = 1;
     while (!content.empty()) {
       const std::size_t end = std::min(content.find('\n'), content.size());

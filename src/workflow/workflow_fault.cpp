@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/fields.h"
 #include "workflow/workflow.h"
 #include "workflow/workflow_edges.h"
 
@@ -18,10 +19,6 @@ std::string joined_names(const auto& named) {
   std::vector<std::string_view> names;
   for (const auto& thing : named) names.emplace_back(thing.name);
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-bool is_name(std::string_view name) {
-  return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
 const Role* role_named(const std::vector<Role>& roles, std::string_view name) {
@@ -38,7 +35,7 @@ template <class Named>
 Fault find_name_fault(const std::vector<Named>& named, std::string_view what, bool in_roles) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < named.size(); ++i) {
-    if (!is_name(named[i].name))
+    if (!base::is_name(named[i].name))
       return WorkflowFault{in_roles, i, "name", 0,
                            fmt::format("the name of a {} is empty or has a control character; accepted: a word", what)};
     if (!names.insert(named[i].name).second)
@@ -159,7 +156,7 @@ class TaskCheck {
 
   static Fault find_key_fault(std::size_t index, std::string_view member, const std::vector<std::string>& keys) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (!is_name(keys[i])) return fault_at(index, member, "a key is empty or has a control character; accepted: a word", i);
+      if (!base::is_name(keys[i])) return fault_at(index, member, "a key is empty or has a control character; accepted: a word", i);
       if (std::find(keys.begin(), keys.end(), keys[i]) != keys.begin() + static_cast<std::ptrdiff_t>(i))
         return fault_at(index, member, fmt::format("the key `{}` stands twice; accepted: each key once", keys[i]), i);
     }

@@ -276,7 +276,7 @@ TEST(CheckKeys, NamesTheNearestAcceptedKey) {
   EXPECT_EQ(error("forward: 1\nfoward: 2"), "f:2:1: unknown key `foward` in a model; did you mean `forward`? accepted: forward, backward");
   EXPECT_EQ(error("xyz: 2"), "f:1:1: unknown key `xyz` in a model; accepted: forward, backward");
   EXPECT_EQ(error("[1]"), "f:1:1: a model must be a map, not a list; accepted keys: forward, backward");
-  EXPECT_EQ(error("\"a\\nb\": 2"), "f:1:1: unknown key `a\\x0Ab` in a model; accepted: forward, backward");
+  EXPECT_EQ(error("\"a\\nb\": 2"), "f:1:1: unknown key `a\\u000Ab` in a model; accepted: forward, backward");
 }
 
 TEST(CheckKeys, AcceptsAnyOfThem) {

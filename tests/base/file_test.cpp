@@ -180,5 +180,51 @@ TEST_F(File, DashReadsStandardInput) {
   EXPECT_EQ(content.value(), "from stdin");
 }
 
+TEST_F(File, OfASetAreAllWrittenOrNone) {
+  ASSERT_TRUE(write_file(in_folder("a"), "old a").ok());
+  ASSERT_TRUE(write_file(in_folder("c"), "old c").ok());
+  const std::vector<FileContent> set{{in_folder("a"), "new a"}, {in_folder("b"), "new b"}, {in_folder("c"), "new c"}};
+  ASSERT_TRUE(write_files(set).ok());
+  for (const FileContent& file : set) EXPECT_EQ(read_file(file.path).value(), file.content);
+  EXPECT_THAT(names_in_folder(), testing::UnorderedElementsAre("a", "b", "c"));
+}
+
+TEST_F(File, OfASetThatCannotBePreparedChangeNothing) {
+  ASSERT_TRUE(write_file(in_folder("a"), "old").ok());
+  const std::vector<FileContent> set{{in_folder("a"), "new"}, {in_folder("none/b"), "new"}};
+  EXPECT_EQ(write_files(set).error().path, in_folder("none/b"));
+  EXPECT_EQ(read_file(in_folder("a")).value(), "old");
+  EXPECT_THAT(names_in_folder(), testing::ElementsAre("a"));
+}
+
+TEST_F(File, OfASetThatCannotBePutInPlaceArePutBack) {
+  ASSERT_TRUE(write_file(in_folder("a"), "old").ok());
+  ASSERT_EQ(::mkfifo(in_folder("pipe").c_str(), 0600), 0);
+  // Writing waits for a reader of the pipe when the three files are complete under other names: then a folder takes the third one's place.
+  std::thread reader([this] {
+    while (names_in_folder().size() < 5) std::this_thread::yield();
+    std::filesystem::create_directory(in_folder("c"));
+    EXPECT_EQ(read_file(in_folder("pipe")).value(), "x");
+  });
+  const std::vector<FileContent> set{{in_folder("a"), "new"}, {in_folder("b"), "new"}, {in_folder("c"), "new"}, {in_folder("pipe"), "x"}};
+  const Status written = write_files(set);
+  reader.join();
+  EXPECT_EQ(to_text(written.error()), in_folder("c") + ": cannot be written: Is a directory");
+  EXPECT_EQ(read_file(in_folder("a")).value(), "old");
+  EXPECT_THAT(names_in_folder(), testing::UnorderedElementsAre("a", "c", "pipe"));
+}
+
+TEST_F(File, ThatWasReadIsKnownByAnyName) {
+  ASSERT_TRUE(write_file(in_folder("read"), "x").ok());
+  ASSERT_TRUE(write_file(in_folder("other"), "x").ok());
+  EXPECT_EQ(read_as(in_folder("read")), std::nullopt);
+  ASSERT_TRUE(read_file(in_folder("read")).ok());
+  std::filesystem::create_symlink("read", in_folder("link"));
+  std::filesystem::create_hard_link(in_folder("read"), in_folder("hard"));
+  for (const char* name : {"read", "link", "hard", "./read"}) EXPECT_EQ(read_as(in_folder(name)), in_folder("read")) << name;
+  EXPECT_EQ(read_as(in_folder("other")), std::nullopt);
+  EXPECT_EQ(read_as(in_folder("missing")), std::nullopt);
+}
+
 }  // namespace
 }  // namespace dovetail::base

@@ -21,6 +21,32 @@ TEST(Utf8, RefusesBrokenCharacters) {
   for (const char* text : broken) EXPECT_EQ(utf8_length(text), 0U) << text;
 }
 
+TEST(Visible, ShowsWhatATerminalWouldObey) {
+  EXPECT_EQ(visible("actor \xE2\x82\xAC"), "actor \xE2\x82\xAC");
+  EXPECT_EQ(visible("a\x1B[31m\x07\x7F"), R"(a\u001B[31m\u0007\u007F)");
+  EXPECT_EQ(visible("\xC2\x9B\xE2\x80\xAE\xE2\x80\xA8\xD8\x9C\xE2\x81\xA9"), R"(\u009B\u202E\u2028\u061C\u2069)");
+  EXPECT_EQ(visible("a\x9B\xFF"), R"(a\x9B\xFF)");
+  EXPECT_EQ(visible("a\n\t\r", "\n\t"), "a\n\t\\u000D");
+}
+
+TEST(Visible, HasNoControls) {
+  for (char32_t code = 0; code < 0x3000; ++code) {
+    std::string text;
+    if (code < 0x80) {
+      text += static_cast<char>(code);
+    } else if (code < 0x800) {
+      text += {static_cast<char>(0xC0U | (code >> 6U)), static_cast<char>(0x80U | (code & 0x3FU))};
+    } else {
+      text += {static_cast<char>(0xE0U | (code >> 12U)), static_cast<char>(0x80U | ((code >> 6U) & 0x3FU)),
+               static_cast<char>(0x80U | (code & 0x3FU))};
+    }
+    EXPECT_EQ(has_controls(text), is_control(code)) << static_cast<unsigned>(code);
+    EXPECT_EQ(visible(text) != text, is_control(code)) << static_cast<unsigned>(code);
+    EXPECT_FALSE(has_controls(visible(text))) << static_cast<unsigned>(code);
+  }
+  EXPECT_TRUE(has_controls("\x80"));
+}
+
 TEST(JsonString, Escapes) {
   EXPECT_EQ(json_string("actor"), "\"actor\"");
   EXPECT_EQ(json_string("a\"b\\c"), R"("a\"b\\c")");

@@ -83,6 +83,33 @@ TEST(Check, AFalseClaimIsInvalidToo) {
   EXPECT_THAT(result.out, IsEmpty());
 }
 
+TEST(Check, SaysWhichBoundsAreFalse) {
+  const std::string claimed = replaced(small_schedule(), R"("bounds": {"makespan": 9)", R"("bounds": {"makespan": 10)");
+  const ProgramResult result = run_program({"check", "-"}, {.input = claimed});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, AllOf(StartsWith("<stdin>: valid; a claim of the file is false\n"),
+                                HasSubstr("\nfalse claim: bounds.makespan: 10 is above the 9 of this schedule\n"),
+                                HasSubstr("\nfalse claim: optimal.makespan: true, and the schedule's 9 is not the file's bound 10\n")));
+  const ProgramResult as_json = run_program({"check", "-", "--json"}, {.input = claimed});
+  EXPECT_EQ(as_json.exit_code, 1);
+  const json object = json::parse(as_json.out);
+  EXPECT_EQ(object["valid"], true);
+  EXPECT_EQ(object["claims"].size(), 2U);
+  EXPECT_EQ(object["claims"][0]["key"], "bounds.makespan");
+  EXPECT_EQ(object["claims"][0]["verdict"], "false");
+}
+
+TEST(Check, ConfirmsWhatEverySolverClaims) {
+  const TemporaryFolder folder;
+  for (const char* solver : {"1f1b", "greedy", "search", "auto"}) {
+    const std::string path = folder.file("s.json");
+    ASSERT_EQ(run_program({"schedule", "-", "--solver", solver, "--iterations", "100", "-o", path}, {.input = small_problem}).exit_code, 0);
+    const ProgramResult result = run_program({"check", path, "--json"});
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_FALSE(json::parse(result.out).contains("claims")) << solver;
+  }
+}
+
 TEST(Check, AgainstAnotherProblemIsInvalid) {
   const ProgramResult result = run_program({"check", "-", "--problem", "exp5"}, {.input = small_schedule()});
   EXPECT_EQ(result.exit_code, 1);

@@ -46,7 +46,7 @@ def changed(document, *steps):
 
 REMOVED = object()
 # Keys of reports that are there only where they have something to say.
-OPTIONAL = {"robust", "varied", "stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published",
+OPTIONAL = {"claims", "robust", "varied", "stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published",
             "price", "device_memory", "source", "doubtful", "measured", "left_out",
             "lengths", "fastest", "roomiest", "smallest_cluster", "nearest", "repair", "best_plan", "comparison", "part",
             "over_bound", "not_fused", "fusion", "inter_stage", "intra_stage", "fused_training", "bound_seconds", "fused_bound_seconds",

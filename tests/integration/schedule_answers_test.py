@@ -131,6 +131,14 @@ class ScheduleAnswers(Documents):
                             ("devices", 0, "idle", "drain", REMOVED), ("devices", 0, "idle", "lunch", 1), ("devices", 0, "busy", "1"),
                             ("devices", []), ("idle", 0, "cause", "lunch"), ("idle", 0, "end", 0), ("idle", 0, "awaits", 3))
 
+    def test_check_of_false_claims(self):
+        schedule = json.loads(Path(self.schedule(self.example("two-models"))).read_text(encoding="utf-8"))
+        high = changed(schedule, ("bounds", "makespan", schedule["makespan"] + 1))
+        answer = self.answer("check", "check", "-", code=1, stdin=json.dumps(high))
+        self.assertEqual(answer["claims"][0]["verdict"], "false")
+        self.assert_refused("check", answer, ("claims", []), ("claims", 0, "verdict", "true"), ("claims", 0, "key", "makespan"),
+                            ("claims", 0, "reason", REMOVED))
+
     def test_check_of_invalid_schedules(self):
         schedule = json.loads(Path(self.schedule(self.example("two-models"))).read_text(encoding="utf-8"))
         start, end = schedule["columns"].index("start"), schedule["columns"].index("end")

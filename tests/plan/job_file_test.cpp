@@ -196,7 +196,7 @@ TEST(ParseJob, NamesAMistakeInTheWhole) {
   const std::string sound = "algorithm: sft\nmodels: {actor: llama-2-7b}\n";
   EXPECT_EQ(error_of(sound + "name: 3"), "job.yaml:4:7: `name` is 3; accepted: a name");
   EXPECT_EQ(error_of(sound + "name: ''"), "job.yaml:4:7: `name` is the string ``; accepted: a name");
-  EXPECT_EQ(error_of(sound + "name: \"a\\nb\""), "job.yaml:4:7: `name` is the string `a\\x0Ab`; accepted: a name");
+  EXPECT_EQ(error_of(sound + "name: \"a\\nb\""), "job.yaml:4:7: `name` is the string `a\\u000Ab`; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: megatron"),
             "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, profile, prefetch");
   EXPECT_EQ(error_of(sound + "software: {engine: vllm}"),

@@ -14,6 +14,7 @@
 
 #include "base/csv.h"
 #include "base/document.h"
+#include "base/input_size.h"
 #include "base/utf8.h"
 
 namespace dovetail::place {
@@ -144,6 +145,7 @@ class Collector {
 
   /// One object on all lines, or one a line.
   Status add_json(std::string_view content, const std::string& path) {
+    DOVETAIL_CHECK(base::check_input_size(base::InputKind::lines, content.size(), path));
     const auto whole = base::parse_json(without_python_words(content), path);
     if (whole.ok() && has_series(whole->root())) return add_series(whole->root(), path);
     int line = 0;

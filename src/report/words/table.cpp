@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "base/assert.h"
+#include "base/utf8.h"
 #include "report/words/text.h"
 
 namespace dovetail::report {
@@ -30,9 +31,14 @@ std::string render_table(const std::vector<Column>& columns, const std::vector<s
     headers.push_back(column.header);
     widths.push_back(count_code_points(column.header));
   }
+  std::vector<std::vector<std::string>> shown;
   for (const auto& row : rows) {
     DOVETAIL_ASSERT(row.size() == columns.size());
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], count_code_points(row[i]));
+    std::vector<std::string>& cells = shown.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      cells.push_back(base::visible(row[i]));
+      widths[i] = std::max(widths[i], count_code_points(cells[i]));
+    }
   }
   std::vector<std::string> rule;
   for (const std::size_t width : widths) rule.emplace_back(width, '-');
@@ -40,7 +46,7 @@ std::string render_table(const std::vector<Column>& columns, const std::vector<s
   std::string table;
   append_line(table, columns, widths, headers);
   append_line(table, columns, widths, rule);
-  for (const auto& row : rows) append_line(table, columns, widths, row);
+  for (const auto& row : shown) append_line(table, columns, widths, row);
   return table;
 }
 

@@ -11,12 +11,9 @@ constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
-/// Not control characters (C0, DEL, and C1, which terminals may obey too), and none that XML 1.0 forbids.
+/// Nothing that a terminal obeys, and none that XML 1.0 forbids.
 bool is_printable(std::string_view code_point) {
-  const auto first = static_cast<unsigned char>(code_point[0]);
-  if (code_point.size() == 1) return first >= 0x20 && first != 0x7F;
-  if (code_point.size() == 2) return first != 0xC2 || static_cast<unsigned char>(code_point[1]) >= 0xA0;
-  return code_point != "\xEF\xBF\xBE" && code_point != "\xEF\xBF\xBF";
+  return !base::has_controls(code_point) && code_point != "\xEF\xBF\xBE" && code_point != "\xEF\xBF\xBF";
 }
 
 }  // namespace

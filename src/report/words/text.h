@@ -11,7 +11,7 @@ namespace dovetail::report {
 /// How many code points `text` has: its width in a terminal, where no character is wide or combining.
 std::size_t count_code_points(std::string_view text);
 
-/// `text` with every control character and every byte that is no UTF-8 replaced by U+FFFD.
+/// `text` with everything that a terminal would obey (base::has_controls) and every byte that is no UTF-8 replaced by U+FFFD.
 std::string clean_text(std::string_view text);
 
 /// `text` with everything but printable ASCII replaced by '?', one for each code point.

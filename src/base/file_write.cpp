@@ -1,0 +1,271 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/open_file.h"
+
+namespace dovetail::base {
+
+namespace {
+
+/// Writes all of `content`; 0 or errno.
+int write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+/// Flushes to the disk; 0 or errno. Some file systems cannot, which is no fault of the file.
+int flush(int descriptor) {
+  if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP) return 0;
+  return errno;
+}
+
+/// The file that `path` stands for after its symbolic links, also when the last one points to nothing yet.
+std::optional<std::filesystem::path> follow_links(const std::string& path) {
+  std::filesystem::path target = path;
+  for (int links = 0; links < 40; ++links) {
+    std::error_code code;
+    const std::filesystem::path next = std::filesystem::read_symlink(target, code);
+    if (code) return target;
+    target = next.is_absolute() ? next : target.parent_path() / next;
+  }
+  return std::nullopt;
+}
+
+/// A new file beside `target` under a name that nothing else has; its mode follows the umask.
+struct TemporaryFile {
+  std::string path;
+  int descriptor = -1;
+};
+TemporaryFile create_beside(const std::filesystem::path& target) {
+  static std::atomic<unsigned> counter = 0;
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  TemporaryFile file;
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    file.path = (folder / fmt::format(".dovetail-{}-{}.tmp", ::getpid(), counter.fetch_add(1))).string();
+    file.descriptor = open_file(file.path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (file.descriptor >= 0 || errno != EEXIST) break;
+  }
+  return file;
+}
+
+/// Gives the new file the mode, and as far as allowed the owner, of the one that it replaces; 0 or errno.
+int take_over_permissions(int descriptor, const struct stat& replaced) {
+  struct stat created{};
+  if (::fstat(descriptor, &created) != 0) return errno;
+  if (created.st_uid != replaced.st_uid || created.st_gid != replaced.st_gid) {
+    // Only a privileged user may; for others the file becomes theirs, as with any editor.
+    if (::fchown(descriptor, replaced.st_uid, replaced.st_gid) != 0) errno = 0;
+  }
+  return ::fchmod(descriptor, replaced.st_mode & 07777) == 0 ? 0 : errno;
+}
+
+/// Fills the temporary file; 0 or errno.
+int fill(Descriptor& file, const struct stat* replaced, std::string_view content) {
+  if (replaced != nullptr) {
+    if (const int code = take_over_permissions(file.number(), *replaced)) return code;
+  }
+  if (const int code = write_all(file.number(), content)) return code;
+  if (const int code = flush(file.number())) return code;
+  return file.close();
+}
+
+/// What is where a file is to be written.
+struct Destination {
+  bool is_there = false;
+  struct stat facts{};           ///< where it is there
+  std::filesystem::path target;  ///< of its links, where it is a regular file or nothing yet
+
+  bool is_regular() const { return !is_there || S_ISREG(facts.st_mode); }
+};
+
+/// An Error for a folder, and for what cannot be looked at.
+Result<Destination> destination_of(const std::string& path) {
+  Destination destination;
+  destination.is_there = ::stat(path.c_str(), &destination.facts) == 0;
+  if (!destination.is_there && errno != ENOENT) return io_error(path, "cannot be written", errno);
+  if (destination.is_there && S_ISDIR(destination.facts.st_mode)) return io_error(path, "cannot be written", EISDIR);
+  // Before any link is read: that of /dev/stdout to a pipe names no path.
+  if (!destination.is_regular()) return destination;
+  std::optional<std::filesystem::path> target = follow_links(path);
+  if (!target) return io_error(path, "cannot be written", ELOOP);
+  destination.target = *std::move(target);
+  return destination;
+}
+
+/// A file whose new content is complete, under another name in the folder where it belongs.
+struct PendingFile {
+  std::string path;  ///< as the user calls it
+  std::string target;
+  std::string temporary;
+  std::string old = {};  ///< another name of what is replaced, until all of the set is in place; empty where nothing is
+  bool replaces = false;
+  bool in_place = false;
+};
+
+std::string folder_of(const std::string& target) {
+  const std::filesystem::path folder = std::filesystem::path(target).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+Result<PendingFile> prepare(const std::string& path, const Destination& destination, std::string_view content) {
+  const std::string target = destination.target.string();
+  const struct stat* replaced = destination.is_there ? &destination.facts : nullptr;
+  // A rename would replace a file that the user has protected from writing.
+  if (replaced != nullptr && ::access(target.c_str(), W_OK) != 0) return io_error(path, "cannot be written", errno);
+  const TemporaryFile temporary = create_beside(target);
+  Descriptor file(temporary.descriptor);
+  if (!file.is_open()) return io_error(path, "cannot be written", errno);
+  if (const int code = fill(file, replaced, content)) {
+    ::unlink(temporary.path.c_str());
+    return io_error(path, "cannot be written", code);
+  }
+  return PendingFile{.path = path, .target = target, .temporary = temporary.path, .replaces = replaced != nullptr};
+}
+
+/// Gives what is to be replaced another name beside its own; 0 or errno.
+int keep_old(PendingFile& file) {
+  const TemporaryFile name = create_beside(file.target);
+  const Descriptor created(name.descriptor);
+  if (!created.is_open()) return errno;
+  ::unlink(name.path.c_str());
+  // File systems without links have no file under its own name for a moment.
+  if (::link(file.target.c_str(), name.path.c_str()) != 0 && ::rename(file.target.c_str(), name.path.c_str()) != 0) return errno;
+  file.old = name.path;
+  return 0;
+}
+
+/// Moves the new file to its place, keeping the old one where `undoable`; 0 or errno.
+int put_in_place(PendingFile& file, bool undoable) {
+  if (undoable && file.replaces) {
+    if (const int code = keep_old(file)) return code;
+  }
+  if (::rename(file.temporary.c_str(), file.target.c_str()) != 0) return errno;
+  file.in_place = true;
+  return 0;
+}
+
+/// Back to what was there before, and no temporary files.
+void undo(const std::vector<PendingFile>& files) {
+  for (const PendingFile& file : files) {
+    if (!file.in_place) ::unlink(file.temporary.c_str());
+    if (file.in_place && file.old.empty()) ::unlink(file.target.c_str());
+    if (!file.old.empty()) ::rename(file.old.c_str(), file.target.c_str());
+    // Two names of one file are not renamed to each other, but stay.
+    if (!file.old.empty()) ::unlink(file.old.c_str());
+  }
+}
+
+/// Keeps the signals that end a program from it for as long as it lives; they arrive at its end.
+class SignalPause {
+ public:
+  SignalPause() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&held, signal);
+    ::pthread_sigmask(SIG_BLOCK, &held, &before_);
+  }
+  SignalPause(const SignalPause&) = delete;
+  SignalPause& operator=(const SignalPause&) = delete;
+  ~SignalPause() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+/// All of them or, with the Error, none.
+Status put_all_in_place(std::vector<PendingFile>& files) {
+  const SignalPause pause;
+  const bool undoable = files.size() > 1;
+  for (PendingFile& file : files) {
+    if (const int code = put_in_place(file, undoable)) {
+      undo(files);
+      return io_error(file.path, "cannot be written", code);
+    }
+  }
+  for (const PendingFile& file : files)
+    if (!file.old.empty()) ::unlink(file.old.c_str());
+  return {};
+}
+
+/// The names of the files, in their folders; an Error is of one that is complete all the same.
+Status flush_folders(const std::vector<PendingFile>& files) {
+  std::set<std::string> flushed;
+  for (const PendingFile& file : files) {
+    if (!flushed.insert(folder_of(file.target)).second) continue;
+    const Descriptor folder(open_file(folder_of(file.target), O_RDONLY | O_DIRECTORY));
+    // A folder that may be written but not read cannot be flushed; the file itself is complete.
+    if (!folder.is_open()) continue;
+    if (const int code = flush(folder.number())) return io_error(file.path, "cannot be flushed to disk", code);
+  }
+  return {};
+}
+
+Status write_directly(const std::string& path, std::string_view content) {
+  Descriptor file(open_file(path, O_WRONLY));
+  if (!file.is_open()) return io_error(path, "cannot be written", errno);
+  if (const int code = write_all(file.number(), content)) return io_error(path, "cannot be written", code);
+  if (const int code = file.close()) return io_error(path, "cannot be written", code);
+  return {};
+}
+
+/// Makes the file's new content ready under another name. What is no regular file is written directly.
+Status write_or_prepare(const FileContent& file, std::vector<PendingFile>& pending) {
+  if (file.path == "-") {
+    const int code = write_all(STDOUT_FILENO, file.content);
+    return code == 0 ? Status() : io_error("<stdout>", "cannot be written", code);
+  }
+  DOVETAIL_TRY(const Destination destination, destination_of(file.path));
+  if (!destination.is_regular()) return write_directly(file.path, file.content);
+  DOVETAIL_TRY(PendingFile prepared, prepare(file.path, destination, file.content));
+  pending.push_back(std::move(prepared));
+  return {};
+}
+
+}  // namespace
+
+Status write_file(const std::string& path, std::string_view content) {
+  const FileContent file{path, content};
+  return write_files(std::span(&file, 1));
+}
+
+Status write_files(std::span<const FileContent> files) {
+  std::vector<PendingFile> pending;
+  for (const FileContent& file : files) {
+    Status written = write_or_prepare(file, pending);
+    if (written.ok()) continue;
+    undo(pending);
+    return written;
+  }
+  DOVETAIL_CHECK(put_all_in_place(pending));
+  return flush_folders(pending);
+}
+
+Status check_writable(const std::string& path) {
+  if (path == "-") return {};
+  DOVETAIL_TRY(const Destination destination, destination_of(path));
+  if (destination.is_there && ::access(path.c_str(), W_OK) != 0) return io_error(path, "cannot be written", errno);
+  if (!destination.is_regular()) return {};
+  const TemporaryFile temporary = create_beside(destination.target);
+  const Descriptor file(temporary.descriptor);
+  if (!file.is_open()) return io_error(path, "cannot be written", errno);
+  ::unlink(temporary.path.c_str());
+  return {};
+}
+
+}  // namespace dovetail::base

@@ -1,0 +1,78 @@
+#include "fuse/bounds/claims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fuse/bounds/bounds.h"
+#include "pipeline/schedule_file.h"
+
+namespace dovetail::fuse {
+namespace {
+
+using testing::IsEmpty;
+
+/// One model on one device, with a gap of 1 between its ops: makespan 4, proven 3; peak 1, proven 1.
+class DoubtfulClaims : public testing::Test {
+ protected:
+  std::vector<DoubtfulClaim> doubts() const {
+    return doubtful_claims(schedule_, pipeline::evaluate(schedule_).evaluation, bounds_of(schedule_.problem).makespan,
+                           base::Memory(1'000'000));
+  }
+  /// "refuted bounds.makespan", for each.
+  std::vector<std::string> verdicts() const {
+    std::vector<std::string> texts;
+    for (const DoubtfulClaim& claim : doubts()) texts.push_back((claim.refuted ? "refuted " : "unconfirmed ") + claim.key);
+    return texts;
+  }
+
+  pipeline::Schedule schedule_ = pipeline::parse_schedule(R"({"format": "dovetail/schedule@1", "time_unit": "tick",
+    "problem": {"format": "dovetail/pipeline-problem@1", "time_unit": "tick", "devices": 1,
+                "models": [{"name": "a", "microbatches": 1, "devices": [0], "forward": 1, "backward": 2, "activation": 1}]},
+    "columns": ["op", "model", "replica", "stage", "microbatch", "start", "end"],
+    "devices": [[["F", 0, 0, 0, 0, 0, 1], ["B", 0, 0, 0, 0, 2, 4]]]})",
+                                                          "s.json")
+                                     .value()
+                                     .schedule;
+};
+
+TEST_F(DoubtfulClaims, OfNoneThereAreNone) { EXPECT_THAT(doubts(), IsEmpty()); }
+
+TEST_F(DoubtfulClaims, ABoundAboveTheScheduleIsFalse) {
+  schedule_.claims.bound_makespan = base::Ticks(5);
+  schedule_.claims.bound_peak_activation = base::Memory(1'000'001);
+  EXPECT_THAT(verdicts(), testing::ElementsAre("refuted bounds.makespan", "refuted bounds.peak_activation"));
+  EXPECT_EQ(doubts()[0].reason, "5 is above the 4 of this schedule");
+}
+
+TEST_F(DoubtfulClaims, ABoundAboveTheProvenOneMayBeTrue) {
+  schedule_.claims.bound_makespan = base::Ticks(4);
+  EXPECT_THAT(verdicts(), testing::ElementsAre("unconfirmed bounds.makespan"));
+}
+
+TEST_F(DoubtfulClaims, ABoundUpToTheProvenOneIsTrue) {
+  for (const int bound : {0, 2, 3}) {
+    schedule_.claims.bound_makespan = base::Ticks(bound);
+    EXPECT_THAT(doubts(), IsEmpty()) << bound;
+  }
+}
+
+TEST_F(DoubtfulClaims, OptimalIsWhetherTheFilesBoundIsMet) {
+  schedule_.claims.bound_makespan = base::Ticks(3);
+  schedule_.claims.optimal_makespan = false;
+  EXPECT_THAT(doubts(), IsEmpty());
+  schedule_.claims.optimal_makespan = true;
+  EXPECT_THAT(verdicts(), testing::ElementsAre("refuted optimal.makespan"));
+  EXPECT_EQ(doubts()[0].reason, "true, and the schedule's 4 is not the file's bound 3");
+  schedule_.claims.bound_peak_activation = base::Memory(1'000'000);
+  schedule_.claims.optimal_peak_activation = false;
+  EXPECT_THAT(verdicts(), testing::ElementsAre("refuted optimal.makespan", "refuted optimal.peak_activation"));
+}
+
+TEST_F(DoubtfulClaims, OptimalWithoutABoundIsConfirmedByTheProvenOne) {
+  schedule_.claims.optimal_makespan = true;
+  schedule_.claims.optimal_peak_activation = true;
+  EXPECT_THAT(verdicts(), testing::ElementsAre("unconfirmed optimal.makespan"));
+}
+
+}  // namespace
+}  // namespace dovetail::fuse
