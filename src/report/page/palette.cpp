@@ -32,7 +32,7 @@ constexpr std::array<Hue, 8> hues{{
 }};
 
 /// The last replica is at 100 percent: its light shade lighter and its dark shade darker than those of the first.
-std::array<Color, work_kinds> shades_of(const Hue& hue, int replica_percent) {
+std::array<Color, shades> shades_of(const Hue& hue, int replica_percent) {
   const Color light = mix(hue.light, white, replica_percent * 45 / 100);
   const Color dark = mix(hue.dark, black, replica_percent * 30 / 100);
   return {light, dark, dark, mix(light, dark, 30), mix(dark, black, 55)};
@@ -83,16 +83,39 @@ int terminal_color(Color color) {
 
 bool is_dark(Color background) { return 299 * background.red + 587 * background.green + 114 * background.blue < 140'000; }
 
-std::vector<std::array<Color, work_kinds>> colors_of(const std::vector<timeline::Track>& tracks) {
+std::optional<std::size_t> shade_of(timeline::Activity activity) {
+  using timeline::Activity;
+  switch (activity) {
+    case Activity::prefill:
+    case Activity::score:
+    case Activity::forward:
+      return 0;
+    case Activity::decode:
+    case Activity::backward:
+      return 1;
+    case Activity::input_gradient:
+      return 2;
+    case Activity::recompute:
+    case Activity::weight_gradient:
+      return 3;
+    case Activity::optimizer:
+    case Activity::step:
+      return 4;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::vector<std::array<Color, shades>> colors_of(const std::vector<timeline::Track>& tracks) {
   std::vector<std::int32_t> last_replica;  // [model]
   for (const timeline::Track& track : tracks) {
-    const auto model = static_cast<std::size_t>(track.model);
+    const auto model = static_cast<std::size_t>(std::max(track.model, 0));
     if (model >= last_replica.size()) last_replica.resize(model + 1, 0);
     last_replica[model] = std::max(last_replica[model], track.replica);
   }
-  std::vector<std::array<Color, work_kinds>> colors;
+  std::vector<std::array<Color, shades>> colors;
   for (const timeline::Track& track : tracks) {
-    const auto model = static_cast<std::size_t>(track.model);
+    const auto model = static_cast<std::size_t>(std::max(track.model, 0));
     const int most = std::max(last_replica[model], 1);
     colors.push_back(shades_of(hues[model % hues.size()], track.replica * 100 / most));
   }
