@@ -198,7 +198,7 @@ class BarsWriter {
     std::string names;
     for (std::size_t lane = 0; lane < picture_.timeline.lanes.size(); lane += every) {
       const std::string whole = clean_text(picture_.timeline.lanes[lane].name);
-      const bool fits = text_width(whole, size) <= frame_.left - 42;
+      const bool fits = text_width(whole, size) <= frame_.left - 41;  // which was rounded down
       const std::string name = fits ? whole : shorten(whole, room, "\u2026");
       names += text_element(frame_.left - 10, top_of(lane) + height_ / 2 + 0.35 * size, name, {size, "#374151", "end", false, false});
     }
