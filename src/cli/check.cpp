@@ -21,7 +21,7 @@
 namespace dovetail::cli {
 namespace {
 
-using timeline::BarKind;
+using timeline::Activity;
 
 struct Arguments {
   std::string file;
@@ -48,38 +48,33 @@ struct Checked {
 
 constexpr std::size_t idle_stretches_shown = 5;
 
-/// An idle bar, by its place in the timeline.
+/// An idle bar, by its device and its number.
 struct IdleStretch {
-  std::size_t lane;
+  std::size_t device;
   std::size_t bar;
 };
-
-const timeline::Bar& bar_at(const Checked& checked, std::int32_t lane, std::int32_t bar) {
-  return checked.timeline.lanes[static_cast<std::size_t>(lane)].bars[static_cast<std::size_t>(bar)];
-}
 
 /// "B4 of actor, stage 2 on device 2", or nothing where the stretch waits for no op.
 std::string describe_awaited(const Checked& checked, const timeline::Bar& idle) {
   if (idle.awaits < 0) return {};
-  return fmt::format("{} on device {}", report::describe(checked.timeline, bar_at(checked, idle.awaits_lane, idle.awaits)),
-                     idle.awaits_lane);
+  const auto awaited = static_cast<std::size_t>(idle.awaits);
+  return fmt::format("{} on device {}", timeline::describe(checked.timeline, checked.timeline.bars[awaited]),
+                     timeline::lane_of(timeline::first_bars(checked.timeline), awaited));
 }
 
 /// All idle bars, by device and time.
 std::vector<IdleStretch> idle_stretches(const Checked& checked) {
   std::vector<IdleStretch> stretches;
-  for (std::size_t lane = 0; lane < checked.timeline.lanes.size(); ++lane) {
-    const std::vector<timeline::Bar>& bars = checked.timeline.lanes[lane].bars;
-    for (std::size_t bar = 0; bar < bars.size(); ++bar) {
-      if (timeline::is_idle(bars[bar].kind)) stretches.push_back({lane, bar});
+  std::size_t bar = 0;
+  for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) {
+    for (std::size_t end = bar + checked.timeline.lanes[device].bars; bar < end; ++bar) {
+      if (timeline::is_idle(checked.timeline.bars[bar].activity)) stretches.push_back({device, bar});
     }
   }
   return stretches;
 }
 
-const timeline::Bar& bar_of(const Checked& checked, const IdleStretch& stretch) {
-  return checked.timeline.lanes[stretch.lane].bars[stretch.bar];
-}
+const timeline::Bar& bar_of(const Checked& checked, const IdleStretch& stretch) { return checked.timeline.bars[stretch.bar]; }
 
 double share(base::Ticks part, base::Ticks whole) {
   return whole.count() == 0 ? 0.0 : static_cast<double>(part.count()) / static_cast<double>(whole.count());
@@ -88,14 +83,14 @@ double share(base::Ticks part, base::Ticks whole) {
 std::string device_table(const Checked& checked) {
   const base::TimeUnit unit = checked.problem().time_unit;
   std::vector<report::Column> columns{{"device"}, {"busy"}, {"bubbles"}, {"peak"}};
-  for (const BarKind kind : report::idle_kinds) columns.push_back({std::string(timeline::name_of(kind))});
+  for (const Activity cause : timeline::schedule_causes) columns.push_back({std::string(timeline::name_of(cause))});
   std::vector<std::vector<std::string>> rows;
   for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) {
     const pipeline::DeviceUse& use = checked.evaluation.devices[device];
-    const timeline::TimeByKind time = timeline::time_by_kind(checked.timeline.lanes[device]);
+    const timeline::TimeByActivity time = timeline::time_by_activity(timeline::bars_of(checked.timeline, device));
     rows.push_back({fmt::format("{}", device), base::format_time(use.busy, unit),
                     percent(1.0 - share(use.busy, checked.evaluation.makespan)), base::format_memory(use.peak)});
-    for (const BarKind kind : report::idle_kinds) rows.back().push_back(base::format_time(time[static_cast<std::size_t>(kind)], unit));
+    for (const Activity cause : timeline::schedule_causes) rows.back().push_back(base::format_time(time[index_of(cause)], unit));
   }
   return report::render_table(columns, rows);
 }
@@ -104,15 +99,15 @@ std::string longest_idle_table(const Checked& checked) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const auto length = [&checked](const IdleStretch& stretch) {
     const timeline::Bar& bar = bar_of(checked, stretch);
-    return bar.end - bar.start;
+    return bar.end - bar.begin;
   };
   std::vector<IdleStretch> stretches = idle_stretches(checked);
   // Nothing comes after drain that could have come earlier.
-  std::erase_if(stretches, [&checked](const IdleStretch& stretch) { return bar_of(checked, stretch).kind == BarKind::drain; });
+  std::erase_if(stretches, [&checked](const IdleStretch& stretch) { return bar_of(checked, stretch).activity == Activity::drain; });
   const auto shown = std::min(stretches.size(), idle_stretches_shown);
   // Of equally long ones the first, by device and time.
   const auto is_before = [&length](const IdleStretch& a, const IdleStretch& b) {
-    return std::tuple(length(b), a.lane, a.bar) < std::tuple(length(a), b.lane, b.bar);
+    return std::tuple(length(b), a.bar) < std::tuple(length(a), b.bar);
   };
   std::partial_sort(stretches.begin(), stretches.begin() + static_cast<std::ptrdiff_t>(shown), stretches.end(), is_before);
   stretches.resize(shown);
@@ -120,8 +115,9 @@ std::string longest_idle_table(const Checked& checked) {
   std::vector<std::vector<std::string>> rows;
   for (const IdleStretch& stretch : stretches) {
     const timeline::Bar& bar = bar_of(checked, stretch);
-    rows.push_back({fmt::format("{}", stretch.lane), base::format_time(bar.start, unit), base::format_time(bar.end, unit),
-                    base::format_time(length(stretch), unit), std::string(timeline::name_of(bar.kind)), describe_awaited(checked, bar)});
+    rows.push_back({fmt::format("{}", stretch.device), base::format_time(bar.begin, unit), base::format_time(bar.end, unit),
+                    base::format_time(length(stretch), unit), std::string(timeline::name_of(bar.activity)),
+                    describe_awaited(checked, bar)});
   }
   return "\nlongest idle stretches before an op:\n" +
          report::render_table({{"device"}, {"from"}, {"to"}, {"time"}, {"cause", report::Align::left}, {"awaits", report::Align::left}},
@@ -153,7 +149,7 @@ std::string to_text(const Checked& checked) {
 Json device_json(const Checked& checked, std::size_t device) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const pipeline::DeviceUse& use = checked.evaluation.devices[device];
-  const timeline::TimeByKind time = timeline::time_by_kind(checked.timeline.lanes[device]);
+  const timeline::TimeByActivity time = timeline::time_by_activity(timeline::bars_of(checked.timeline, device));
   Json object{{"device", device},
               {"busy", json_time(use.busy, unit)},
               {"first_start", json_time(use.first_start, unit)},
@@ -161,8 +157,8 @@ Json device_json(const Checked& checked, std::size_t device) {
               {"bubbles", json_ratio(1.0 - share(use.busy, checked.evaluation.makespan))},
               {"peak_activation", json_memory(use.peak)},
               {"idle", Json::object()}};
-  for (const BarKind kind : report::idle_kinds) {
-    object["idle"][std::string(timeline::name_of(kind))] = json_time(time[static_cast<std::size_t>(kind)], unit);
+  for (const Activity cause : timeline::schedule_causes) {
+    object["idle"][std::string(timeline::name_of(cause))] = json_time(time[index_of(cause)], unit);
   }
   return object;
 }
@@ -185,10 +181,10 @@ Json to_json(const Checked& checked, double seconds) {
   for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) object["devices"].push_back(device_json(checked, device));
   for (const IdleStretch& stretch : idle_stretches(checked)) {
     const timeline::Bar& bar = bar_of(checked, stretch);
-    Json entry{{"device", stretch.lane},
-               {"start", json_time(bar.start, unit)},
+    Json entry{{"device", stretch.device},
+               {"start", json_time(bar.begin, unit)},
                {"end", json_time(bar.end, unit)},
-               {"cause", timeline::name_of(bar.kind)}};
+               {"cause", timeline::name_of(bar.activity)}};
     if (const std::string awaited = describe_awaited(checked, bar); !awaited.empty()) entry["awaits"] = awaited;
     object["idle"].push_back(std::move(entry));
   }

@@ -23,7 +23,7 @@
 namespace dovetail::cli {
 namespace {
 
-using timeline::BarKind;
+using timeline::Activity;
 
 constexpr std::size_t moves_shown = 5;
 constexpr std::size_t most_devices_named = 12;
@@ -43,8 +43,8 @@ struct Side {
   pipeline::Evaluation evaluation;
   timeline::Timeline timeline;
 
-  base::Ticks idle(std::size_t device, BarKind kind) const {
-    return timeline::time_by_kind(timeline.lanes[device])[static_cast<std::size_t>(kind)];
+  base::Ticks idle(std::size_t device, Activity cause) const {
+    return timeline::time_by_activity(timeline::bars_of(timeline, device))[timeline::index_of(cause)];
   }
   base::Ticks idle(std::size_t device) const { return evaluation.makespan - evaluation.devices[device].busy; }
 };
@@ -112,15 +112,15 @@ std::string device_table(const Difference& difference) {
   const auto format_time = [unit](base::Ticks time) { return base::format_time(time, unit); };
   const auto& [a, b] = difference.sides;
   std::vector<report::Column> columns{{"device"}, {"busy"}, {"peak A"}, {"peak B"}, {"idle A"}, {"idle B"}};
-  for (const BarKind kind : report::idle_kinds) columns.push_back({std::string(timeline::name_of(kind))});
+  for (const Activity cause : timeline::schedule_causes) columns.push_back({std::string(timeline::name_of(cause))});
   columns.push_back({"moved"});
   std::vector<std::vector<std::string>> rows;
   for (std::size_t device = 0; device < difference.devices(); ++device) {
     rows.push_back({fmt::format("{}", device), format_time(a.evaluation.devices[device].busy),
                     base::format_memory(a.evaluation.devices[device].peak), base::format_memory(b.evaluation.devices[device].peak),
                     format_time(a.idle(device)), format_time(b.idle(device))});
-    for (const BarKind kind : report::idle_kinds)
-      rows.back().push_back(change_text(a.idle(device, kind), b.idle(device, kind), format_time));
+    for (const Activity cause : timeline::schedule_causes)
+      rows.back().push_back(change_text(a.idle(device, cause), b.idle(device, cause), format_time));
     const pipeline::DeviceDifference& order = difference.schedules.devices[device];
     rows.back().push_back(fmt::format("{} of {}", order.moved, order.matched));
   }
@@ -250,8 +250,8 @@ Json side_json(const Side& side, base::TimeUnit unit) {
 
 Json device_side_json(const Side& side, std::size_t device, base::TimeUnit unit) {
   Json object{{"peak_activation", json_memory(side.evaluation.devices[device].peak)}, {"idle", Json::object()}};
-  for (const BarKind kind : report::idle_kinds)
-    object["idle"][std::string(timeline::name_of(kind))] = json_time(side.idle(device, kind), unit);
+  for (const Activity cause : timeline::schedule_causes)
+    object["idle"][std::string(timeline::name_of(cause))] = json_time(side.idle(device, cause), unit);
   return object;
 }
 

@@ -57,12 +57,12 @@ struct PlayedJob {
 /// What a file of the command line holds.
 struct Input {
   std::string name;
-  std::variant<pipeline::Schedule, timeline::ChromeTrace, std::unique_ptr<PlayedJob>> content;
+  std::variant<pipeline::Schedule, timeline::Timeline, std::unique_ptr<PlayedJob>> content;
 };
 
 base::Result<Input> read_trace(const ScheduleText& text) {
   const std::string name = base::display_path(text.argument);
-  DOVETAIL_TRY(timeline::ChromeTrace trace, timeline::parse_chrome_trace(text.content, name));
+  DOVETAIL_TRY(timeline::Timeline trace, timeline::parse_chrome_trace(text.content, name));
   for (const std::string& note : trace.notes) print_note(fmt::format("{}: {}", name, note));
   return Input{name, std::move(trace)};
 }
@@ -171,27 +171,22 @@ const PlayedJob* job_of(const Input& input) {
 }
 
 report::Page page_of(const Input& input) {
-  if (const auto* trace = std::get_if<timeline::ChromeTrace>(&input.content)) return report::trace_page(*trace, input.name);
+  if (const auto* trace = std::get_if<timeline::Timeline>(&input.content)) return report::trace_page(*trace, input.name);
   if (const PlayedJob* job = job_of(input)) return report::job_page(picture_of(*job));
   return report::schedule_page(std::get<pipeline::Schedule>(input.content), input.name);
 }
 
-report::NamedChart chart_of(const Input& input) {
-  if (const auto* trace = std::get_if<timeline::ChromeTrace>(&input.content)) return report::named_trace(*trace, input.name);
-  if (const PlayedJob* job = job_of(input)) {
-    const report::JobPicture picture = picture_of(*job);
-    const report::IterationPicture iteration = report::iteration_of(picture);
-    return {input.name, report::iteration_chart(iteration, input.name),
-            iteration.repeats ? report::Beginning::repeats : report::Beginning::unknown};
-  }
+timeline::Timeline timeline_of(const Input& input) {
+  if (const auto* trace = std::get_if<timeline::Timeline>(&input.content)) return *trace;
+  if (const PlayedJob* job = job_of(input)) return report::iteration_chart(report::timeline_of(picture_of(*job)), "").timeline;
   const auto& schedule = std::get<pipeline::Schedule>(input.content);
-  return {input.name,
-          report::schedule_chart(timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), input.name), input.name)};
+  return timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), input.name);
 }
 
 report::Page build(const std::vector<Input>& inputs, bool overlay) {
   if (overlay)
-    return report::overlay_page(chart_of(inputs[0]), chart_of(inputs[1]), fmt::format("{} and {}", inputs[0].name, inputs[1].name));
+    return report::overlay_page({inputs[0].name, timeline_of(inputs[0])}, {inputs[1].name, timeline_of(inputs[1])},
+                                fmt::format("{} and {}", inputs[0].name, inputs[1].name));
   std::vector<report::Page> pages;
   for (const Input& input : inputs) pages.push_back(page_of(input));
   return pages.size() == 1 ? std::move(pages.front()) : report::join_pages(std::move(pages));

@@ -15,7 +15,6 @@
 #include "pipeline/problem_file.h"
 #include "pipeline/pytorch_csv.h"
 #include "pipeline/schedule_file.h"
-#include "report/schedule/chrome_trace.h"
 #include "report/schedule/svg.h"
 #include "timeline/chrome_trace_file.h"
 #include "timeline/schedule_timeline.h"
@@ -253,7 +252,7 @@ base::Result<Paths> write_schedule(const pipeline::Schedule& schedule, const std
       return one_path(write_output(path, trace));
     }
     case ScheduleFormat::chrome:
-      return one_path(write_output(path, report::render_chrome_trace(timeline_of(schedule, title))));
+      return one_path(write_output(path, timeline::render_chrome_trace(timeline_of(schedule, title))));
     case ScheduleFormat::svg:
       return one_path(write_output(path, report::render_svg(timeline_of(schedule, title))));
     case ScheduleFormat::csv:

@@ -17,9 +17,10 @@
 #include "cli/progress_line.h"
 #include "cli/schedule_format.h"
 #include "cli/simulation_report.h"
-#include "report/iteration/iteration_picture.h"
 #include "report/iteration/job_page.h"
 #include "report/page/html.h"
+#include "report/schedule/svg.h"
+#include "timeline/chrome_trace_file.h"
 
 namespace dovetail::cli {
 namespace {
@@ -50,8 +51,8 @@ base::Status write(const std::string& path, const SimulatedPlan& simulated) {
   DOVETAIL_TRY(const OutputFormat format, format_of(path));
   const report::JobPicture picture{
       simulated.ground, simulated.plan, simulated.simulation, simulated.bound, simulated.variants, simulated.notes, nullptr, nullptr};
-  const std::string text = format == OutputFormat::chrome ? report::render_iteration_trace(report::iteration_of(picture))
-                           : format == OutputFormat::svg  ? report::render_iteration_svg(report::iteration_of(picture))
+  const std::string text = format == OutputFormat::chrome ? timeline::render_chrome_trace(report::timeline_of(picture))
+                           : format == OutputFormat::svg  ? report::render_svg(report::timeline_of(picture))
                            : format == OutputFormat::html ? report::render_html(report::job_page(picture))
                                                           : json_text(to_json(simulated, true)) + "\n";
   const auto written = write_output(path, text);

@@ -11,22 +11,22 @@
 #include "cluster/cluster.h"
 #include "cluster/mesh.h"
 #include "place/advice/changes.h"
-#include "report/iteration/iteration_picture.h"
 #include "report/iteration/step_lines.h"
 #include "report/words/plan_words.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
 #include "simulate/accounting.h"
+#include "timeline/lane_names.h"
 
 namespace dovetail::cli {
 namespace {
 
 using report::Align;
-using report::device_ranges;
 using report::difference_text;
 using report::seconds_of;
 using simulate::Lane;
 using simulate::Use;
+using timeline::device_ranges;
 
 std::string task_name(const SimulatedPlan& simulated, std::int32_t task) {
   return task < 0 ? "" : simulated.ground.job.workflow.tasks[static_cast<std::size_t>(task)].name;

@@ -2,40 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/quantity.h"
+#include "timeline/activity.h"
 
 namespace dovetail::simulate {
 
-/// What a device does for a while: work, or idling with its cause.
-enum class Activity : std::uint8_t {
-  prefill,
-  decode,
-  recompute,     ///< prefill of a sequence once more, after it was preempted or moved without its keys and values
-  migration,     ///< sending or receiving keys and values of unfinished sequences
-  loading,       ///< weights of another model come in, or leave for host memory, with nothing else to do meanwhile
-  score,         ///< a forward pass: log-probabilities, values, rewards
-  forward,       ///< of training
-  backward,      ///< of training
-  optimizer,     ///< a step's collectives and the optimizer
-  reallocation,  ///< sending or receiving new weights
-  hand_over,     ///< what software adds to a task or an iteration: handing out data, collecting answers
-  tail,          ///< idle: generation is over here, and long samples still decode elsewhere
-  dependency,    ///< idle: a task on other devices has to end first
-  transfer,      ///< idle: data travels
-  awaiting,      ///< idle: new weights are on their way to or from other devices
-  bubble,        ///< idle: a pipeline fills, drains, or waits for a neighbouring stage
-  imbalance,     ///< idle: other ranks of the same task have more to do
-  launch,        ///< idle: kernels are launched one by one; never a span of its own, see Span::launch
-};
-inline constexpr int activities = static_cast<int>(Activity::launch) + 1;
-
-bool is_idle(Activity activity);
-/// "prefill", "decode", "long tail", ...
-std::string_view name_of(Activity activity);
+using timeline::activities;
+using timeline::Activity;
+using timeline::is_idle;
+using timeline::name_of;
 
 /// A stretch of time.
 struct Span {

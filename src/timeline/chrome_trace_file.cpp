@@ -21,9 +21,12 @@ using base::Result;
 using base::Status;
 using base::Ticks;
 
+constexpr std::string_view bytes = "bytes";
 constexpr std::size_t looked_through = 4096;
 /// Traces may count from 1970: this is the year 2096, in ns.
 constexpr std::int64_t largest_moment = 4'000'000'000'000'000'000;
+constexpr double millionths = 1e6;
+constexpr double largest_count = 9e18;
 
 /// A process or thread as the trace names it: a number or a text.
 std::string id_of(const Node& event, std::string_view key) {
@@ -46,14 +49,16 @@ Result<Ticks> microseconds(const Node& event, std::string_view key) {
   return *time;
 }
 
-Result<double> number_of(const Node& node, std::string_view what) {
+/// A counter's value: whole bytes, or millionths.
+Result<base::Memory> amount_of(const Node& node, std::string_view what, std::string_view unit) {
   double value = 0;
   const std::string_view text = node.is_number() || node.is_string() ? node.text() : "";
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
     return node.error(fmt::format("the counter's value of {} is {}; accepted: a number", base::quote(what), node.describe()));
   }
-  return value;
+  const double count = value * (unit.empty() ? millionths : 1);
+  return base::Memory(static_cast<std::int64_t>(std::llround(std::clamp(count, -largest_count, largest_count))));
 }
 
 /// Texts by the order in which they come.
@@ -78,8 +83,9 @@ class TraceReader {
     return {};
   }
 
-  ChromeTrace finish() && {
-    ChromeTrace trace;
+  Timeline finish() && {
+    Timeline trace;
+    trace.time_unit = base::TimeUnit::us;
     if (!earliest_) return trace;
     trace.end = latest_ - *earliest_;
     trace.names = std::move(names_).take();
@@ -128,7 +134,10 @@ class TraceReader {
     see(end);
     DOVETAIL_TRY(const std::string_view name, text_of(event, "name"));
     DOVETAIL_TRY(const std::string_view category, text_of(event, "cat"));
-    thread_of(event).events.push_back({phase, {begin, end, names_.number(name), categories_.number(category)}});
+    Bar bar{begin, end, category == idle_category ? Activity::idle : Activity::work};
+    bar.name = names_.number(name);
+    bar.category = categories_.number(category);
+    thread_of(event).events.push_back({phase, bar});
     return {};
   }
 
@@ -139,10 +148,11 @@ class TraceReader {
     if (!values.is_map()) return values.error(fmt::format("args is {}; accepted: an object with numbers", values.describe()));
     see(time);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      DOVETAIL_TRY(const double value, number_of(values.value(i), values.key(i)));
+      const std::string unit = values.key(i) == bytes ? std::string(bytes) : "";
+      DOVETAIL_TRY(const base::Memory value, amount_of(values.value(i), values.key(i), unit));
       const std::string series = values.size() == 1 ? std::string(name) : fmt::format("{} · {}", name, values.key(i));
       TraceProcess::Series& counter = process_of(event).counters[series];
-      counter.key = values.key(i);
+      counter.unit = unit;
       counter.values.emplace_back(time, value);
     }
     return {};
@@ -179,13 +189,18 @@ Result<Node> events_of(const Node& root) {
   return events;
 }
 
-std::map<std::string, std::string, std::less<>> about_of(const Node& root) {
-  std::map<std::string, std::string, std::less<>> about;
-  const auto other = root.is_map() ? root.find("otherData") : std::nullopt;
-  if (!other || !other->is_map()) return about;
-  for (std::size_t i = 0; i < other->size(); ++i)
-    if (other->value(i).is_string()) about[std::string(other->key(i))] = other->value(i).text();
-  return about;
+/// What the trace says of itself, if Dovetail wrote it: texts of "otherData".
+void read_about(const Node& root, Timeline& trace) {
+  const auto about = root.is_map() ? root.find("otherData") : std::nullopt;
+  const auto says = [&](std::string_view key, std::string_view value) {
+    const auto node = about && about->is_map() ? about->find(key) : std::nullopt;
+    return node && node->is_string() && (value.empty() || node->text() == value);
+  };
+  trace.beginning = Beginning::unknown;
+  if (!says("generator", "dovetail")) return;
+  if (says("makespan", "")) trace.beginning = Beginning::fixed;
+  if (says("repeats", "true")) trace.beginning = Beginning::repeats;
+  if (says("time_unit", base::name_of(base::TimeUnit::ns))) trace.time_unit = base::TimeUnit::ns;
 }
 
 }  // namespace
@@ -200,15 +215,14 @@ bool is_chrome_trace(std::string_view content) {
   return start[first] == '{' && start.find("\"traceEvents\"") != std::string_view::npos;
 }
 
-Result<ChromeTrace> parse_chrome_trace(std::string_view content, const std::string& path) {
+Result<Timeline> parse_chrome_trace(std::string_view content, const std::string& path) {
   DOVETAIL_TRY(const base::Document document, base::parse_json(content, path));
   DOVETAIL_TRY(const Node events, events_of(document.root()));
   TraceReader reader;
   DOVETAIL_CHECK(reader.read(events));
-  ChromeTrace trace = std::move(reader).finish();
-  trace.about = about_of(document.root());
-  const bool has_slices = std::any_of(trace.lanes.begin(), trace.lanes.end(), [](const TraceLane& lane) { return !lane.slices.empty(); });
-  if (!has_slices) return events.error("the trace has no slices; accepted: events with \"ph\": \"X\", or \"B\" and \"E\"");
+  Timeline trace = std::move(reader).finish();
+  read_about(document.root(), trace);
+  if (trace.bars.empty()) return events.error("the trace has no slices; accepted: events with \"ph\": \"X\", or \"B\" and \"E\"");
   return trace;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@ using base::Memory;
 using base::OpId;
 using base::Ticks;
 using pipeline::OpGraph;
+
+constexpr std::string_view activation_held = "activation held";
 
 /// The predecessor whose output arrives last.
 struct Awaited {
@@ -36,41 +39,35 @@ class Builder {
     }
   }
 
-  Lane build_lane(std::size_t device, std::vector<OpId> ops, Ticks end) {
+  /// Adds the lane of a device to `timeline`.
+  void add_lane(Timeline& timeline, std::size_t device, std::vector<OpId> ops) {
     // An op of length 0 stands before one that starts at the same time, whatever the order says.
     const auto key = [&](OpId op) { return std::tuple(start_of(op), end_of(op), op); };
     std::sort(ops.begin(), ops.end(), [&](OpId a, OpId b) { return key(a) < key(b); });
-    Lane lane;
-    lane.name = fmt::format("device {}", device);
+    const std::size_t first = timeline.bars.size();
     Ticks now;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       DOVETAIL_ASSERT(start_of(ops[i]) >= now);
-      add_wait(lane, device, now, ops[i], i == 0);
-      bar_of_[ops[i].index()] = static_cast<std::int32_t>(lane.bars.size());
-      lane.bars.push_back(work_bar(ops[i]));
+      add_wait(timeline.bars, now, ops[i], i == 0);
+      bar_of_[ops[i].index()] = static_cast<std::int32_t>(timeline.bars.size());
+      timeline.bars.push_back(work_bar(ops[i]));
       now = end_of(ops[i]);
     }
-    add_idle(lane, device, now, end, BarKind::drain, std::nullopt);
-    lane.memory = memory_of(ops);
-    return lane;
+    add_idle(timeline.bars, now, timeline.end, Activity::drain, std::nullopt);
+    timeline.lanes.push_back({fmt::format("device {}", device), timeline.bars.size() - first});
+    timeline.counters.push_back({std::string(activation_held), "", device, memory_of(ops)});
   }
 
   /// Fills in the bars that idle bars await, now that all are known.
-  void resolve_waits(std::vector<Lane>& lanes) const {
-    for (const Wait& wait : waits_) {
-      Bar& bar = lanes[wait.lane].bars[wait.bar];
-      bar.awaits = bar_of_[wait.op.index()];
-      bar.awaits_lane = graph_.device[wait.op.index()].value;
-    }
+  void resolve_waits(std::vector<Bar>& bars) const {
+    for (const Wait& wait : waits_) bars[wait.bar].awaits = bar_of_[wait.op.index()];
   }
 
   std::vector<Arrow> arrows() const {
     std::vector<Arrow> arrows;
     for (std::size_t op = 0; op < graph_.size(); ++op) {
       for (const pipeline::Arc& arc : graph_.successors(OpId(op))) {
-        const base::DeviceId from = graph_.device[op];
-        const base::DeviceId to = graph_.device[arc.op.index()];
-        if (from != to) arrows.push_back({from.value, bar_of_[op], to.value, bar_of_[arc.op.index()]});
+        if (graph_.device[op] != graph_.device[arc.op.index()]) arrows.push_back({bar_of_[op], bar_of_[arc.op.index()]});
       }
     }
     return arrows;
@@ -79,7 +76,6 @@ class Builder {
  private:
   /// An idle bar and the op that it awaits.
   struct Wait {
-    std::size_t lane;
     std::size_t bar;
     OpId op;
   };
@@ -99,9 +95,9 @@ class Builder {
   Bar work_bar(OpId op) const {
     const pipeline::OpLabel& label = graph_.labels[op.index()];
     Bar bar;
-    bar.start = start_of(op);
+    bar.begin = start_of(op);
     bar.end = end_of(op);
-    bar.kind = bar_kind_of(label.kind);
+    bar.activity = activity_of(label.kind);
     bar.track = first_track_[label.model.index()] + label.replica.value;
     bar.microbatch = label.microbatch.value;
     bar.stage = label.stage.value;
@@ -109,30 +105,29 @@ class Builder {
   }
 
   /// The idle time from `from` until `next` starts.
-  void add_wait(Lane& lane, std::size_t device, Ticks from, OpId next, bool first) {
+  void add_wait(std::vector<Bar>& bars, Ticks from, OpId next, bool first) {
     const Ticks to = start_of(next);
     if (to == from) return;
     const std::optional<Awaited> awaited = latest_predecessor(next);
-    if (first) return add_idle(lane, device, from, to, BarKind::warm_up, awaited);
+    if (first) return add_idle(bars, from, to, Activity::warm_up, awaited);
     const Ticks ended = awaited ? std::clamp(awaited->ended, from, to) : from;
     const Ticks arrived = awaited ? std::clamp(awaited->arrived, from, to) : from;
-    add_idle(lane, device, from, ended, BarKind::dependency, awaited);
-    add_idle(lane, device, ended, arrived, BarKind::transfer, awaited);
-    add_idle(lane, device, arrived, to, BarKind::delay, std::nullopt);
+    add_idle(bars, from, ended, Activity::dependency, awaited);
+    add_idle(bars, ended, arrived, Activity::transfer, awaited);
+    add_idle(bars, arrived, to, Activity::delay, std::nullopt);
   }
 
-  void add_idle(Lane& lane, std::size_t device, Ticks from, Ticks to, BarKind kind, const std::optional<Awaited>& awaited) {
+  void add_idle(std::vector<Bar>& bars, Ticks from, Ticks to, Activity cause, const std::optional<Awaited>& awaited) {
     if (to <= from) return;
-    if (awaited) waits_.push_back({device, lane.bars.size(), awaited->op});
+    if (awaited) waits_.push_back({bars.size(), awaited->op});
     Bar bar;
-    bar.start = from;
+    bar.begin = from;
     bar.end = to;
-    bar.kind = kind;
-    bar.track = -1;
-    lane.bars.push_back(bar);
+    bar.activity = cause;
+    bars.push_back(bar);
   }
 
-  Counter memory_of(const std::vector<OpId>& ops) const {
+  std::vector<std::pair<Ticks, Memory>> memory_of(const std::vector<OpId>& ops) const {
     std::vector<std::pair<Ticks, Memory>> changes;
     changes.reserve(2 * ops.size());
     for (const OpId op : ops) {
@@ -140,18 +135,18 @@ class Builder {
       changes.emplace_back(end_of(op), Memory() - graph_.release[op.index()]);
     }
     std::sort(changes.begin(), changes.end());
-    Counter counter{"activation", {{Ticks(), Memory()}}};
+    std::vector<std::pair<Ticks, Memory>> steps{{Ticks(), Memory()}};
     Memory held;
     for (std::size_t i = 0; i < changes.size();) {
       const Ticks time = changes[i].first;
       for (; i < changes.size() && changes[i].first == time; ++i) held += changes[i].second;
       if (time == Ticks()) {
-        counter.steps.front().second = held;
-      } else if (held != counter.steps.back().second) {
-        counter.steps.emplace_back(time, held);
+        steps.front().second = held;
+      } else if (held != steps.back().second) {
+        steps.emplace_back(time, held);
       }
     }
-    return counter;
+    return steps;
   }
 
   const OpGraph& graph_;
@@ -174,27 +169,11 @@ Timeline schedule_timeline(const pipeline::Problem& problem, const pipeline::Low
     timeline.tracks.push_back({pipeline::pipeline_name(problem, pipeline), pipeline.model.value, pipeline.replica.value});
   }
   Builder builder(problem, schedule);
-  for (std::size_t device = 0; device < schedule.order.devices.size(); ++device) {
-    timeline.lanes.push_back(builder.build_lane(device, schedule.order.devices[device], timeline.end));
-  }
-  builder.resolve_waits(timeline.lanes);
+  for (std::size_t device = 0; device < schedule.order.devices.size(); ++device)
+    builder.add_lane(timeline, device, schedule.order.devices[device]);
+  builder.resolve_waits(timeline.bars);
   timeline.arrows = builder.arrows();
   return timeline;
-}
-
-TimeByKind time_by_kind(const Lane& lane) {
-  TimeByKind time;
-  for (const Bar& bar : lane.bars) time[static_cast<std::size_t>(bar.kind)] += bar.end - bar.start;
-  return time;
-}
-
-TimeByKind time_by_kind(const Timeline& timeline) {
-  TimeByKind time;
-  for (const Lane& lane : timeline.lanes) {
-    const TimeByKind of_lane = time_by_kind(lane);
-    for (std::size_t kind = 0; kind < time.size(); ++kind) time[kind] += of_lane[kind];
-  }
-  return time;
 }
 
 }  // namespace dovetail::timeline

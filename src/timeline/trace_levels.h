@@ -1,4 +1,4 @@
-// From the events of a trace's threads to lanes of slices that do not overlap. Private to timeline.
+// From the events of a trace's threads to lanes of bars that do not overlap. Private to timeline.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "timeline/chrome_trace_file.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::timeline {
 
-/// An event of a thread: 'X' is a slice, 'B' its beginning and 'E' its end, both at slice.begin.
+/// An event of a thread: 'X' is a slice, 'B' its beginning and 'E' its end, both at bar.begin.
 struct TraceEvent {
   char phase = 'X';
-  TraceSlice slice;
+  Bar bar;
 };
 
 struct TraceThread {
@@ -29,13 +29,13 @@ struct TraceProcess {
   std::vector<TraceThread> threads;
   std::map<std::string, std::size_t> thread_number;
   struct Series {
-    std::string key;                                     ///< of its values
-    std::vector<std::pair<base::Ticks, double>> values;  ///< as they stand in the file
+    std::string unit;                                          ///< as Counter has it
+    std::vector<std::pair<base::Ticks, base::Memory>> values;  ///< as they stand in the file
   };
   std::map<std::string, Series> counters = {};  ///< by name
 };
 
-/// Fills in lanes, counters and notes of `trace`, all times counted from `origin`; what is open then ends at `last`.
-void lay_out(std::vector<TraceProcess> processes, base::Ticks origin, base::Ticks last, ChromeTrace& trace);
+/// Fills in lanes, bars, counters and notes of `trace`, all times counted from `origin`; what is open then ends at `last`.
+void lay_out(std::vector<TraceProcess> processes, base::Ticks origin, base::Ticks last, Timeline& trace);
 
 }  // namespace dovetail::timeline

@@ -6,15 +6,16 @@
 namespace dovetail::timeline {
 namespace {
 
+using base::Memory;
 using base::Ticks;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-ChromeTrace parse(const std::string& events) {
+Timeline parse(const std::string& events) {
   auto trace = parse_chrome_trace("[" + events + "]", "t.json");
   EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : base::to_text(trace.error()));
-  return trace.ok() ? std::move(*trace) : ChromeTrace();
+  return trace.ok() ? std::move(*trace) : Timeline();
 }
 
 std::string error_of(const std::string& content) {
@@ -23,9 +24,9 @@ std::string error_of(const std::string& content) {
 }
 
 /// "name begin-end" of each slice of a lane.
-std::vector<std::string> slices_of(const ChromeTrace& trace, std::size_t lane) {
+std::vector<std::string> slices_of(const Timeline& trace, std::size_t lane) {
   std::vector<std::string> slices;
-  for (const TraceSlice& slice : trace.lanes.at(lane).slices) {
+  for (const Bar& slice : bars_of(trace, lane)) {
     slices.push_back(trace.names[static_cast<std::size_t>(slice.name)] + " " + std::to_string(slice.begin.count()) + "-" +
                      std::to_string(slice.end.count()));
   }
@@ -33,7 +34,7 @@ std::vector<std::string> slices_of(const ChromeTrace& trace, std::size_t lane) {
 }
 
 TEST(ChromeTraceFile, ReadsCompleteEvents) {
-  const ChromeTrace trace = parse(R"({"ph":"X","pid":1,"tid":1,"ts":10.5,"dur":2,"name":"a","cat":"k"},
+  const Timeline trace = parse(R"({"ph":"X","pid":1,"tid":1,"ts":10.5,"dur":2,"name":"a","cat":"k"},
       {"ph":"X","pid":1,"tid":1,"ts":12.5,"dur":0.0004,"name":"b"}, {"ph":"X","pid":"p","tid":"t","ts":11,"dur":1,"name":"c"})");
   ASSERT_EQ(trace.lanes.size(), 2U);
   EXPECT_EQ(trace.lanes[0].name, "process 1");
@@ -41,37 +42,46 @@ TEST(ChromeTraceFile, ReadsCompleteEvents) {
   EXPECT_THAT(slices_of(trace, 0), ElementsAre("a 0-2000", "b 2000-2000"));
   EXPECT_THAT(slices_of(trace, 1), ElementsAre("c 500-1500"));
   EXPECT_EQ(trace.end, Ticks(2000));
-  EXPECT_EQ(trace.categories[static_cast<std::size_t>(trace.lanes[0].slices[0].category)], "k");
+  EXPECT_EQ(trace.categories[static_cast<std::size_t>(trace.bars[0].category)], "k");
 }
 
-TEST(ChromeTraceFile, SaysWhatTheFileSaysAboutItself) {
-  const auto trace = parse_chrome_trace(
-      R"({"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}],"otherData":{"generator":"g","count":3}})", "t.json");
-  ASSERT_TRUE(trace.ok());
-  EXPECT_THAT(trace->about, ElementsAre(Pair("generator", "g"))) << "texts only";
-  EXPECT_TRUE(parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"})").about.empty());
+TEST(ChromeTraceFile, BeginsAsItsWriterSays) {
+  const auto read = [](const std::string& about) {
+    const auto trace =
+        parse_chrome_trace(R"({"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}],"otherData":)" + about + "}", "t.json");
+    EXPECT_TRUE(trace.ok());
+    return trace.ok() ? std::pair(trace->beginning, trace->time_unit) : std::pair(Beginning::unknown, base::TimeUnit::tick);
+  };
+  using base::TimeUnit;
+  EXPECT_EQ(read(R"({"generator":"dovetail","makespan":"7","time_unit":"ms"})"), std::pair(Beginning::fixed, TimeUnit::us));
+  EXPECT_EQ(read(R"({"generator":"dovetail","repeats":"true","time_unit":"ns"})"), std::pair(Beginning::repeats, TimeUnit::ns));
+  EXPECT_EQ(read(R"({"generator":"dovetail","repeats":"false"})"), std::pair(Beginning::unknown, TimeUnit::us));
+  EXPECT_EQ(read(R"({"generator":"g","repeats":"true","makespan":"7","time_unit":"ns"})"), std::pair(Beginning::unknown, TimeUnit::us));
+  EXPECT_EQ(read(R"({"generator":"dovetail","makespan":7})"), std::pair(Beginning::unknown, TimeUnit::us)) << "texts only";
+  EXPECT_EQ(read("[]").first, Beginning::unknown);
+  EXPECT_EQ(parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"})").beginning, Beginning::unknown);
 }
 
 TEST(ChromeTraceFile, PairsBeginningsWithEndsLikeBrackets) {
-  const ChromeTrace trace = parse(R"({"ph":"B","pid":1,"tid":1,"ts":0,"name":"outer"}, {"ph":"B","pid":1,"tid":1,"ts":1,"name":"inner"},
+  const Timeline trace = parse(R"({"ph":"B","pid":1,"tid":1,"ts":0,"name":"outer"}, {"ph":"B","pid":1,"tid":1,"ts":1,"name":"inner"},
       {"ph":"E","pid":1,"tid":1,"ts":3}, {"ph":"E","pid":1,"tid":1,"ts":5})");
   ASSERT_EQ(trace.lanes.size(), 2U);
   EXPECT_THAT(slices_of(trace, 0), ElementsAre("outer 0-5000"));
   EXPECT_THAT(slices_of(trace, 1), ElementsAre("inner 1000-3000"));
-  EXPECT_EQ(trace.lanes[1].level, 1);
-  EXPECT_EQ(trace.lanes[1].name, trace.lanes[0].name);
+  EXPECT_TRUE(trace.lanes[1].joined);
+  EXPECT_EQ(trace.lanes[1].name, trace.lanes[0].name + " ▸ 1");
   EXPECT_TRUE(trace.notes.empty());
 }
 
 TEST(ChromeTraceFile, NotesWhatHasNoPartner) {
-  const ChromeTrace trace = parse(R"({"ph":"E","pid":1,"tid":1,"ts":0}, {"ph":"B","pid":1,"tid":1,"ts":1,"name":"open"},
+  const Timeline trace = parse(R"({"ph":"E","pid":1,"tid":1,"ts":0}, {"ph":"B","pid":1,"tid":1,"ts":1,"name":"open"},
       {"ph":"X","pid":2,"tid":1,"ts":2,"dur":8,"name":"x"})");
   EXPECT_THAT(slices_of(trace, 0), ElementsAre("open 1000-10000"));
   EXPECT_THAT(trace.notes, ElementsAre(HasSubstr("never end (1)"), HasSubstr("never began (1)")));
 }
 
 TEST(ChromeTraceFile, OverlappingSlicesGoToLevelsOfTheirOwn) {
-  const ChromeTrace trace =
+  const Timeline trace =
       parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":4,"name":"a"}, {"ph":"X","pid":1,"tid":1,"ts":2,"dur":4,"name":"b"},
       {"ph":"X","pid":1,"tid":1,"ts":4,"dur":4,"name":"c"}, {"ph":"X","pid":1,"tid":1,"ts":0,"dur":8,"name":"whole"})");
   ASSERT_EQ(trace.lanes.size(), 3U);
@@ -81,7 +91,7 @@ TEST(ChromeTraceFile, OverlappingSlicesGoToLevelsOfTheirOwn) {
 }
 
 TEST(ChromeTraceFile, NamesAndSortsByMetadata) {
-  const ChromeTrace trace =
+  const Timeline trace =
       parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}, {"ph":"X","pid":2,"tid":1,"ts":0,"dur":1,"name":"b"},
       {"ph":"X","pid":2,"tid":2,"ts":0,"dur":1,"name":"c"}, {"ph":"M","pid":2,"tid":0,"name":"process_name","args":{"name":"GPU"}},
       {"ph":"M","pid":2,"tid":1,"name":"thread_name","args":{"name":"stream 7"}},
@@ -93,21 +103,28 @@ TEST(ChromeTraceFile, NamesAndSortsByMetadata) {
 }
 
 TEST(ChromeTraceFile, AThreadOfIdleTimeJoinsTheOther) {
-  const ChromeTrace trace =
+  const Timeline trace =
       parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}, {"ph":"X","pid":1,"tid":1,"ts":3,"dur":1,"name":"b"},
       {"ph":"X","pid":1,"tid":2,"ts":1,"dur":2,"name":"drain","cat":"idle"})");
   ASSERT_EQ(trace.lanes.size(), 1U);
   EXPECT_THAT(slices_of(trace, 0), ElementsAre("a 0-1000", "drain 1000-3000", "b 3000-4000"));
+  EXPECT_EQ(trace.bars[0].activity, Activity::work);
+  EXPECT_EQ(trace.bars[1].activity, Activity::idle);
 }
 
 TEST(ChromeTraceFile, ReadsCounters) {
-  const ChromeTrace trace =
+  const Timeline trace =
       parse(R"({"ph":"X","pid":1,"tid":1,"ts":5,"dur":1,"name":"a"}, {"ph":"C","pid":1,"ts":6,"name":"memory","args":{"held":2.5}},
       {"ph":"C","pid":1,"ts":4,"name":"memory","args":{"held":1}}, {"ph":"C","pid":1,"ts":6,"name":"memory","args":{"held":3}})");
   ASSERT_EQ(trace.counters.size(), 1U);
   EXPECT_EQ(trace.counters[0].name, "memory");
-  EXPECT_EQ(trace.counters[0].key, "held");
-  EXPECT_THAT(trace.counters[0].values, ElementsAre(Pair(Ticks(0), 1.0), Pair(Ticks(2000), 3.0)));
+  EXPECT_EQ(trace.counters[0].unit, "");
+  EXPECT_THAT(trace.counters[0].steps, ElementsAre(Pair(Ticks(0), Memory(1'000'000)), Pair(Ticks(2000), Memory(3'000'000))));
+  const Timeline bytes = parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"},
+      {"ph":"C","pid":1,"ts":0,"name":"memory","args":{"bytes":8e10}}, {"ph":"C","pid":1,"ts":1,"name":"memory","args":{"bytes":1e300}})");
+  EXPECT_EQ(bytes.counters.at(0).unit, "bytes");
+  EXPECT_EQ(bytes.counters[0].steps.at(0).second, Memory(80'000'000'000));
+  EXPECT_GT(bytes.counters[0].steps.at(1).second, Memory(8'000'000'000'000'000'000)) << "as large as there is";
 }
 
 TEST(ChromeTraceFile, PassesOverWhatItDoesNotKnow) {

@@ -70,16 +70,20 @@ Timeline hand_made() {
 }
 
 /// "dependency 4-7 awaits 1/2", "forward 0-2": a bar as text.
-std::string to_text(const Bar& bar) {
+std::string to_text(const Timeline& timeline, const Bar& bar) {
   std::ostringstream text;
-  text << name_of(bar.kind) << ' ' << bar.start.count() << '-' << bar.end.count();
-  if (bar.awaits >= 0) text << " awaits " << bar.awaits_lane << '/' << bar.awaits;
+  text << name_of(bar.activity) << ' ' << bar.begin.count() << '-' << bar.end.count();
+  if (bar.awaits >= 0) {
+    const std::vector<std::size_t> first = first_bars(timeline);
+    const auto awaited = static_cast<std::size_t>(bar.awaits);
+    text << " awaits " << lane_of(first, awaited) << '/' << awaited - first[lane_of(first, awaited)];
+  }
   return text.str();
 }
 
-std::vector<std::string> to_text(const Lane& lane) {
+std::vector<std::string> to_text(const Timeline& timeline, std::size_t lane) {
   std::vector<std::string> bars;
-  for (const Bar& bar : lane.bars) bars.push_back(to_text(bar));
+  for (const Bar& bar : bars_of(timeline, lane)) bars.push_back(to_text(timeline, bar));
   return bars;
 }
 
@@ -89,48 +93,45 @@ TEST(ScheduleTimeline, SplitsIdleTimeByItsCause) {
   EXPECT_EQ(timeline.end, Ticks(14));
   ASSERT_EQ(timeline.lanes.size(), 3U);
   EXPECT_EQ(timeline.lanes[1].name, "device 1");
-  EXPECT_THAT(to_text(timeline.lanes[0]), ElementsAre("forward 0-2", "forward 2-4", "dependency 4-7 awaits 1/2", "transfer 7-8 awaits 1/2",
-                                                      "delay 8-9", "backward 9-11", "transfer 11-12 awaits 1/4", "backward 12-14"));
-  EXPECT_THAT(to_text(timeline.lanes[1]),
+  EXPECT_THAT(to_text(timeline, 0), ElementsAre("forward 0-2", "forward 2-4", "dependency 4-7 awaits 1/2", "transfer 7-8 awaits 1/2",
+                                                "delay 8-9", "backward 9-11", "transfer 11-12 awaits 1/4", "backward 12-14"));
+  EXPECT_THAT(to_text(timeline, 1),
               ElementsAre("warm-up 0-3 awaits 0/0", "forward 3-5", "backward 5-7", "forward 7-9", "backward 9-11", "drain 11-14"));
-  EXPECT_THAT(to_text(timeline.lanes[2]), ElementsAre("drain 0-14"));
+  EXPECT_THAT(to_text(timeline, 2), ElementsAre("drain 0-14"));
 }
 
-TEST(ScheduleTimeline, SumsTimeByKind) {
+TEST(ScheduleTimeline, SumsTimeByActivity) {
   const Timeline timeline = hand_made();
-  const TimeByKind time = time_by_kind(timeline);
-  const auto of = [&](BarKind kind) { return time[static_cast<std::size_t>(kind)].count(); };
-  EXPECT_EQ(of(BarKind::forward), 8);
-  EXPECT_EQ(of(BarKind::backward), 8);
-  EXPECT_EQ(of(BarKind::warm_up), 3);
-  EXPECT_EQ(of(BarKind::dependency), 3);
-  EXPECT_EQ(of(BarKind::transfer), 2);
-  EXPECT_EQ(of(BarKind::delay), 1);
-  EXPECT_EQ(of(BarKind::drain), 17);
-  EXPECT_EQ(time_by_kind(timeline.lanes[0])[static_cast<std::size_t>(BarKind::transfer)], Ticks(2));
+  const TimeByActivity time = time_by_activity(timeline.bars);
+  const auto of = [&](Activity activity) { return time[index_of(activity)].count(); };
+  EXPECT_EQ(of(Activity::forward), 8);
+  EXPECT_EQ(of(Activity::backward), 8);
+  EXPECT_EQ(of(Activity::warm_up), 3);
+  EXPECT_EQ(of(Activity::dependency), 3);
+  EXPECT_EQ(of(Activity::transfer), 2);
+  EXPECT_EQ(of(Activity::delay), 1);
+  EXPECT_EQ(of(Activity::drain), 17);
+  EXPECT_EQ(time_by_activity(bars_of(timeline, 0))[index_of(Activity::transfer)], Ticks(2));
 }
 
 TEST(ScheduleTimeline, StepsTheActivationHeld) {
   const Timeline timeline = hand_made();
-  const Counter& first = timeline.lanes[0].memory;
+  const std::vector<const Counter*> counters = drawn_counters(timeline);
+  const Counter& first = *counters[0];
   EXPECT_THAT(first.steps, ElementsAre(Pair(Ticks(0), Memory(1'000'000)), Pair(Ticks(2), Memory(2'000'000)),
                                        Pair(Ticks(11), Memory(1'000'000)), Pair(Ticks(14), Memory(0))));
   EXPECT_EQ(peak_of(first), std::pair(Ticks(2), Memory(2'000'000)));
   // At 7 one micro-batch is given back and another taken: nothing changes, so there is no step.
-  EXPECT_THAT(timeline.lanes[1].memory.steps,
-              ElementsAre(Pair(Ticks(0), Memory(0)), Pair(Ticks(3), Memory(1'000'000)), Pair(Ticks(11), Memory(0))));
-  EXPECT_THAT(timeline.lanes[2].memory.steps, ElementsAre(Pair(Ticks(0), Memory(0))));
-  EXPECT_EQ(peak_of(Counter{}), std::pair(Ticks(0), Memory(0)));
+  EXPECT_THAT(counters[1]->steps, ElementsAre(Pair(Ticks(0), Memory(0)), Pair(Ticks(3), Memory(1'000'000)), Pair(Ticks(11), Memory(0))));
+  EXPECT_THAT(counters[2]->steps, ElementsAre(Pair(Ticks(0), Memory(0))));
 }
 
 TEST(ScheduleTimeline, DrawsAnArrowForEveryTransfer) {
   const Timeline timeline = hand_made();
   std::vector<std::string> arrows;
   for (const Arrow& arrow : timeline.arrows) {
-    const auto bar = [&](std::int32_t lane, std::int32_t index) {
-      return to_text(timeline.lanes[static_cast<std::size_t>(lane)].bars[static_cast<std::size_t>(index)]);
-    };
-    arrows.push_back(bar(arrow.from_lane, arrow.from_bar) + " -> " + bar(arrow.to_lane, arrow.to_bar));
+    const auto bar = [&](std::int32_t number) { return to_text(timeline, timeline.bars[static_cast<std::size_t>(number)]); };
+    arrows.push_back(bar(arrow.from) + " -> " + bar(arrow.to));
   }
   EXPECT_THAT(arrows, testing::UnorderedElementsAre("forward 0-2 -> forward 3-5", "forward 2-4 -> forward 7-9",
                                                     "backward 5-7 -> backward 9-11", "backward 9-11 -> backward 12-14"));
@@ -139,9 +140,9 @@ TEST(ScheduleTimeline, DrawsAnArrowForEveryTransfer) {
 TEST(ScheduleTimeline, AwaitsTheOutputThatArrivesLast) {
   // B of stage 0 needs its own F (ended long ago) and B of stage 1, which arrives last.
   const Timeline timeline = hand_made();
-  const Bar& wait = timeline.lanes[0].bars[2];
-  const Bar& awaited = timeline.lanes[static_cast<std::size_t>(wait.awaits_lane)].bars[static_cast<std::size_t>(wait.awaits)];
-  EXPECT_EQ(awaited.kind, BarKind::backward);
+  const Bar& wait = bars_of(timeline, 0)[2];
+  const Bar& awaited = timeline.bars[static_cast<std::size_t>(wait.awaits)];
+  EXPECT_EQ(awaited.activity, Activity::backward);
   EXPECT_EQ(awaited.stage, 1);
   EXPECT_EQ(awaited.microbatch, 0);
 }
@@ -158,8 +159,7 @@ TEST(ScheduleTimeline, KeepsStepsThatTakeNoTime) {
                                      {label(OpKind::B, 0, 1), 6},
                                      {label(OpKind::S, 0, 1), 8}});
   const Timeline timeline = schedule_timeline(problem, schedule, "");
-  EXPECT_THAT(to_text(timeline.lanes[0]),
-              ElementsAre("forward 0-2", "backward 2-4", "step 4-4", "forward 4-6", "backward 6-8", "step 8-8"));
+  EXPECT_THAT(to_text(timeline, 0), ElementsAre("forward 0-2", "backward 2-4", "step 4-4", "forward 4-6", "backward 6-8", "step 8-8"));
 }
 
 TEST(ScheduleTimeline, NamesTheTracksAfterThePipelines) {
@@ -179,7 +179,7 @@ TEST(ScheduleTimeline, NamesTheTracksAfterThePipelines) {
   EXPECT_EQ(timeline.tracks[1].replica, 1);
   EXPECT_EQ(timeline.tracks[2].name, "critic");
   EXPECT_EQ(timeline.tracks[2].model, 1);
-  for (const Bar& bar : timeline.lanes[0].bars) EXPECT_EQ(bar.track, is_idle(bar.kind) ? -1 : 0);
+  for (const Bar& bar : bars_of(timeline, 0)) EXPECT_EQ(bar.track, is_idle(bar.activity) ? -1 : 0);
 }
 
 /// Any order without deadlock: one ready op after another.
@@ -204,31 +204,31 @@ pipeline::Order any_order(const OpGraph& graph) {
   return order;
 }
 
-void check_lane(const Timeline& timeline, const Lane& lane, const pipeline::DeviceUse& use) {
+void check_lane(const Timeline& timeline, std::size_t lane, const pipeline::DeviceUse& use) {
   Ticks now;
   Ticks work;
   Ticks sum;
-  for (std::size_t i = 0; i < lane.bars.size(); ++i) {
-    const Bar& bar = lane.bars[i];
-    RC_ASSERT(bar.start == now);
-    const bool has_length = is_idle(bar.kind) ? bar.end > bar.start : bar.end >= bar.start;
+  for (const Bar& bar : bars_of(timeline, lane)) {
+    RC_ASSERT(bar.begin == now);
+    const bool has_length = is_idle(bar.activity) ? bar.end > bar.begin : bar.end >= bar.begin;
     RC_ASSERT(has_length);
     now = bar.end;
-    if (!is_idle(bar.kind)) work += bar.end - bar.start;
+    if (!is_idle(bar.activity)) work += bar.end - bar.begin;
     if (bar.awaits < 0) continue;
-    RC_ASSERT(is_idle(bar.kind));
-    const Bar& awaited = timeline.lanes[static_cast<std::size_t>(bar.awaits_lane)].bars[static_cast<std::size_t>(bar.awaits)];
-    RC_ASSERT(!is_idle(awaited.kind));
-    if (bar.kind == BarKind::dependency) RC_ASSERT(awaited.end >= bar.end);
-    if (bar.kind == BarKind::transfer) RC_ASSERT(awaited.end <= bar.start);
+    RC_ASSERT(is_idle(bar.activity));
+    const Bar& awaited = timeline.bars[static_cast<std::size_t>(bar.awaits)];
+    RC_ASSERT(!is_idle(awaited.activity));
+    if (bar.activity == Activity::dependency) RC_ASSERT(awaited.end >= bar.end);
+    if (bar.activity == Activity::transfer) RC_ASSERT(awaited.end <= bar.begin);
   }
   RC_ASSERT(now == timeline.end);
   RC_ASSERT(work == use.busy);
-  for (const Ticks time : time_by_kind(lane)) sum += time;
+  for (const Ticks time : time_by_activity(bars_of(timeline, lane))) sum += time;
   RC_ASSERT(sum == timeline.end);
-  RC_ASSERT(peak_of(lane.memory).second == use.peak);
-  RC_ASSERT(lane.memory.steps.back().second == Memory());
-  for (std::size_t i = 1; i < lane.memory.steps.size(); ++i) RC_ASSERT(lane.memory.steps[i - 1].first < lane.memory.steps[i].first);
+  const Counter& held = *drawn_counters(timeline)[lane];
+  RC_ASSERT(peak_of(held).second == use.peak);
+  RC_ASSERT(held.steps.back().second == Memory());
+  for (std::size_t i = 1; i < held.steps.size(); ++i) RC_ASSERT(held.steps[i - 1].first < held.steps[i].first);
 }
 
 RC_GTEST_PROP(ScheduleTimelineProperty, CoversEveryLaneAndAgreesWithTheEvaluator, ()) {
@@ -247,15 +247,15 @@ RC_GTEST_PROP(ScheduleTimelineProperty, CoversEveryLaneAndAgreesWithTheEvaluator
   const Timeline timeline = schedule_timeline(problem, schedule, "any");
   RC_ASSERT(timeline.lanes.size() == static_cast<std::size_t>(problem.devices));
   RC_ASSERT(timeline.end == schedule.evaluation.makespan);
-  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane)
-    check_lane(timeline, timeline.lanes[lane], schedule.evaluation.devices[lane]);
+  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) check_lane(timeline, lane, schedule.evaluation.devices[lane]);
+  const std::vector<std::size_t> first = first_bars(timeline);
   for (const Arrow& arrow : timeline.arrows) {
-    const Bar& from = timeline.lanes[static_cast<std::size_t>(arrow.from_lane)].bars[static_cast<std::size_t>(arrow.from_bar)];
-    const Bar& to = timeline.lanes[static_cast<std::size_t>(arrow.to_lane)].bars[static_cast<std::size_t>(arrow.to_bar)];
-    RC_ASSERT(arrow.from_lane != arrow.to_lane);
-    RC_ASSERT(from.end <= to.start);
-    RC_ASSERT(!is_idle(from.kind));
-    RC_ASSERT(!is_idle(to.kind));
+    const Bar& from = timeline.bars[static_cast<std::size_t>(arrow.from)];
+    const Bar& to = timeline.bars[static_cast<std::size_t>(arrow.to)];
+    RC_ASSERT(lane_of(first, static_cast<std::size_t>(arrow.from)) != lane_of(first, static_cast<std::size_t>(arrow.to)));
+    RC_ASSERT(from.end <= to.begin);
+    RC_ASSERT(!is_idle(from.activity));
+    RC_ASSERT(!is_idle(to.activity));
   }
 }
 

@@ -23,7 +23,6 @@ namespace {
 using base::Ticks;
 using pipeline::Problem;
 using simulate::Activity;
-using timeline::BarKind;
 
 /// What launches take of the ops of a model, in ns: [stage].
 struct LaunchTicks {
@@ -54,9 +53,10 @@ struct Trained {
   LaunchTicks launches;
 };
 
-Activity activity_of(BarKind kind) {
-  if (timeline::is_idle(kind)) return kind == BarKind::transfer ? Activity::transfer : Activity::bubble;
-  switch (timeline::traits_of(kind).phase) {
+/// What a task does while a pipeline of it does that: halves of a backward are no matter of its own, nor are causes of bubbles.
+Activity task_activity(Activity of_pipeline) {
+  if (timeline::is_idle(of_pipeline)) return of_pipeline == Activity::transfer ? Activity::transfer : Activity::bubble;
+  switch (timeline::traits_of(of_pipeline).phase) {
     case pipeline::OpPhase::forward:
       return Activity::forward;
     case pipeline::OpPhase::backward:
@@ -68,14 +68,14 @@ Activity activity_of(BarKind kind) {
 }
 
 simulate::Span span_of(const timeline::Bar& bar, const std::vector<timeline::Track>& tracks, const std::vector<Trained>& models) {
-  simulate::Span span{bar.start, bar.end, activity_of(bar.kind), models.front().task, 0, {}};
-  if (timeline::is_idle(bar.kind)) return span;
+  simulate::Span span{bar.begin, bar.end, task_activity(bar.activity), models.front().task, 0, {}};
+  if (timeline::is_idle(bar.activity)) return span;
   const Trained& model = models[static_cast<std::size_t>(tracks[static_cast<std::size_t>(bar.track)].model)];
   const auto stage = static_cast<std::size_t>(bar.stage);
   span.task = model.task;
   span.amount = bar.microbatch;
-  if (span.activity == Activity::forward) span.launch = std::min(model.launches.forward[stage], bar.end - bar.start);
-  if (span.activity == Activity::backward) span.launch = std::min(model.launches.backward[stage], bar.end - bar.start);
+  if (span.activity == Activity::forward) span.launch = std::min(model.launches.forward[stage], bar.end - bar.begin);
+  if (span.activity == Activity::backward) span.launch = std::min(model.launches.backward[stage], bar.end - bar.begin);
   return span;
 }
 
@@ -93,12 +93,13 @@ simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh
   simulate::Trace trace;
   trace.end = timeline.end;
   const int parts = static_cast<int>(timeline.lanes.size());
+  const std::vector<const timeline::Counter*> held = timeline::drawn_counters(timeline);
   for (int part = 0; part < parts; ++part) {
-    const timeline::Lane& from = timeline.lanes[static_cast<std::size_t>(part)];
+    const auto from = static_cast<std::size_t>(part);
     simulate::Lane lane;
     lane.devices = devices_of(mesh, part, parts);
-    for (const timeline::Bar& bar : from.bars) {
-      if (bar.start == bar.end) continue;
+    for (const timeline::Bar& bar : timeline::bars_of(timeline, from)) {
+      if (bar.begin == bar.end) continue;
       const simulate::Span span = span_of(bar, timeline.tracks, models);
       const bool goes_on = !lane.spans.empty() && simulate::is_idle(span.activity) && lane.spans.back().activity == span.activity;
       if (goes_on)
@@ -106,7 +107,7 @@ simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh
       else
         lane.spans.push_back(span);
     }
-    for (const auto& [time, held] : from.memory.steps) lane.memory.emplace_back(time, held.count());
+    for (const auto& [time, memory] : held[from]->steps) lane.memory.emplace_back(time, memory.count());
     trace.lanes.push_back(std::move(lane));
   }
   return trace;

@@ -6,13 +6,19 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "report/page/inks.h"
+#include "report/words/amounts.h"
 #include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
 
-using timeline::BarKind;
+using timeline::Activity;
+
+/// The tint of idle time that has no pattern, by cause_of.
+constexpr std::array<std::string_view, 7> idle_tints{"#f6d5d5", "#e5e7eb", "#d6e4f0", "#e4dcf0", "#f3eed2", "#ddebdd", "#f0e2d2"};
 
 /// A repeated tile: a ground and one mark on it, turned by an angle.
 std::string pattern(std::string_view id, int size, int angle, std::string_view ground, std::string_view mark) {
@@ -22,9 +28,23 @@ std::string pattern(std::string_view id, int size, int angle, std::string_view g
       id, size, angle, ground, mark);
 }
 
-bool has(const Picture& picture, BarKind kind) { return picture.summary.share[static_cast<std::size_t>(kind)] > 0; }
+bool has(const Picture& picture, Activity activity) { return picture.summary.share[index_of(activity)] > 0; }
 
 }  // namespace
+
+std::string_view end_word(const timeline::Timeline& timeline) {
+  return timeline.beginning == timeline::Beginning::fixed ? "makespan" : "end";
+}
+
+std::string time_words(const timeline::Timeline& timeline, base::Ticks time) {
+  const base::TimeUnit unit = shown_unit(timeline);
+  if (unit != timeline.time_unit) return seconds_text(seconds_of(time));
+  return fmt::format("{} {}", base::format_time(time, unit), plural_of(unit));
+}
+
+std::string value_words(const timeline::Counter& counter, base::Memory value) {
+  return counter.unit.empty() ? base::format_memory(value) : gibibytes(value.count());
+}
 
 double Frame::x_of(base::Ticks time) const {
   const auto whole = static_cast<double>(std::max<std::int64_t>(end.count(), 1));
@@ -67,42 +87,49 @@ std::string rectangle(double x, double y, double width, double height, std::stri
                      number(height), fill);
 }
 
-std::string fill_of(const Picture& picture, BarKind kind, std::int32_t track) {
-  switch (kind) {
-    case BarKind::warm_up:
+Color work_color(const Picture& picture, Activity activity, std::int32_t track) {
+  const std::optional<std::size_t> shade = shade_of(activity);
+  const bool has_hue = track >= 0 && picture.timeline.tracks[static_cast<std::size_t>(track)].model >= 0;
+  return shade && has_hue ? picture.colors[static_cast<std::size_t>(track)][*shade] : ink_of(picture.timeline.tracks, activity, -1).light;
+}
+
+std::string fill_of(const Picture& picture, Activity activity, std::int32_t track) {
+  if (is_op(activity) && !traits_of(activity).hatching.empty())
+    return fmt::format("url(#dovetail-{}-{})", traits_of(activity).hatching, track);
+  switch (activity) {
+    case Activity::warm_up:
       return "#f3f4f6";
-    case BarKind::drain:
+    case Activity::drain:
       return "#e9ebef";
-    case BarKind::dependency:
+    case Activity::dependency:
       return "url(#dovetail-dependency)";
-    case BarKind::transfer:
+    case Activity::transfer:
       return "url(#dovetail-transfer)";
-    case BarKind::delay:
+    case Activity::delay:
       return "url(#dovetail-delay)";
     default:
-      if (const auto hatching = traits_of(kind).hatching; !hatching.empty()) return fmt::format("url(#dovetail-{}-{})", hatching, track);
-      return hex(picture.colors[static_cast<std::size_t>(track)][static_cast<std::size_t>(kind)]);
+      return is_idle(activity) ? std::string(idle_tints[cause_of(activity)]) : hex(work_color(picture, activity, track));
   }
 }
 
 std::string svg_patterns(const Picture& picture) {
   std::string patterns;
-  for (std::size_t kind = 0; kind < work_kinds; ++kind) {
-    const std::string_view hatching = pipeline::op_table[kind].hatching;
-    if (hatching.empty() || !has(picture, static_cast<BarKind>(kind))) continue;
+  for (const Activity op : timeline::op_activities) {
+    const std::string_view hatching = traits_of(op).hatching;
+    if (hatching.empty() || !has(picture, op)) continue;
     for (std::size_t track = 0; track < picture.colors.size(); ++track) {
-      const Color ground = picture.colors[track][kind];
-      const Color line = mix(ground, picture.colors[track][static_cast<std::size_t>(BarKind::backward)], 45);
+      const Color ground = picture.colors[track][*shade_of(op)];
+      const Color line = mix(ground, picture.colors[track][*shade_of(Activity::backward)], 45);
       patterns += pattern(fmt::format("{}-{}", hatching, track), 5, 45, hex(ground),
                           fmt::format("<rect width=\"1.6\" height=\"5\" fill=\"{}\"/>", hex(line)));
     }
   }
-  if (has(picture, BarKind::dependency)) {
+  if (has(picture, Activity::dependency)) {
     patterns += pattern("dependency", 6, 45, "#fafafa", "<rect width=\"1.2\" height=\"6\" fill=\"#d3d8df\"/>");
   }
-  if (has(picture, BarKind::transfer))
+  if (has(picture, Activity::transfer))
     patterns += pattern("transfer", 5, 0, "#f6f8fb", "<circle cx=\"2.5\" cy=\"2.5\" r=\"1\" fill=\"#a3afbf\"/>");
-  if (has(picture, BarKind::delay)) patterns += pattern("delay", 4, 90, "#fdf3f1", "<rect width=\"1\" height=\"4\" fill=\"#e8b9b0\"/>");
+  if (has(picture, Activity::delay)) patterns += pattern("delay", 4, 90, "#fdf3f1", "<rect width=\"1\" height=\"4\" fill=\"#e8b9b0\"/>");
   return patterns.empty() ? "" : "<defs>\n" + patterns + "</defs>\n";
 }
 
@@ -117,7 +144,7 @@ std::string svg_time_grid(const Picture& picture, const Frame& frame) {
 }
 
 std::string svg_time_labels(const Picture& picture, const Frame& frame) {
-  const base::TimeUnit unit = picture.timeline.time_unit;
+  const base::TimeUnit unit = shown_unit(picture.timeline);
   const auto end = static_cast<double>(picture.timeline.end.count());
   const std::int64_t step = round_step(end * 90 / (frame.right - frame.left));
   const double baseline = frame.bottom + 20;

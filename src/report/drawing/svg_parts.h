@@ -16,11 +16,18 @@ namespace dovetail::report {
 constexpr std::string_view font_family =
     "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans','Liberation Sans',sans-serif";
 
+/// "makespan" of a schedule; "end" of others.
+std::string_view end_word(const timeline::Timeline& timeline);
+/// "12.5 s": a time as pictures say it.
+std::string time_words(const timeline::Timeline& timeline, base::Ticks time);
+/// "1.64", "61.2 GiB": a value of the counter of a lane.
+std::string value_words(const timeline::Counter& counter, base::Memory value);
+
 /// What all parts draw from.
 struct Picture {
   const timeline::Timeline& timeline;
   Summary summary;
-  std::vector<std::array<Color, work_kinds>> colors;  ///< [track]
+  std::vector<std::array<Color, shades>> colors;  ///< [track]
 };
 
 /// A rectangle with time running from left to right.
@@ -53,15 +60,17 @@ double text_width(std::string_view text, double size);
 /// A filled rectangle without border.
 std::string rectangle(double x, double y, double width, double height, std::string_view fill);
 
-/// What a kind of bar is filled with: a colour, or one of the patterns that svg_patterns defines.
-std::string fill_of(const Picture& picture, timeline::BarKind kind, std::int32_t track);
+/// The colour of work of a track (-1: none).
+Color work_color(const Picture& picture, timeline::Activity activity, std::int32_t track);
+/// What bars are filled with: a colour, or one of the patterns that svg_patterns defines.
+std::string fill_of(const Picture& picture, timeline::Activity activity, std::int32_t track);
 /// The <defs> of the patterns that fill_of names.
 std::string svg_patterns(const Picture& picture);
 
 /// Height that `lanes` lanes have together, and of one of them.
 double lane_pitch(std::size_t lanes);
 
-/// Idle tints, bars with their labels, lane names and the line at the makespan.
+/// Idle tints, bars with their labels, lane names and the line at the end.
 std::string svg_bars(const Picture& picture, const Frame& frame);
 
 /// Grid lines at round times through the frame.
@@ -72,7 +81,7 @@ std::string svg_time_labels(const Picture& picture, const Frame& frame);
 /// What colours and patterns mean, with the shares of idle time; moves `y` below what was drawn.
 std::string svg_legend(const Picture& picture, double left, double right, double& y);
 
-/// Activation of every lane over time, the fullest in front, its peak marked.
+/// What every lane holds over time, the fullest in front, its peak marked.
 std::string svg_memory(const Picture& picture, const Frame& frame);
 
 }  // namespace dovetail::report

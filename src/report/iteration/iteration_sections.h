@@ -1,20 +1,22 @@
 // A simulated iteration as sections of the HTML report.
 #pragma once
 
-#include "report/iteration/iteration_picture.h"
+#include <string>
+#include <vector>
+
 #include "report/page/page.h"
+#include "simulate/trace.h"
 
 namespace dovetail::report {
 
-/// The trace as a chart: a row for devices that do the same, a category for each activity of each task and each cause of idle time, with
-/// the tasks' colours. A bar says how many sequences it has, or the number of its micro-batch, and how long it waits for launches. Curves
-/// are the bytes that each device holds. Of traces with too many spans for a page short ones are made one (thinned), and the note says so.
-Chart iteration_chart(const IterationPicture& picture, std::string title);
+/// The timeline of an iteration as a chart. Of timelines with too many bars for a page short ones are made one (timeline::thinned), and the
+/// note says so.
+Chart iteration_chart(timeline::Timeline timeline, std::string title);
 
 /// What the devices do: a row of all of them together, each counted once, then one of a single device of each lane, in ns. Waiting for
-/// launches is idle time here, though bars have it within their work.
-Breakdown use_breakdown(const IterationPicture& picture);
+/// launches is idle time here, though bars have it within their work. `tasks`: [Span::task] its track.
+Breakdown use_breakdown(const simulate::Trace& trace, const std::vector<timeline::Track>& tasks);
 /// Idle time alone, by cause, with all of the time as the whole of each row; the idlest lanes first.
-Breakdown idle_use_breakdown(const IterationPicture& picture);
+Breakdown idle_use_breakdown(const simulate::Trace& trace, const std::vector<timeline::Track>& tasks);
 
 }  // namespace dovetail::report

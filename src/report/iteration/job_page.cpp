@@ -13,6 +13,7 @@
 #include "report/words/amounts.h"
 #include "report/words/text.h"
 #include "simulate/accounting.h"
+#include "simulate/iteration_timeline.h"
 
 namespace dovetail::report {
 namespace {
@@ -49,9 +50,10 @@ Figure idle_figure(const JobPicture& picture) {
   const std::vector<simulate::Use> uses = simulate::uses_of(trace);
   const double all = seconds_of(simulate::busy_time(uses)) + seconds_of(simulate::idle_time(uses));
   simulate::Activity most = simulate::Activity::tail;
-  for (int cause = static_cast<int>(most); cause < simulate::activities; ++cause)
-    if (const auto other = static_cast<simulate::Activity>(cause); simulate::time_of(uses, other) > simulate::time_of(uses, most))
-      most = other;
+  for (int cause = 0; cause < simulate::activities; ++cause) {
+    const auto other = static_cast<simulate::Activity>(cause);
+    if (is_idle(other) && simulate::time_of(uses, other) > simulate::time_of(uses, most)) most = other;
+  }
   return {"idle", percent(seconds_of(simulate::idle_time(uses)) / all),
           fmt::format("of all devices' time; {} {}", percent(seconds_of(simulate::time_of(uses, most)) / all), simulate::name_of(most))};
 }
@@ -77,43 +79,50 @@ std::vector<Figure> figures_of(const JobPicture& picture) {
   return figures;
 }
 
-Chart chart_of(const JobPicture& picture) {
-  Chart chart = iteration_chart(iteration_of(picture), "Timeline");
-  for (Curve& curve : chart.curves) {
-    const base::DeviceId device(picture.simulation.iteration.trace.lanes[curve.lane].devices.front());
-    curve.capacity = static_cast<double>(cluster::gpu_of(picture.ground.job.cluster, device).usable_memory);
+void add_capacities(const JobPicture& picture, timeline::Timeline& timeline) {
+  for (timeline::Counter& counter : timeline.counters) {
+    const base::DeviceId device(picture.simulation.iteration.trace.lanes[counter.lane].devices.front());
+    counter.capacity = base::Memory(cluster::gpu_of(picture.ground.job.cluster, device).usable_memory);
   }
-  return chart;
 }
 
 }  // namespace
 
-IterationPicture iteration_of(const JobPicture& picture) {
-  const plan::Job& job = picture.ground.job;
-  IterationPicture iteration{picture.simulation.iteration.trace, {}, {}, {}, picture.simulation.iteration.steady};
-  iteration.title =
-      fmt::format("{}, {}: {} an iteration", job.name, picture.plan.placement, seconds_text(picture.simulation.iteration_seconds));
+std::vector<timeline::Track> tasks_of(const plan::Job& job) {
+  std::vector<timeline::Track> tasks;
   for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
-    iteration.tasks.push_back(job.workflow.tasks[task].name);
-    iteration.roles.push_back(job.workflow.role_of[task] ? job.workflow.role_of[task]->value : -1);
+    const auto& role = job.workflow.role_of[task];
+    tasks.push_back({job.workflow.tasks[task].name, role ? role->value : -1, 0, timeline::Track::Kind::task});
   }
-  return iteration;
+  return tasks;
+}
+
+timeline::Timeline timeline_of(const JobPicture& picture) {
+  const plan::Job& job = picture.ground.job;
+  const simulate::Iteration& iteration = picture.simulation.iteration;
+  return simulate::iteration_timeline(
+      iteration.trace, tasks_of(job),
+      fmt::format("{}, {}: {} an iteration", job.name, picture.plan.placement, seconds_text(picture.simulation.iteration_seconds)),
+      iteration.steady);
 }
 
 Page job_page(const JobPicture& picture) {
   const plan::Job& job = picture.ground.job;
-  const IterationPicture iteration = iteration_of(picture);
+  const simulate::Trace& trace = picture.simulation.iteration.trace;
+  const std::vector<timeline::Track> tasks = tasks_of(job);
   Page page;
   page.title = fmt::format("{}, {}", job.name, picture.plan.placement);
   page.subtitle = fmt::format("An iteration of {} on {}, {} samples, played event by event.", job.workflow.name,
                               counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
   page.figures = figures_of(picture);
-  Chart chart = chart_of(picture);
-  Table steps = step_table(picture, chart);
+  timeline::Timeline timeline = timeline_of(picture);
+  add_capacities(picture, timeline);
+  Chart chart = iteration_chart(std::move(timeline), "Timeline");
+  Table steps = step_table(picture, chart.timeline);
   page.sections.emplace_back(std::move(chart));
   page.sections.emplace_back(std::move(steps));
-  page.sections.emplace_back(use_breakdown(iteration));
-  page.sections.emplace_back(idle_use_breakdown(iteration));
+  page.sections.emplace_back(use_breakdown(trace, tasks));
+  page.sections.emplace_back(idle_use_breakdown(trace, tasks));
   page.sections.emplace_back(fusion_table(picture));
   if (picture.thresholds) page.sections.emplace_back(threshold_chart(*picture.thresholds));
   page.sections.emplace_back(memory_table(picture));

@@ -9,7 +9,6 @@
 #include "place/simulation/simulation.h"
 #include "place/study/fusion_variants.h"
 #include "place/study/sweep.h"
-#include "report/iteration/iteration_picture.h"
 #include "report/page/page.h"
 
 namespace dovetail::report {
@@ -26,8 +25,11 @@ struct JobPicture {
   const place::Sweep* thresholds = nullptr;           ///< the plan at thresholds of inter-stage fusion; null: not swept
 };
 
-/// The iteration for pictures of it alone. `picture` must outlive it.
-IterationPicture iteration_of(const JobPicture& picture);
+/// The tasks of the job, as tracks whose models are their roles.
+std::vector<timeline::Track> tasks_of(const plan::Job& job);
+
+/// The iteration that was played.
+timeline::Timeline timeline_of(const JobPicture& picture);
 
 /// The timeline with memory beside what devices can use; the steps; where the time goes and what idle time is lost to; what stage fusion
 /// gains; whether it fits; the other plans and why each loses; thresholds; the plan itself.

@@ -14,6 +14,7 @@
 #include "report/page/summary.h"
 #include "report/words/amounts.h"
 #include "report/words/plan_words.h"
+#include "timeline/lane_names.h"
 
 namespace dovetail::report {
 namespace {
@@ -21,36 +22,34 @@ namespace {
 /// Seconds below which nobody changes a plan.
 constexpr double negligible = 0.0005;
 
-/// Whether a span on devices is work of the step.
-bool is_work_of(const plan::Step& step, const simulate::Span& span) {
+/// Whether a bar on devices is work of the step.
+bool is_work_of(const plan::Step& step, const timeline::Bar& bar) {
   const bool moves = step.kind == plan::Step::Kind::reallocation;
-  return span.task == static_cast<std::int32_t>(step.task) && !simulate::is_idle(span.activity) &&
-         (span.activity == simulate::Activity::reallocation) == moves;
+  return bar.track == static_cast<std::int32_t>(step.task) && !is_idle(bar.activity) &&
+         (bar.activity == timeline::Activity::reallocation) == moves;
 }
 
-/// Whether a span on links to host memory is the step, which ends at `end` of the iteration or of one before.
-bool is_transfer_of(const plan::Step& step, base::Ticks end, const simulate::Span& span, base::Ticks stretch) {
-  return span.task == static_cast<std::int32_t>(step.task) && (end - span.end).count() % stretch.count() == 0;
+/// Whether a bar on links to host memory is the step, which ends at `end` of the iteration or of one before.
+bool is_transfer_of(const plan::Step& step, base::Ticks end, const timeline::Bar& bar, base::Ticks stretch) {
+  return bar.track == static_cast<std::int32_t>(step.task) && (end - bar.end).count() % stretch.count() == 0;
 }
 
-/// The first bar of the chart that is work of the step; -1 where none is.
-std::int32_t first_bar(const JobPicture& picture, const Chart& chart, std::size_t index) {
+/// The first bar of the timeline that is work of the step; -1 where none is.
+std::int32_t first_bar(const JobPicture& picture, const timeline::Timeline& timeline, std::size_t index) {
   const plan::Step& step = picture.simulation.closed.graph.steps[index];
   const simulate::Iteration& iteration = picture.simulation.iteration;
   const bool on_links = plan::is_host_transfer(step);
   std::int32_t first = -1;
-  std::int32_t bar = 0;
-  const auto look_at = [&](const std::vector<simulate::Lane>& lanes, const auto& is_of) {
-    for (const simulate::Lane& lane : lanes)
-      for (const simulate::Span& span : lane.spans) {
-        if (is_of(span) && (first < 0 || span.begin < chart.bars[static_cast<std::size_t>(first)].begin)) first = bar;
-        ++bar;
-      }
-  };
-  look_at(iteration.trace.lanes, [&](const simulate::Span& span) { return !on_links && is_work_of(step, span); });
-  look_at(iteration.trace.host_links, [&](const simulate::Span& span) {
-    return on_links && is_transfer_of(step, iteration.steps[index].end, span, iteration.stretch);
-  });
+  std::int32_t number = 0;
+  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
+    const bool is_link = timeline::is_host_link_lane(timeline.lanes[lane].name);
+    for (const timeline::Bar& bar : bars_of(timeline, lane)) {
+      const bool is_step = is_link == on_links &&
+                           (on_links ? is_transfer_of(step, iteration.steps[index].end, bar, iteration.stretch) : is_work_of(step, bar));
+      if (is_step && (first < 0 || bar.begin < timeline.bars[static_cast<std::size_t>(first)].begin)) first = number;
+      ++number;
+    }
+  }
   return first;
 }
 
@@ -136,7 +135,7 @@ std::vector<std::string> ranking_row(const JobPicture& picture, const Candidate&
 
 }  // namespace
 
-Table step_table(const JobPicture& picture, const Chart& chart) {
+Table step_table(const JobPicture& picture, const timeline::Timeline& timeline) {
   Table table;
   table.title = "Step by step";
   table.note = "Steps on other devices overlap. A row leads to the step's first bar.";
@@ -146,7 +145,7 @@ Table step_table(const JobPicture& picture, const Chart& chart) {
   for (const StepLine& line : lines) {
     table.rows.push_back({line.name, line.devices, seconds_text(line.begin), seconds_text(line.simulated), seconds_text(line.closed),
                           difference_text(line.simulated, line.closed)});
-    table.bars.push_back(first_bar(picture, chart, line.step));
+    table.bars.push_back(first_bar(picture, timeline, line.step));
   }
   return table;
 }

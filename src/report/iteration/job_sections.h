@@ -5,9 +5,9 @@
 
 namespace dovetail::report {
 
-/// A row for each step, in order of time: seconds simulated and by the closed form. Rows lead to the first bar of `chart` that works for
-/// the step's task.
-Table step_table(const JobPicture& picture, const Chart& chart);
+/// A row for each step, in order of time: seconds simulated and by the closed form. Rows lead to the first bar of `timeline` that
+/// works for the step's task.
+Table step_table(const JobPicture& picture, const timeline::Timeline& timeline);
 
 /// A row for each variant: seconds of the iteration, how much faster than without fusion, and the idle time of the average device by cause.
 /// Without variants the row of the plan alone; the notes say why.

@@ -13,14 +13,16 @@ namespace dovetail::report {
 namespace {
 
 using base::Ticks;
+using timeline::Beginning;
+using timeline::Timeline;
 
 /// The step with which both can begin; null where there is none. A step with which both do begin; else the first that runs in `steps`
 /// where that is asked for, the first of `steps` where not.
-const ChartStep* first_common(const ChartSteps& steps, const ChartSteps& other, bool in_time) {
-  const ChartStep* first = nullptr;
-  for (const ChartStep& step : steps.steps) {
+const TimelineStep* first_common(const TimelineSteps& steps, const TimelineSteps& other, bool in_time) {
+  const TimelineStep* first = nullptr;
+  for (const TimelineStep& step : steps.steps) {
     if (!step.begin) continue;
-    const ChartStep* same = find_step(other, step.name);
+    const TimelineStep* same = find_step(other, step.name);
     if (!same || !same->begin) continue;
     if (*step.begin == Ticks() && *same->begin == Ticks()) return &step;
     if (!first || (in_time && *step.begin < *first->begin)) first = &step;
@@ -30,19 +32,19 @@ const ChartStep* first_common(const ChartSteps& steps, const ChartSteps& other, 
 
 }  // namespace
 
-Alignment align(const NamedChart& a, const NamedChart& b, const std::array<ChartSteps, 2>& steps) {
+Alignment align(const Timeline& a, const Timeline& b, const std::array<TimelineSteps, 2>& steps) {
   Alignment alignment;
-  const std::array<const NamedChart*, 2> charts{&a, &b};
+  const std::array<const Timeline*, 2> timelines{&a, &b};
   if (a.beginning == Beginning::fixed && b.beginning == Beginning::fixed) return alignment;
   const bool both_repeat = a.beginning == Beginning::repeats && b.beginning == Beginning::repeats;
   const std::size_t leading = a.beginning == Beginning::repeats && !both_repeat ? 1 : 0;
-  const ChartStep* step = first_common(steps[leading], steps[1 - leading], !both_repeat);
+  const TimelineStep* step = first_common(steps[leading], steps[1 - leading], !both_repeat);
   if (!step) return alignment;
   alignment.step = step->name;
   std::array<Ticks, 2> begin;
   for (std::size_t side = 0; side < 2; ++side) {
     begin[side] = *find_step(steps[side], step->name)->begin;
-    if (charts[side]->beginning != Beginning::repeats) continue;
+    if (timelines[side]->beginning != Beginning::repeats) continue;
     alignment.turned[side] = begin[side];
     begin[side] = Ticks();
   }
@@ -50,10 +52,10 @@ Alignment align(const NamedChart& a, const NamedChart& b, const std::array<Chart
   return alignment;
 }
 
-std::string alignment_note(const Alignment& alignment, const NamedChart& a, const NamedChart& b) {
+std::string alignment_note(const Alignment& alignment, const Timeline& a, const Timeline& b) {
   if (a.beginning == Beginning::fixed && b.beginning == Beginning::fixed) return "";
   if (alignment.step.empty()) return " No step is in both that they could begin with: each has its own times.";
-  const base::TimeUnit unit = a.chart.time_unit;
+  const base::TimeUnit unit = a.time_unit;
   std::string note;
   for (std::size_t side = 0; side < 2; ++side) {
     const char letter = side == 0 ? 'A' : 'B';

@@ -18,10 +18,10 @@ struct Alignment {
 
 /// Both begin with the first step that both have: the one with which they do begin; else of timelines that repeat the first of the
 /// workflow, of others the first that runs. What repeats is turned; unless both have a fixed beginning, the one whose step is earlier then
-/// is delayed. `steps` are the two charts'.
-Alignment align(const NamedChart& a, const NamedChart& b, const std::array<ChartSteps, 2>& steps);
+/// is delayed. `steps` are theirs.
+Alignment align(const timeline::Timeline& a, const timeline::Timeline& b, const std::array<TimelineSteps, 2>& steps);
 
 /// What was done, as sentences for the chart's note, each with a space before it; empty where nothing was.
-std::string alignment_note(const Alignment& alignment, const NamedChart& a, const NamedChart& b);
+std::string alignment_note(const Alignment& alignment, const timeline::Timeline& a, const timeline::Timeline& b);
 
 }  // namespace dovetail::report

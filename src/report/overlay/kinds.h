@@ -1,14 +1,12 @@
-// The kinds of work of a trace, which are guessed from the names of its slices. Private to report.
+// What the bars of a trace are, which is guessed from their names. Private to report.
 #pragma once
 
-#include "report/page/page.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 
-/// `guessed` with the categories of `known` wherever they say what a bar is: of a bar that has a title of `known` the category that this
-/// title has there, of idle time the one whose name begins its title ("dependency" of "dependency on reward_infer"). The fields that such
-/// titles are made of come with them. Categories that no bar has any more are left out, those that are of `guessed` alone have colours that
-/// `known` does not have, as long as there are any.
-Chart with_kinds_of(const Chart& guessed, const Chart& known);
+/// `named` with what bars of `known` are wherever they are called so: a bar that only has a name is the work of that title, idle time has
+/// the cause whose name begins its own ("dependency" of "dependency on reward_infer"), if `known` has it. REQUIRES: `named` has no tracks.
+timeline::Timeline with_kinds_of(timeline::Timeline named, const timeline::Timeline& known);
 
 }  // namespace dovetail::report

@@ -9,12 +9,12 @@
 
 #include "report/overlay/pieces.h"
 #include "report/overlay/turn.h"
-#include "report/page/chart_sections.h"
 
 namespace dovetail::report {
 namespace {
 
 using base::Ticks;
+using timeline::Timeline;
 
 /// A bar, with where it goes on if the end of the stretch cuts it.
 struct WholeBar {
@@ -24,26 +24,27 @@ struct WholeBar {
 };
 
 /// The two parts of a bar that the end of the stretch cuts; nothing where the lane has none.
-std::optional<std::pair<std::size_t, std::size_t>> cut_bar(const Chart& chart, const ChartSteps& steps, std::size_t first,
+std::optional<std::pair<std::size_t, std::size_t>> cut_bar(const Timeline& timeline, const TimelineSteps& steps, std::size_t first,
                                                            std::size_t end) {
-  if (!steps.stretch || first == end || chart.bars[first].begin > Ticks()) return std::nullopt;
+  if (!steps.stretch || first == end || timeline.bars[first].begin > Ticks()) return std::nullopt;
   for (std::size_t bar = end; bar > first + 1; --bar) {
-    if (chart.bars[bar - 1].end > *steps.stretch) continue;
-    const bool goes_on = chart.bars[bar - 1].end == *steps.stretch && is_same_work(chart, bar - 1, first);
+    if (timeline.bars[bar - 1].end > *steps.stretch) continue;
+    const bool goes_on = timeline.bars[bar - 1].end == *steps.stretch && is_same_work(timeline, bar - 1, first);
     return goes_on ? std::optional(std::pair(bar - 1, first)) : std::nullopt;
   }
   return std::nullopt;
 }
 
 /// The work of a lane by title, in order.
-std::map<std::string, std::vector<WholeBar>> work_of(const Chart& chart, const ChartSteps& steps, std::size_t first, std::size_t end) {
+std::map<std::string, std::vector<WholeBar>> work_of(const Timeline& timeline, const TimelineSteps& steps, std::size_t first,
+                                                     std::size_t end) {
   std::map<std::string, std::vector<WholeBar>> work;
-  const auto cut = cut_bar(chart, steps, first, end);
+  const auto cut = cut_bar(timeline, steps, first, end);
   for (std::size_t bar = first; bar < end; ++bar) {
-    if (is_idle_bar(chart, bar) || (cut && bar == cut->second)) continue;
-    WholeBar whole{begin_of(steps, bar, chart.bars[bar].begin), bar};
+    if (is_idle_bar(timeline, bar) || (cut && bar == cut->second)) continue;
+    WholeBar whole{begin_of(steps, bar, timeline.bars[bar].begin), bar};
     if (cut && bar == cut->first) whole.rest = cut->second;
-    work[bar_title(chart, bar)].push_back(whole);
+    work[title_of(timeline, timeline.bars[bar])].push_back(whole);
   }
   for (auto& [title, bars] : work)
     std::stable_sort(bars.begin(), bars.end(), [](const WholeBar& a, const WholeBar& b) { return a.begin < b.begin; });
@@ -52,7 +53,7 @@ std::map<std::string, std::vector<WholeBar>> work_of(const Chart& chart, const C
 
 }  // namespace
 
-std::vector<LanePair> pair_lanes(const Chart& a, const Chart& b) {
+std::vector<LanePair> pair_lanes(const Timeline& a, const Timeline& b) {
   std::map<std::string_view, std::vector<std::size_t>> of_name;
   for (std::size_t lane = b.lanes.size(); lane > 0; --lane) of_name[b.lanes[lane - 1].name].push_back(lane - 1);
   std::vector<LanePair> pairs;
@@ -67,7 +68,8 @@ std::vector<LanePair> pair_lanes(const Chart& a, const Chart& b) {
   return pairs;
 }
 
-std::vector<BarPair> pair_bars(const Chart& a, const Chart& b, const std::array<ChartSteps, 2>& steps, const std::vector<LanePair>& lanes) {
+std::vector<BarPair> pair_bars(const Timeline& a, const Timeline& b, const std::array<TimelineSteps, 2>& steps,
+                               const std::vector<LanePair>& lanes) {
   const std::vector<std::size_t> first_a = first_bars(a);
   const std::vector<std::size_t> first_b = first_bars(b);
   std::vector<BarPair> pairs;

@@ -1,35 +1,32 @@
-// A chart made anew of pieces of its bars: rows divided, times turned. Private to report.
+// A timeline made anew of pieces of its bars: rows divided, times turned. Private to report.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <vector>
 
-#include "report/page/page.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 
 /// A bar, a part of it, or two bars that are one.
 struct Piece {
-  std::size_t bar = 0;  ///< whose category and fields it has
+  std::size_t bar = 0;  ///< whose all else is
   base::Ticks begin;
   base::Ticks end;
   std::optional<std::size_t> second = {};  ///< the bar that goes on where `bar` ends
 };
 
 struct PieceLane {
-  ChartLane lane;  ///< its number of bars says nothing
+  timeline::Lane lane;  ///< its number of bars says nothing
   std::vector<Piece> pieces;
 };
 
-/// [lane] the number of its first bar; the last entry is the number of bars.
-std::vector<std::size_t> first_bars(const Chart& chart);
-
 /// Whether the bar is idle time.
-bool is_idle_bar(const Chart& chart, std::size_t bar);
+bool is_idle_bar(const timeline::Timeline& timeline, std::size_t bar);
 
-/// `chart` with these lanes, without curves. Of a time that is a field (a part of its bar) a piece has as much as it is long, two bars that
-/// are one the larger of both. What leads to a bar leads to its first piece.
-Chart made_of(const Chart& chart, const std::vector<PieceLane>& lanes);
+/// `timeline` with these lanes, without counters. Of the launches of its bar a piece has as much as it is long, two bars that are one the
+/// larger of both. What leads to a bar leads to its first piece.
+timeline::Timeline made_of(const timeline::Timeline& timeline, const std::vector<PieceLane>& lanes);
 
 }  // namespace dovetail::report

@@ -5,28 +5,30 @@
 #include <numeric>
 #include <utility>
 
-#include "report/iteration/iteration_picture.h"
 #include "report/overlay/pieces.h"
 #include "report/overlay/turn.h"
-#include "report/page/chart_sections.h"
+#include "report/page/legend.h"
+#include "timeline/lane_names.h"
 
 namespace dovetail::report {
 namespace {
 
 using base::Ticks;
+using timeline::Lane;
+using timeline::Timeline;
 
 /// When bars run that are given in order of their beginnings.
-void time_step(ChartStep& step, const Chart& chart, const std::vector<std::size_t>& bars, std::optional<Ticks> stretch) {
-  const Ticks first = chart.bars[bars.front()].begin;
+void time_step(TimelineStep& step, const Timeline& timeline, const std::vector<std::size_t>& bars, std::optional<Ticks> stretch) {
+  const Ticks first = timeline.bars[bars.front()].begin;
   Ticks until = first;
   Ticks pause;
   Ticks resumed = first;
   for (const std::size_t bar : bars) {
-    if (chart.bars[bar].begin - until > pause) {
-      pause = chart.bars[bar].begin - until;
-      resumed = chart.bars[bar].begin;
+    if (timeline.bars[bar].begin - until > pause) {
+      pause = timeline.bars[bar].begin - until;
+      resumed = timeline.bars[bar].begin;
     }
-    until = std::max(until, chart.bars[bar].end);
+    until = std::max(until, timeline.bars[bar].end);
   }
   step.begin = first;
   step.length = until - first;
@@ -38,9 +40,9 @@ void time_step(ChartStep& step, const Chart& chart, const std::vector<std::size_
 }
 
 /// [bar] whether it stands on a row of links to host memory: what goes on there is beside its step.
-std::vector<char> bars_on_host_links(const Chart& chart) {
+std::vector<char> bars_on_host_links(const Timeline& timeline) {
   std::vector<char> on_links;
-  for (const ChartLane& lane : chart.lanes) on_links.insert(on_links.end(), lane.bars, is_host_link_row(lane.name) ? 1 : 0);
+  for (const Lane& lane : timeline.lanes) on_links.insert(on_links.end(), lane.bars, timeline::is_host_link_lane(lane.name) ? 1 : 0);
   return on_links;
 }
 
@@ -52,22 +54,22 @@ std::string_view step_name(std::string_view title) {
   return at == std::string_view::npos ? title : title.substr(at + word.size());
 }
 
-ChartSteps steps_of(const Chart& chart, bool repeats) {
-  ChartSteps steps;
-  if (repeats) steps.stretch = stretch_end(chart);
-  std::vector<std::size_t> order(chart.bars.size());
+TimelineSteps steps_of(const Timeline& timeline) {
+  TimelineSteps steps;
+  if (timeline.beginning == timeline::Beginning::repeats) steps.stretch = stretch_end(timeline);
+  std::vector<std::size_t> order(timeline.bars.size());
   std::iota(order.begin(), order.end(), 0);
-  const std::vector<char> on_links = bars_on_host_links(chart);
+  const std::vector<char> on_links = bars_on_host_links(timeline);
   std::erase_if(order, [&](std::size_t bar) {
-    return is_idle_bar(chart, bar) || on_links[bar] != 0 ||
-           (steps.stretch && chart.bars[bar].begin >= *steps.stretch && *steps.stretch < chart.end);
+    return is_idle_bar(timeline, bar) || on_links[bar] != 0 ||
+           (steps.stretch && timeline.bars[bar].begin >= *steps.stretch && *steps.stretch < timeline.end);
   });
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return chart.bars[a].category < chart.bars[b].category; });
-  steps.of.assign(chart.bars.size(), -1);
+  const std::vector<std::int32_t> category = legend_of(timeline).of;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return category[a] < category[b]; });
+  steps.of.assign(timeline.bars.size(), -1);
   std::vector<std::vector<std::size_t>> bars;  // [step]
   for (const std::size_t bar : order) {
-    const std::string title = bar_title(chart, bar);
+    const std::string title = title_of(timeline, timeline.bars[bar]);
     const auto [place, added] = steps.number.try_emplace(std::string(step_name(title)), steps.steps.size());
     if (added) {
       steps.steps.push_back({place->first, std::nullopt, {}});
@@ -77,20 +79,20 @@ ChartSteps steps_of(const Chart& chart, bool repeats) {
     bars[place->second].push_back(bar);
   }
   for (std::size_t step = 0; step < bars.size(); ++step) {
-    const auto is_earlier = [&](std::size_t a, std::size_t b) { return chart.bars[a].begin < chart.bars[b].begin; };
+    const auto is_earlier = [&](std::size_t a, std::size_t b) { return timeline.bars[a].begin < timeline.bars[b].begin; };
     std::stable_sort(bars[step].begin(), bars[step].end(), is_earlier);
-    time_step(steps.steps[step], chart, bars[step], steps.stretch);
+    time_step(steps.steps[step], timeline, bars[step], steps.stretch);
   }
   return steps;
 }
 
-Ticks begin_of(const ChartSteps& steps, std::size_t bar, Ticks begin) {
+Ticks begin_of(const TimelineSteps& steps, std::size_t bar, Ticks begin) {
   if (!steps.stretch || steps.of[bar] < 0) return begin;
   const std::optional<Ticks> first = steps.steps[static_cast<std::size_t>(steps.of[bar])].begin;
   return first && begin < *first ? begin + *steps.stretch : begin;
 }
 
-const ChartStep* find_step(const ChartSteps& steps, std::string_view name) {
+const TimelineStep* find_step(const TimelineSteps& steps, std::string_view name) {
   const auto found = steps.number.find(name);
   return found == steps.number.end() ? nullptr : &steps.steps[found->second];
 }

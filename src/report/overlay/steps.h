@@ -1,4 +1,4 @@
-// The steps of which the bars of a chart are work, and when they run. Private to report.
+// The steps of which the bars of a timeline are work, and when they run. Private to report.
 #pragma once
 
 #include <cstddef>
@@ -10,23 +10,23 @@
 #include <string_view>
 #include <vector>
 
-#include "report/page/page.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::report {
 
 /// What begins and ends as one on all rows.
-struct ChartStep {
+struct TimelineStep {
   std::string name;  ///< as step_name has it
-  /// From the first of its bars to the end of the last. Of a chart that repeats its longest pause parts its end from its beginning, and it
-  /// may go on behind the end of the stretch; nothing where it never pauses.
+  /// From the first of its bars to the end of the last. Of a timeline that repeats its longest pause parts its end from its beginning, and
+  /// it may go on behind the end of the stretch; nothing where it never pauses.
   std::optional<base::Ticks> begin;
   base::Ticks length;
 };
 
-struct ChartSteps {
-  std::vector<ChartStep> steps;        ///< in the order of their categories
+struct TimelineSteps {
+  std::vector<TimelineStep> steps;     ///< in the order of their categories
   std::vector<std::int32_t> of;        ///< [bar] its step; -1: idle time, links to host memory, and what is behind the stretch that repeats
-  std::optional<base::Ticks> stretch;  ///< of a chart that repeats: stretch_end
+  std::optional<base::Ticks> stretch;  ///< of a timeline that repeats: stretch_end
   std::map<std::string, std::size_t, std::less<>> number;  ///< [name] of the step
 };
 
@@ -34,13 +34,13 @@ struct ChartSteps {
 /// "reallocation for actor_generate".
 std::string_view step_name(std::string_view title);
 
-ChartSteps steps_of(const Chart& chart, bool repeats);
+TimelineSteps steps_of(const timeline::Timeline& timeline);
 
 /// When a bar of work begins that stands at `begin`: of a step that goes on behind the end of the stretch, what stands before its beginning
 /// counts as behind that end.
-base::Ticks begin_of(const ChartSteps& steps, std::size_t bar, base::Ticks begin);
+base::Ticks begin_of(const TimelineSteps& steps, std::size_t bar, base::Ticks begin);
 
 /// The step of that name; null where there is none.
-const ChartStep* find_step(const ChartSteps& steps, std::string_view name);
+const TimelineStep* find_step(const TimelineSteps& steps, std::string_view name);
 
 }  // namespace dovetail::report

@@ -10,17 +10,18 @@
 
 #include "report/overlay/pieces.h"
 #include "report/overlay/words.h"
-#include "report/page/chart_sections.h"
 
 namespace dovetail::report {
 namespace {
 
 using base::Ticks;
 using base::TimeUnit;
+using timeline::Bar;
+using timeline::Timeline;
 
 constexpr std::size_t most_listed = 50;
 
-Ticks length_of(const ChartBar& bar) { return bar.end - bar.begin; }
+Ticks length_of(const Bar& bar) { return bar.end - bar.begin; }
 
 /// Its work bars and their sum.
 struct LaneUse {
@@ -29,30 +30,31 @@ struct LaneUse {
   Ticks end;
 };
 
-LaneUse use_of(const Chart& chart, std::size_t lane, const std::vector<std::size_t>& first) {
+LaneUse use_of(const Timeline& timeline, std::size_t lane, const std::vector<std::size_t>& first) {
   LaneUse use;
   for (std::size_t bar = first[lane]; bar < first[lane + 1]; ++bar) {
-    if (is_idle_bar(chart, bar)) continue;
+    if (is_idle_bar(timeline, bar)) continue;
     ++use.bars;
-    use.busy += length_of(chart.bars[bar]);
-    use.end = std::max(use.end, chart.bars[bar].end);
+    use.busy += length_of(timeline.bars[bar]);
+    use.end = std::max(use.end, timeline.bars[bar].end);
   }
   return use;
 }
 
-bool has_named_steps(const Chart& chart, const ChartSteps& steps) {
-  for (std::size_t bar = 0; bar < chart.bars.size(); ++bar)
-    if (steps.of[bar] >= 0 && steps.steps[static_cast<std::size_t>(steps.of[bar])].name != bar_title(chart, bar)) return true;
+bool has_named_steps(const Timeline& timeline, const TimelineSteps& steps) {
+  for (std::size_t bar = 0; bar < timeline.bars.size(); ++bar)
+    if (steps.of[bar] >= 0 && steps.steps[static_cast<std::size_t>(steps.of[bar])].name != title_of(timeline, timeline.bars[bar]))
+      return true;
   return false;
 }
 
 std::vector<std::string> step_row(const Overlay& overlay, const std::string& name) {
-  const TimeUnit unit = overlay.a.chart.time_unit;
-  const ChartStep* steps[2] = {find_step(overlay.steps[0], name), find_step(overlay.steps[1], name)};
+  const TimeUnit unit = overlay.a.timeline.time_unit;
+  const TimelineStep* steps[2] = {find_step(overlay.steps[0], name), find_step(overlay.steps[1], name)};
   std::vector<std::string> begins;
   std::vector<std::string> takes;
   for (std::size_t side = 0; side < 2; ++side) {
-    const ChartStep* step = steps[side];
+    const TimelineStep* step = steps[side];
     begins.push_back(!step ? "" : step->begin ? brief_time(*step->begin + overlay.delayed[side], unit) : "never pauses");
     takes.push_back(step ? brief_time(step->length, unit) : "");
   }
@@ -80,8 +82,8 @@ namespace {
 
 /// When the bar of A or of B begins, counted from the beginning of its step.
 Ticks begin_on(const Overlay& overlay, std::size_t side, std::size_t bar) {
-  const Chart& chart = side == 0 ? overlay.a.chart : overlay.b.chart;
-  return begin_of(overlay.steps[side], bar, chart.bars[bar].begin - overlay.delayed[side]) + overlay.delayed[side];
+  const Timeline& timeline = side == 0 ? overlay.a.timeline : overlay.b.timeline;
+  return begin_of(overlay.steps[side], bar, timeline.bars[bar].begin - overlay.delayed[side]) + overlay.delayed[side];
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ Ticks begin_change(const Overlay& overlay, const BarPair& pair) { return begin_o
 
 Ticks distance(const Overlay& overlay, const BarPair& pair) {
   const auto absolute = [](Ticks time) { return Ticks(std::abs(time.count())); };
-  const Ticks longer = length_of(overlay.b.chart.bars[pair.b]) - length_of(overlay.a.chart.bars[pair.a]);
+  const Ticks longer = length_of(overlay.b.timeline.bars[pair.b]) - length_of(overlay.a.timeline.bars[pair.a]);
   return std::max(absolute(begin_change(overlay, pair)), absolute(longer));
 }
 
@@ -101,20 +103,20 @@ Table step_differences(const Overlay& overlay) {
                            overlay.b.name);
   table.columns = {{"step"},          {"begins A", true}, {"begins B", true}, {"change", true},
                    {"takes A", true}, {"takes B", true},  {"change", true}};
-  const std::vector<ChartStep>& of_a = overlay.steps[0].steps;
-  const auto is_common = [&](const ChartStep& step) { return find_step(overlay.steps[1], step.name) != nullptr; };
+  const std::vector<TimelineStep>& of_a = overlay.steps[0].steps;
+  const auto is_common = [&](const TimelineStep& step) { return find_step(overlay.steps[1], step.name) != nullptr; };
   if (std::none_of(of_a.begin(), of_a.end(), is_common)) return table;
-  if (!has_named_steps(overlay.a.chart, overlay.steps[0]) && !has_named_steps(overlay.b.chart, overlay.steps[1])) return table;
-  for (const ChartStep& step : of_a) table.rows.push_back(step_row(overlay, step.name));
-  for (const ChartStep& step : overlay.steps[1].steps)
+  if (!has_named_steps(overlay.a.timeline, overlay.steps[0]) && !has_named_steps(overlay.b.timeline, overlay.steps[1])) return table;
+  for (const TimelineStep& step : of_a) table.rows.push_back(step_row(overlay, step.name));
+  for (const TimelineStep& step : overlay.steps[1].steps)
     if (!find_step(overlay.steps[0], step.name)) table.rows.push_back(step_row(overlay, step.name));
   table.rows.resize(std::min(table.rows.size(), most_listed));
   return table;
 }
 
 Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& number_of_a) {
-  const Chart& a = overlay.a.chart;
-  const Chart& b = overlay.b.chart;
+  const Timeline& a = overlay.a.timeline;
+  const Timeline& b = overlay.b.timeline;
   std::vector<BarPair> pairs = overlay.bars;
   std::erase_if(pairs, [&](const BarPair& pair) { return distance(overlay, pair) == Ticks(); });
   std::stable_sort(pairs.begin(), pairs.end(),
@@ -127,10 +129,10 @@ Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& n
   pairs.resize(std::min(pairs.size(), most_listed));
   const std::vector<std::size_t> first = first_bars(a);
   for (const BarPair& pair : pairs) {
-    const ChartBar& one = a.bars[pair.a];
-    const ChartBar& other = b.bars[pair.b];
-    const auto lane = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), pair.a) - first.begin()) - 1;
-    table.rows.push_back({bar_title(a, pair.a), a.lanes[lane].name, brief_time(begin_on(overlay, 0, pair.a), a.time_unit),
+    const Bar& one = a.bars[pair.a];
+    const Bar& other = b.bars[pair.b];
+    const std::size_t lane = timeline::lane_of(first, pair.a);
+    table.rows.push_back({title_of(a, a.bars[pair.a]), a.lanes[lane].name, brief_time(begin_on(overlay, 0, pair.a), a.time_unit),
                           brief_time(begin_on(overlay, 1, pair.b), a.time_unit), signed_time(begin_change(overlay, pair), a.time_unit),
                           brief_time(length_of(one), a.time_unit), brief_time(length_of(other), a.time_unit),
                           signed_time(length_of(other) - length_of(one), a.time_unit)});
@@ -140,8 +142,8 @@ Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& n
 }
 
 Table lane_differences(const Overlay& overlay) {
-  const Chart& a = overlay.a.chart;
-  const Chart& b = overlay.b.chart;
+  const Timeline& a = overlay.a.timeline;
+  const Timeline& b = overlay.b.timeline;
   const TimeUnit unit = a.time_unit;
   Table table;
   table.title = "Differences by lane";

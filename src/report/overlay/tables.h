@@ -14,9 +14,9 @@ namespace dovetail::report {
 
 /// Two timelines as they are laid over each other.
 struct Overlay {
-  const NamedChart& a;
-  const NamedChart& b;
-  std::array<ChartSteps, 2> steps;       ///< before they were delayed
+  const NamedTimeline& a;
+  const NamedTimeline& b;
+  std::array<TimelineSteps, 2> steps;    ///< before they were delayed
   std::array<base::Ticks, 2> delayed{};  ///< as Alignment has it
   std::vector<LanePair> lanes;
   std::vector<BarPair> bars;

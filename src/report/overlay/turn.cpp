@@ -3,27 +3,29 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "report/iteration/iteration_picture.h"
 #include "report/overlay/pieces.h"
-#include "report/page/chart_sections.h"
-#include "simulate/trace.h"
+#include "timeline/lane_names.h"
 
 namespace dovetail::report {
 namespace {
 
 using base::Ticks;
-using Steps = std::vector<std::pair<Ticks, double>>;
+using timeline::Bar;
+using timeline::Counter;
+using timeline::Timeline;
+using Steps = std::vector<std::pair<Ticks, base::Memory>>;
 
 /// The pieces of the bars from `first` to before `last`, in their new order.
-std::vector<Piece> turned_pieces(const Chart& chart, std::size_t first, std::size_t last, Ticks begin, Ticks stretch) {
+std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, std::size_t last, Ticks begin, Ticks stretch) {
   std::vector<Piece> pieces;
   std::vector<Piece> before;
   std::vector<Piece> behind;
   for (std::size_t number = first; number < last; ++number) {
-    const ChartBar& bar = chart.bars[number];
+    const Bar& bar = timeline.bars[number];
     if (bar.begin >= stretch) {
       behind.push_back({number, bar.begin, bar.end});
       continue;
@@ -32,7 +34,7 @@ std::vector<Piece> turned_pieces(const Chart& chart, std::size_t first, std::siz
     if (bar.begin >= begin || bar.end > begin) pieces.push_back({number, std::max(bar.begin, begin) - begin, bar.end - begin});
   }
   const bool meet = !pieces.empty() && !before.empty() && pieces.back().end == before.front().begin;
-  if (meet && begin > Ticks() && is_same_work(chart, pieces.back().bar, before.front().bar)) {
+  if (meet && begin > Ticks() && is_same_work(timeline, pieces.back().bar, before.front().bar)) {
     pieces.back().end = before.front().end;
     pieces.back().second = before.front().bar;
     before.erase(before.begin());
@@ -44,7 +46,7 @@ std::vector<Piece> turned_pieces(const Chart& chart, std::size_t first, std::siz
 
 Steps turned_steps(const Steps& steps, Ticks begin, Ticks stretch) {
   Steps turned;
-  const auto add = [&](Ticks time, double value) {
+  const auto add = [&](Ticks time, base::Memory value) {
     if (turned.empty() || turned.back().second != value) turned.emplace_back(time, value);
   };
   /// From `from` to `to`, `by` later.
@@ -61,45 +63,50 @@ Steps turned_steps(const Steps& steps, Ticks begin, Ticks stretch) {
 
 }  // namespace
 
-Ticks stretch_end(const Chart& chart) {
-  const std::vector<std::size_t> first = first_bars(chart);
+Ticks stretch_end(const Timeline& timeline) {
+  const std::vector<std::size_t> first = first_bars(timeline);
   std::optional<Ticks> end;
-  for (std::size_t lane = 0; lane < chart.lanes.size(); ++lane) {
-    if (first[lane] == first[lane + 1] || is_host_link_row(chart.lanes[lane].name)) continue;
+  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
+    if (first[lane] == first[lane + 1] || timeline::is_host_link_lane(timeline.lanes[lane].name)) continue;
     const std::size_t last = first[lane + 1] - 1;
-    const Ticks begin = chart.bars[last].begin;
-    const bool closes = chart.bars[last].end == chart.end && bar_title(chart, last) == name_of(simulate::Activity::hand_over);
-    if (!closes || begin == Ticks() || (end && *end != begin)) return chart.end;
+    const Ticks begin = timeline.bars[last].begin;
+    const bool closes =
+        timeline.bars[last].end == timeline.end && title_of(timeline, timeline.bars[last]) == name_of(timeline::Activity::hand_over);
+    if (!closes || begin == Ticks() || (end && *end != begin)) return timeline.end;
     end = begin;
   }
-  return end.value_or(chart.end);
+  return end.value_or(timeline.end);
 }
 
-Chart turned(const Chart& chart, Ticks begin) {
-  const Ticks stretch = stretch_end(chart);
-  const std::vector<std::size_t> first = first_bars(chart);
+Timeline turned(const Timeline& timeline, Ticks begin) {
+  const Ticks stretch = stretch_end(timeline);
+  const std::vector<std::size_t> first = first_bars(timeline);
   std::vector<PieceLane> lanes;
-  for (std::size_t lane = 0; lane < chart.lanes.size(); ++lane)
-    lanes.push_back({chart.lanes[lane], turned_pieces(chart, first[lane], first[lane + 1], begin, stretch)});
-  Chart result = made_of(chart, lanes);
-  for (const Curve& curve : chart.curves) result.curves.push_back({curve.lane, turned_steps(curve.steps, begin, stretch), curve.capacity});
+  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane)
+    lanes.push_back({timeline.lanes[lane], turned_pieces(timeline, first[lane], first[lane + 1], begin, stretch)});
+  Timeline result = made_of(timeline, lanes);
+  for (const Counter& counter : timeline.counters)
+    result.counters.emplace_back(counter).steps = turned_steps(counter.steps, begin, stretch);
   return result;
 }
 
-bool is_same_work(const Chart& chart, std::size_t bar, std::size_t other) {
-  const auto is_same = [&](const Field& field) { return field.kind == Field::Kind::time || field.values[bar] == field.values[other]; };
-  return chart.bars[bar].category == chart.bars[other].category && std::all_of(chart.fields.begin(), chart.fields.end(), is_same);
+bool is_same_work(const Timeline& timeline, std::size_t bar, std::size_t other) {
+  const auto identity = [&](std::size_t number) {
+    const Bar& of = timeline.bars[number];
+    return std::tuple(of.activity, of.track, of.microbatch, of.stage, of.sequences, of.name, of.category);
+  };
+  return identity(bar) == identity(other);
 }
 
-Chart delayed(Chart chart, Ticks by) {
-  chart.end += by;
-  for (ChartBar& bar : chart.bars) {
+Timeline delayed(Timeline timeline, Ticks by) {
+  timeline.end += by;
+  for (Bar& bar : timeline.bars) {
     bar.begin += by;
     bar.end += by;
   }
-  for (Curve& curve : chart.curves)
-    for (auto& step : curve.steps) step.first += by;
-  return chart;
+  for (Counter& counter : timeline.counters)
+    for (auto& step : counter.steps) step.first += by;
+  return timeline;
 }
 
 }  // namespace dovetail::report

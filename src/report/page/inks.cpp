@@ -1,10 +1,13 @@
 #include "report/page/inks.h"
 
 #include <array>
+#include <optional>
 #include <vector>
 
 namespace dovetail::report {
 namespace {
+
+using timeline::Activity;
 
 constexpr Color white{255, 255, 255};
 constexpr Color black{0, 0, 0};
@@ -29,9 +32,44 @@ constexpr std::array<Ink, 4> service_inks{{
     {{0x7D, 0x74, 0x53}, {0xD6, 0xC4, 0xA1}},  // khaki
 }};
 
+std::size_t service_of(Activity activity) {
+  if (activity == Activity::reallocation) return 0;
+  if (activity == Activity::migration) return 1;
+  return activity == Activity::loading ? 2 : 3;
+}
+
 }  // namespace
 
 Ink ink_of(Color color) { return {color, is_dark(color) ? mix(color, white, 22) : mix(color, black, 8)}; }
+
+std::size_t cause_of(Activity idle) {
+  switch (idle) {
+    case Activity::dependency:
+      return 1;
+    case Activity::transfer:
+      return 2;
+    case Activity::delay:
+    case Activity::awaiting:
+      return 3;
+    case Activity::bubble:
+    case Activity::drain:
+      return 4;
+    case Activity::imbalance:
+      return 5;
+    case Activity::launch:
+      return 6;
+    default:
+      return 0;
+  }
+}
+
+Ink ink_of(const std::vector<timeline::Track>& tracks, Activity activity, std::int32_t track) {
+  if (is_idle(activity)) return idle_ink(cause_of(activity));
+  const std::optional<std::size_t> shade = shade_of(activity);
+  const bool has_hue = track >= 0 && tracks[static_cast<std::size_t>(track)].model >= 0;
+  if (!shade || !has_hue) return service_ink(service_of(activity));
+  return ink_of(colors_of(tracks)[static_cast<std::size_t>(track)][*shade]);
+}
 
 Ink idle_ink(std::size_t cause) { return idle_inks[cause % idle_inks.size()]; }
 
@@ -40,9 +78,9 @@ Ink service_ink(std::size_t kind) { return service_inks[kind % service_inks.size
 Ink plain_ink(std::size_t index) {
   timeline::Track track;
   track.model = static_cast<std::int32_t>(index % hues);
-  const std::array<Color, work_kinds> colors = colors_of({track}).front();
-  const auto kind = index % (2 * hues) < hues ? timeline::BarKind::backward : timeline::BarKind::forward;
-  return ink_of(colors[static_cast<std::size_t>(kind)]);
+  const std::array<Color, shades> colors = colors_of({track}).front();
+  const auto activity = index % (2 * hues) < hues ? timeline::Activity::backward : timeline::Activity::forward;
+  return ink_of(colors[*shade_of(activity)]);
 }
 
 }  // namespace dovetail::report

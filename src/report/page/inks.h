@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "report/page/page.h"
 
@@ -9,6 +11,14 @@ namespace dovetail::report {
 
 /// `color`, and for dark ground the same hue, lighter where it is dark.
 Ink ink_of(Color color);
+
+/// Of bars of an activity and a track, an index of `tracks` (-1: none): work in its track's colours, lighter for forward passes and
+/// prefill, darker for decoding and backward passes, the darkest for optimizers; others for what belongs to no model or moves data; idle
+/// time by its cause.
+Ink ink_of(const std::vector<timeline::Track>& tracks, timeline::Activity activity, std::int32_t track);
+
+/// Which of the idle colours a cause has.
+std::size_t cause_of(timeline::Activity idle);
 
 /// Quiet colours for causes of idle time, apart from each other and from work; they repeat after seven.
 Ink idle_ink(std::size_t cause);

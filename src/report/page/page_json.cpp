@@ -9,6 +9,8 @@
 #include "base/assert.h"
 #include "base/json_object.h"
 #include "base/utf8.h"
+#include "report/page/fields.h"
+#include "report/page/legend.h"
 
 namespace dovetail::report {
 namespace {
@@ -72,7 +74,7 @@ std::string to_json(const Category& category) {
   return object.text();
 }
 
-std::string to_json(const ChartLane& lane) {
+std::string to_json(const timeline::Lane& lane) {
   JsonObject object;
   object.add("name", json_string(lane.name));
   object.add("bars", std::to_string(lane.bars));
@@ -80,70 +82,84 @@ std::string to_json(const ChartLane& lane) {
   return object.text();
 }
 
-std::string to_json(const Field& field, std::size_t bars) {
-  DOVETAIL_ASSERT(field.values.size() == bars);
+/// The fields that any bar has.
+std::string fields_json(const timeline::Timeline& timeline) {
+  std::vector<std::string> written;
+  for (const Field& field : bar_fields()) {
+    const auto has = [&](const timeline::Bar& bar) { return field.value(timeline, bar) >= 0; };
+    if (std::none_of(timeline.bars.begin(), timeline.bars.end(), has)) continue;
+    JsonObject object;
+    object.add("name", json_string(field.name));
+    object.add("kind", json_string(name_of(field.kind)));
+    if (field.texts) object.add("texts", array_of(field.texts(timeline), [](const std::string& text) { return json_string(text); }));
+    object.add("values", array_of(timeline.bars, [&](const timeline::Bar& bar) { return field.value(timeline, bar); }));
+    written.push_back(object.text());
+  }
+  return array_of(written, [](const std::string& field) { return field; });
+}
+
+std::string to_json(const timeline::Counter& counter) {
   JsonObject object;
-  object.add("name", json_string(field.name));
-  object.add("kind", json_string(name_of(field.kind)));
-  if (field.kind == Field::Kind::text)
-    object.add("texts", array_of(field.texts, [](const std::string& text) { return json_string(text); }));
-  object.add("values", numbers(field.values));
+  object.add("lane", std::to_string(counter.lane));
+  object.add("time", array_of(counter.steps, [](const auto& step) { return step.first.count(); }));
+  object.add("value", array_of(counter.steps, [&](const auto& step) { return amount_of(counter, step.second); }));
+  if (counter.capacity) object.add("capacity", fmt::format("{}", amount_of(counter, *counter.capacity)));
   return object.text();
 }
 
-std::string to_json(const Curve& curve) {
-  JsonObject object;
-  object.add("lane", std::to_string(curve.lane));
-  object.add("time", array_of(curve.steps, [](const auto& step) { return step.first.count(); }));
-  object.add("value", array_of(curve.steps, [](const auto& step) { return step.second; }));
-  if (curve.capacity) object.add("capacity", fmt::format("{}", *curve.capacity));
-  return object.text();
+/// The counters that are drawn, where they ever count anything.
+std::string curves_json(const timeline::Timeline& timeline) {
+  std::vector<const timeline::Counter*> drawn = drawn_counters(timeline);
+  std::erase(drawn, nullptr);
+  const auto counts = [](const timeline::Counter* counter) { return peak_of(*counter).second > base::Memory(); };
+  if (std::none_of(drawn.begin(), drawn.end(), counts)) drawn.clear();
+  JsonObject curves;
+  curves.add("name", json_string(timeline.counters.empty() ? "" : timeline.counters.front().name));
+  curves.add("unit", json_string(timeline.counters.empty() ? "" : timeline.counters.front().unit));
+  curves.add("curves", array_of(drawn, [](const timeline::Counter* counter) { return to_json(*counter); }));
+  return curves.text();
 }
 
 /// [bar] the time since the bar before on its lane ended.
-std::vector<std::int64_t> gaps_of(const Chart& chart) {
+std::vector<std::int64_t> gaps_of(const timeline::Timeline& timeline) {
   std::vector<std::int64_t> gaps;
-  gaps.reserve(chart.bars.size());
-  for (const ChartLane& lane : chart.lanes) {
+  gaps.reserve(timeline.bars.size());
+  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
     base::Ticks now;
-    DOVETAIL_ASSERT(gaps.size() + lane.bars <= chart.bars.size());
-    for (const std::size_t last = gaps.size() + lane.bars; gaps.size() < last;) {
-      const ChartBar& bar = chart.bars[gaps.size()];
+    for (const timeline::Bar& bar : bars_of(timeline, lane)) {
       DOVETAIL_ASSERT(now <= bar.begin && bar.begin <= bar.end);
       gaps.push_back((bar.begin - now).count());
       now = bar.end;
     }
   }
-  DOVETAIL_ASSERT(gaps.size() == chart.bars.size());
+  DOVETAIL_ASSERT(gaps.size() == timeline.bars.size());
   return gaps;
 }
 
 std::string to_json(const Chart& chart) {
+  const timeline::Timeline& timeline = chart.timeline;
+  const Legend legend = legend_of(timeline);
   JsonObject object = section("gantt", chart.title, chart.note);
-  object.add("lane_noun", json_string(chart.lane_noun));
-  object.add("time_unit", json_string(base::name_of(chart.time_unit)));
-  object.add("end", std::to_string(chart.end.count()));
-  object.add("categories", array_of(chart.categories, [](const Category& category) { return to_json(category); }));
-  object.add("lanes", array_of(chart.lanes, [](const ChartLane& lane) { return to_json(lane); }));
-  object.add("gap", numbers(gaps_of(chart)));
-  const auto column = [&](auto value) { return array_of(chart.bars, value); };
-  const auto any = [&](auto has) { return std::any_of(chart.bars.begin(), chart.bars.end(), has); };
-  object.add("length", column([](const ChartBar& bar) { return (bar.end - bar.begin).count(); }));
-  object.add("category", column([](const ChartBar& bar) { return bar.category; }));
-  if (any([](const ChartBar& bar) { return bar.awaits >= 0; }))
-    object.add("awaits", column([](const ChartBar& bar) { return bar.awaits; }));
-  if (any([](const ChartBar& bar) { return bar.partner >= 0; }))
-    object.add("partner", column([](const ChartBar& bar) { return bar.partner; }));
-  object.add("fields", array_of(chart.fields, [&](const Field& field) { return to_json(field, chart.bars.size()); }));
+  object.add("lane_noun", json_string(timeline.lane_noun));
+  object.add("time_unit", json_string(base::name_of(timeline.time_unit)));
+  object.add("end", std::to_string(timeline.end.count()));
+  object.add("categories", array_of(legend.categories, [](const Category& category) { return to_json(category); }));
+  object.add("lanes", array_of(timeline.lanes, [](const timeline::Lane& lane) { return to_json(lane); }));
+  object.add("gap", numbers(gaps_of(timeline)));
+  const auto column = [&](auto value) { return array_of(timeline.bars, value); };
+  const auto any = [&](auto has) { return std::any_of(timeline.bars.begin(), timeline.bars.end(), has); };
+  object.add("length", column([](const timeline::Bar& bar) { return (bar.end - bar.begin).count(); }));
+  object.add("category", numbers(legend.of));
+  if (any([](const timeline::Bar& bar) { return bar.awaits >= 0; }))
+    object.add("awaits", column([](const timeline::Bar& bar) { return bar.awaits; }));
+  if (any([](const timeline::Bar& bar) { return bar.partner >= 0; }))
+    object.add("partner", column([](const timeline::Bar& bar) { return bar.partner; }));
+  object.add("fields", fields_json(timeline));
   JsonObject arrows;
-  arrows.add("from", array_of(chart.arrows, [](const ChartArrow& arrow) { return arrow.from; }));
-  arrows.add("to", array_of(chart.arrows, [](const ChartArrow& arrow) { return arrow.to; }));
+  arrows.add("from", array_of(timeline.arrows, [](const timeline::Arrow& arrow) { return arrow.from; }));
+  arrows.add("to", array_of(timeline.arrows, [](const timeline::Arrow& arrow) { return arrow.to; }));
   object.add("arrows", arrows.text());
-  JsonObject curves;
-  curves.add("name", json_string(chart.curve_name));
-  curves.add("unit", json_string(chart.curve_unit));
-  curves.add("curves", array_of(chart.curves, [](const Curve& curve) { return to_json(curve); }));
-  object.add("curves", curves.text());
+  object.add("curves", curves_json(timeline));
   return object.text();
 }
 

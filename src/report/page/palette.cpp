@@ -46,12 +46,12 @@ Color shade_of(Color light, Color dark, pipeline::Shade shade) {
 }
 
 /// The last replica is at 100 percent: its light shade lighter and its dark shade darker than those of the first.
-std::array<Color, work_kinds> shades_of(const Hue& hue, int replica_percent) {
+std::array<Color, shades> shades_of(const Hue& hue, int replica_percent) {
   const Color light = mix(hue.light, white, replica_percent * 45 / 100);
   const Color dark = mix(hue.dark, black, replica_percent * 30 / 100);
-  std::array<Color, work_kinds> shades;
-  for (std::size_t kind = 0; kind < shades.size(); ++kind) shades[kind] = shade_of(light, dark, pipeline::op_table[kind].shade);
-  return shades;
+  std::array<Color, shades> colors;
+  for (std::size_t kind = 0; kind < shades; ++kind) colors[kind] = shade_of(light, dark, pipeline::op_table[kind].shade);
+  return colors;
 }
 
 int nearest_level(const std::array<int, 6>& levels, int value) {
@@ -99,16 +99,35 @@ int terminal_color(Color color) {
 
 bool is_dark(Color background) { return 299 * background.red + 587 * background.green + 114 * background.blue < 140'000; }
 
-std::vector<std::array<Color, work_kinds>> colors_of(const std::vector<timeline::Track>& tracks) {
+std::optional<std::size_t> shade_of(timeline::Activity activity) {
+  using timeline::Activity;
+  const auto shade_of_op = [](Activity op) { return index_of(op) - index_of(timeline::op_activities.front()); };
+  if (is_op(activity)) return shade_of_op(activity);
+  switch (activity) {
+    case Activity::prefill:
+    case Activity::score:
+      return shade_of_op(Activity::forward);
+    case Activity::decode:
+      return shade_of_op(Activity::backward);
+    case Activity::recompute:
+      return shade_of_op(Activity::weight_gradient);
+    case Activity::optimizer:
+      return shade_of_op(Activity::step);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::vector<std::array<Color, shades>> colors_of(const std::vector<timeline::Track>& tracks) {
   std::vector<std::int32_t> last_replica;  // [model]
   for (const timeline::Track& track : tracks) {
-    const auto model = static_cast<std::size_t>(track.model);
+    const auto model = static_cast<std::size_t>(std::max(track.model, 0));
     if (model >= last_replica.size()) last_replica.resize(model + 1, 0);
     last_replica[model] = std::max(last_replica[model], track.replica);
   }
-  std::vector<std::array<Color, work_kinds>> colors;
+  std::vector<std::array<Color, shades>> colors;
   for (const timeline::Track& track : tracks) {
-    const auto model = static_cast<std::size_t>(track.model);
+    const auto model = static_cast<std::size_t>(std::max(track.model, 0));
     const int most = std::max(last_replica[model], 1);
     colors.push_back(shades_of(hues[model % hues.size()], track.replica * 100 / most));
   }

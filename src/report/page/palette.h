@@ -2,11 +2,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "report/page/summary.h"
 #include "timeline/timeline.h"
 
 namespace dovetail::report {
@@ -28,8 +29,14 @@ int terminal_color(Color color);
 /// Whether white reads better than black on `background`.
 bool is_dark(Color background);
 
-/// Colours of each track by kind of work, with the shade of its traits: forward light, backward dark, ...
-/// Replicas of a model are shades of its hue; hues repeat after eight models.
-std::vector<std::array<Color, work_kinds>> colors_of(const std::vector<timeline::Track>& tracks);
+/// How many shades a track has: one for each kind of op.
+inline constexpr std::size_t shades = timeline::op_activities.size();
+
+/// Which of the colours of its track an activity has; nothing for idle time, and where it serves the track, as moving weights does.
+std::optional<std::size_t> shade_of(timeline::Activity activity);
+
+/// Colours of each track by shade, which are those of its ops: forward light, backward and input gradient dark, weight gradient between,
+/// step darkest. Replicas of a model are shades of its hue; hues repeat after eight models. A track without a model has those of the first.
+std::vector<std::array<Color, shades>> colors_of(const std::vector<timeline::Track>& tracks);
 
 }  // namespace dovetail::report

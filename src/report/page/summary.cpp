@@ -3,15 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "base/assert.h"
-#include "timeline/schedule_timeline.h"
+#include "timeline/lane_names.h"
 
 namespace dovetail::report {
 namespace {
 
+using timeline::Activity;
 using timeline::Bar;
-using timeline::BarKind;
 
 /// How long one look is visible in a column, and its first bar there.
 struct Look {
@@ -19,9 +19,9 @@ struct Look {
   double length;
 };
 
-bool same_look(const Bar& a, const Bar& b) { return a.kind == b.kind && a.track == b.track; }
+bool same_look(const Bar& a, const Bar& b) { return a.activity == b.activity && a.track == b.track; }
 
-void add_look(std::vector<Look>& looks, const std::vector<Bar>& bars, std::size_t bar, double length) {
+void add_look(std::vector<Look>& looks, std::span<const Bar> bars, std::size_t bar, double length) {
   for (Look& look : looks) {
     if (same_look(bars[look.bar], bars[bar])) {
       look.length += length;
@@ -39,25 +39,24 @@ std::size_t digits_of(std::int32_t value) {
 
 double as_double(base::Ticks time) { return static_cast<double>(time.count()); }
 
-}  // namespace
+double device_count(const timeline::Lane& lane) {
+  if (timeline::is_host_link_lane(lane.name)) return 0;
+  const auto devices = timeline::devices_of(lane.name);
+  return devices ? static_cast<double>(devices->size()) : 1;
+}
 
-Summary summarize(const timeline::Timeline& timeline) {
-  Summary summary;
-  summary.drawn.resize(timeline.tracks.size());
-  summary.label_digits.resize(timeline.tracks.size());
-  const double all = as_double(timeline.end) * static_cast<double>(timeline.lanes.size());
-  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
-    for (const Bar& bar : timeline.lanes[lane].bars) {
-      if (is_idle(bar.kind)) continue;
-      ++summary.ops;
-      const auto track = static_cast<std::size_t>(bar.track);
-      if (bar.end > bar.start) summary.drawn[track][static_cast<std::size_t>(bar.kind)] = true;
-      summary.label_digits[track] = std::max(summary.label_digits[track], digits_of(bar.microbatch));
-    }
-    const timeline::TimeByKind time = time_by_kind(timeline.lanes[lane]);
-    for (std::size_t kind = 0; kind < time.size() && all > 0; ++kind) summary.share[kind] += as_double(time[kind]) / all;
+void add_work(Summary& summary, const Bar& bar) {
+  if (is_idle(bar.activity)) return;
+  ++summary.work_bars;
+  const std::size_t track = bar.track < 0 ? summary.drawn.size() - 1 : static_cast<std::size_t>(bar.track);
+  if (bar.end > bar.begin) summary.drawn[track][index_of(bar.activity)] = true;
+  if (bar.track >= 0) summary.label_digits[track] = std::max(summary.label_digits[track], digits_of(bar.microbatch));
+}
 
-    const auto [peak_time, peak] = peak_of(timeline.lanes[lane].memory);
+void find_peaks(Summary& summary, const timeline::Timeline& timeline) {
+  const std::vector<const timeline::Counter*> counters = drawn_counters(timeline);
+  for (std::size_t lane = 0; lane < counters.size(); ++lane) {
+    const auto [peak_time, peak] = counters[lane] ? peak_of(*counters[lane]) : std::pair<base::Ticks, base::Memory>();
     if (lane == 0 || peak > summary.peaks[summary.fullest_lane]) {
       summary.fullest_lane = lane;
       summary.peak_time = peak_time;
@@ -65,11 +64,39 @@ Summary summarize(const timeline::Timeline& timeline) {
     summary.peaks.push_back(peak);
     summary.has_memory = summary.has_memory || peak > base::Memory();
   }
-  for (const BarKind kind : idle_kinds) summary.idle_share += summary.share[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace
+
+Summary summarize(const timeline::Timeline& timeline) {
+  Summary summary;
+  summary.drawn.resize(timeline.tracks.size() + 1);
+  summary.label_digits.resize(timeline.tracks.size());
+  std::array<double, timeline::activities> times{};
+  double all = 0;
+  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
+    const std::span<const Bar> bars = bars_of(timeline, lane);
+    for (const Bar& bar : bars) add_work(summary, bar);
+    const double devices = device_count(timeline.lanes[lane]);
+    all += as_double(timeline.end) * devices;
+    const timeline::TimeByActivity time = time_by_activity(bars);
+    for (std::size_t activity = 0; activity < time.size(); ++activity) times[activity] += as_double(time[activity]) * devices;
+  }
+  for (int activity = 0; activity < timeline::activities && all > 0; ++activity) {
+    const auto index = static_cast<std::size_t>(activity);
+    summary.share[index] = times[index] / all;
+    if (is_idle(static_cast<Activity>(activity))) summary.idle_share += summary.share[index];
+  }
+  find_peaks(summary, timeline);
   return summary;
 }
 
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+
+base::TimeUnit shown_unit(const timeline::Timeline& timeline) {
+  const bool is_iteration = timeline.beginning != timeline::Beginning::fixed && timeline.time_unit == base::TimeUnit::ns;
+  return is_iteration ? base::TimeUnit::s : timeline.time_unit;
+}
 
 std::string_view plural_of(base::TimeUnit unit) { return unit == base::TimeUnit::tick ? "ticks" : base::name_of(unit); }
 
@@ -83,17 +110,7 @@ std::int64_t round_step(double least) {
   return step;
 }
 
-std::string describe(const timeline::Timeline& timeline, const Bar& bar) {
-  return fmt::format("{}{} of {}, stage {}", letter_of(bar.kind), bar.microbatch, timeline.tracks[static_cast<std::size_t>(bar.track)].name,
-                     bar.stage);
-}
-
-char letter_of(BarKind kind) {
-  DOVETAIL_ASSERT(!is_idle(kind));
-  return traits_of(kind).letter;
-}
-
-std::vector<std::int32_t> dominant_bars(const std::vector<Bar>& bars, std::size_t first, std::size_t last, double from, double to,
+std::vector<std::int32_t> dominant_bars(std::span<const Bar> bars, std::size_t first, std::size_t last, double from, double to,
                                         std::size_t columns) {
   std::vector<std::int32_t> shown(columns, -1);
   std::vector<Look> looks;
@@ -104,7 +121,7 @@ std::vector<std::int32_t> dominant_bars(const std::vector<Bar>& bars, std::size_
     const double end = begin + width;
     looks.clear();
     for (; bar < last; ++bar) {
-      const double length = std::min(as_double(bars[bar].end), end) - std::max(as_double(bars[bar].start), begin);
+      const double length = std::min(as_double(bars[bar].end), end) - std::max(as_double(bars[bar].begin), begin);
       if (length > 0) add_look(looks, bars, bar, length);
       if (as_double(bars[bar].end) > end) break;
     }

@@ -22,13 +22,15 @@ constexpr std::size_t longest_title = 96;
 std::string title_lines(const Picture& picture) {
   const timeline::Timeline& timeline = picture.timeline;
   const Summary& summary = picture.summary;
-  std::string facts = fmt::format("makespan {} {}  \u00B7  bubbles {}", base::format_time(timeline.end, timeline.time_unit),
-                                  plural_of(timeline.time_unit), percent(summary.idle_share));
+  const bool is_schedule = timeline.beginning == timeline::Beginning::fixed;
+  std::string facts = fmt::format("{} {}  \u00B7  {} {}", end_word(timeline), time_words(timeline, timeline.end),
+                                  is_schedule ? "bubbles" : "idle", percent(summary.idle_share));
   if (summary.has_memory) {
-    facts += fmt::format("  \u00B7  peak activation {} on {}", base::format_memory(summary.peaks[summary.fullest_lane]),
-                         timeline.lanes[summary.fullest_lane].name);
+    const timeline::Counter& fullest = *drawn_counters(timeline)[summary.fullest_lane];
+    facts += fmt::format("  \u00B7  peak {} {} on {}", is_schedule ? "activation" : fullest.name,
+                         value_words(fullest, summary.peaks[summary.fullest_lane]), timeline.lanes[summary.fullest_lane].name);
   }
-  facts += fmt::format("  \u00B7  {} on {}", counted(summary.ops, "op"),
+  facts += fmt::format("  \u00B7  {} on {}", counted(summary.work_bars, is_schedule ? "op" : "bar"),
                        counted(static_cast<std::int64_t>(timeline.lanes.size()), clean_text(timeline.lane_noun)));
   return text_element(margin, 46, shorten(clean_text(timeline.title), longest_title, "\u2026"), {21, "#111827", "start", true, false}) +
          text_element(margin, 71, facts, {13.5, "#6b7280", "start", false, false});

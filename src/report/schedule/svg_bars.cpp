@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,6 @@ namespace dovetail::report {
 namespace {
 
 using timeline::Bar;
-using timeline::Lane;
 
 /// Bars narrower than this share pixel columns.
 constexpr double narrowest_bar = 0.5;
@@ -35,32 +35,31 @@ struct Piece {
 
 class LanePieces {
  public:
-  LanePieces(const Lane& lane, const Frame& frame) : lane_(lane), frame_(frame) {
+  LanePieces(std::span<const Bar> bars, const Frame& frame) : bars_(bars), frame_(frame) {
     std::size_t run = 0;  // first bar of a run of narrow ones
-    for (std::size_t i = 0; i < lane.bars.size(); ++i) {
-      if (width_of(lane.bars[i]) < narrowest_bar) continue;
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+      if (width_of(bars[i]) < narrowest_bar) continue;
       add_merged(run, i);
-      pieces_.push_back({frame.x_of(lane.bars[i].start), frame.x_of(lane.bars[i].end), &lane.bars[i], false});
+      pieces_.push_back({frame.x_of(bars[i].begin), frame.x_of(bars[i].end), &bars[i], false});
       run = i + 1;
     }
-    add_merged(run, lane.bars.size());
+    add_merged(run, bars.size());
   }
 
   std::vector<Piece> take() { return std::move(pieces_); }
 
  private:
-  double width_of(const Bar& bar) const { return frame_.x_of(bar.end) - frame_.x_of(bar.start); }
+  double width_of(const Bar& bar) const { return frame_.x_of(bar.end) - frame_.x_of(bar.begin); }
 
   void add_merged(std::size_t first, std::size_t last) {
     if (first == last) return;
-    const base::Ticks begin = lane_.bars[first].start;
-    const base::Ticks end = lane_.bars[last - 1].end;
+    const base::Ticks begin = bars_[first].begin;
+    const base::Ticks end = bars_[last - 1].end;
     const double from = frame_.x_of(begin);
     const double width = frame_.x_of(end) - from;
     if (width <= 0) return;
     const auto columns = static_cast<std::size_t>(std::max(1.0, std::floor(width + 0.5)));
-    const auto shown =
-        dominant_bars(lane_.bars, first, last, static_cast<double>(begin.count()), static_cast<double>(end.count()), columns);
+    const auto shown = dominant_bars(bars_, first, last, static_cast<double>(begin.count()), static_cast<double>(end.count()), columns);
     const double column_width = width / static_cast<double>(columns);
     bool extends = false;  // whether the last piece ends where this column begins
     for (std::size_t i = 0; i < columns; ++i) {
@@ -68,9 +67,9 @@ class LanePieces {
         extends = false;
         continue;
       }
-      const Bar& bar = lane_.bars[static_cast<std::size_t>(shown[i])];
+      const Bar& bar = bars_[static_cast<std::size_t>(shown[i])];
       const double left = from + column_width * static_cast<double>(i);
-      if (extends && pieces_.back().bar->kind == bar.kind && pieces_.back().bar->track == bar.track) {
+      if (extends && pieces_.back().bar->activity == bar.activity && pieces_.back().bar->track == bar.track) {
         pieces_.back().to = left + column_width;
       } else {
         pieces_.push_back({left, left + column_width, &bar, true});
@@ -79,27 +78,28 @@ class LanePieces {
     }
   }
 
-  const Lane& lane_;
+  std::span<const Bar> bars_;
   const Frame& frame_;
   std::vector<Piece> pieces_;
 };
 
-/// Leaves a gap between neighbours where there is room for one.
+/// Leaves a gap between neighbours that have numbers where there is room for one.
 Piece with_gap(Piece piece) {
   const double width = piece.to - piece.from;
-  if (is_idle(piece.bar->kind) || piece.merged || width < 1.5) return piece;
+  if (is_idle(piece.bar->activity) || piece.bar->microbatch < 0 || piece.merged || width < 1.5) return piece;
   const double gap = std::min(0.8, 0.2 * width);
   piece.to -= gap;
   return piece;
 }
 
 std::string describe_on_hover(const timeline::Timeline& timeline, const Bar& bar) {
-  std::string text(is_idle(bar.kind) ? std::string(name_of(bar.kind)) : describe(timeline, bar));
-  text += fmt::format(": {} to {} {}", base::format_time(bar.start, timeline.time_unit), base::format_time(bar.end, timeline.time_unit),
-                      plural_of(timeline.time_unit));
+  const base::TimeUnit unit = shown_unit(timeline);
+  std::string text = bar.stage >= 0 ? describe(timeline, bar) : full_title(timeline, bar);
+  text += fmt::format(": {} to {} {}", base::format_time(bar.begin, unit), base::format_time(bar.end, unit), plural_of(unit));
   if (bar.awaits >= 0) {
-    const Lane& lane = timeline.lanes[static_cast<std::size_t>(bar.awaits_lane)];
-    text += fmt::format("; awaits {} on {}", describe(timeline, lane.bars[static_cast<std::size_t>(bar.awaits)]), lane.name);
+    const auto awaited = static_cast<std::size_t>(bar.awaits);
+    const std::size_t lane = timeline::lane_of(first_bars(timeline), awaited);
+    text += fmt::format("; awaits {} on {}", describe(timeline, timeline.bars[awaited]), timeline.lanes[lane].name);
   }
   return text;
 }
@@ -133,9 +133,7 @@ class BarsWriter {
       : picture_(picture), frame_(frame), pitch_(lane_pitch(picture.timeline.lanes.size())) {
     height_ = pitch_ - std::clamp(0.14 * pitch_, 1.0, 4.0);
     label_size_ = std::min(largest_label, height_ * 0.68);
-    std::size_t bars = 0;
-    for (const Lane& lane : picture.timeline.lanes) bars += lane.bars.size();
-    described_ = bars < most_described_bars;
+    described_ = picture.timeline.bars.size() < most_described_bars;
   }
 
   std::string write() {
@@ -146,28 +144,28 @@ class BarsWriter {
     }
     svg += rectangles_;
     svg += label_group(dark_labels_, "#1f2937") + label_group(light_labels_, "#ffffff");
-    return svg + lane_names() + makespan_line();
+    return svg + lane_names() + end_line();
   }
 
  private:
   double top_of(std::size_t lane) const { return frame_.top + pitch_ * static_cast<double>(lane) + (pitch_ - height_) / 2; }
 
   void add_lane(std::size_t lane) {
-    for (const Piece& whole : LanePieces(picture_.timeline.lanes[lane], frame_).take()) {
+    for (const Piece& whole : LanePieces(bars_of(picture_.timeline, lane), frame_).take()) {
       const Piece piece = with_gap(whole);
-      const std::string fill = fill_of(picture_, piece.bar->kind, piece.bar->track);
+      const std::string fill = fill_of(picture_, piece.bar->activity, piece.bar->track);
       if (described_) {
         add_rectangle(piece, fill, top_of(lane));
       } else {
         lines_[fill].add(piece.from, piece.to, top_of(lane) + height_ / 2);
       }
-      if (!is_idle(piece.bar->kind) && !piece.merged) add_label(piece, top_of(lane));
+      if (!is_idle(piece.bar->activity) && piece.bar->microbatch >= 0 && !piece.merged) add_label(piece, top_of(lane));
     }
   }
 
   void add_rectangle(const Piece& piece, std::string_view fill, double top) {
     const double width = piece.to - piece.from;
-    const bool rounded = width > 8 && height_ > 8 && !is_idle(piece.bar->kind);
+    const bool rounded = width > 8 && height_ > 8 && !is_idle(piece.bar->activity);
     rectangles_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{} fill=\"{}\"><title>{}</title></rect>\n",
                                number(piece.from), number(top), number(std::max(width, 0.1)), number(height_), rounded ? " rx=\"2\"" : "",
                                fill, escape_xml(describe_on_hover(picture_.timeline, *piece.bar)));
@@ -178,7 +176,7 @@ class BarsWriter {
     const double size = std::min(
         label_size_, room / (0.58 * static_cast<double>(picture_.summary.label_digits[static_cast<std::size_t>(piece.bar->track)])));
     if (size < smallest_label) return;
-    const Color background = picture_.colors[static_cast<std::size_t>(piece.bar->track)][static_cast<std::size_t>(piece.bar->kind)];
+    const Color background = work_color(picture_, piece.bar->activity, piece.bar->track);
     std::string& labels = is_dark(background) ? light_labels_ : dark_labels_;
     labels += fmt::format("<text x=\"{}\" y=\"{}\"", number((piece.from + piece.to) / 2), number(top + height_ / 2 + 0.36 * size));
     if (size < label_size_) labels += fmt::format(" font-size=\"{}\"", number(size));
@@ -199,18 +197,19 @@ class BarsWriter {
     const auto room = static_cast<std::size_t>((frame_.left - 40) / (0.5 * size));
     std::string names;
     for (std::size_t lane = 0; lane < picture_.timeline.lanes.size(); lane += every) {
-      const std::string name = shorten(clean_text(picture_.timeline.lanes[lane].name), room, "\u2026");
+      const std::string whole = clean_text(picture_.timeline.lanes[lane].name);
+      const bool fits = text_width(whole, size) <= frame_.left - 41;  // which was rounded down
+      const std::string name = fits ? whole : shorten(whole, room, "\u2026");
       names += text_element(frame_.left - 10, top_of(lane) + height_ / 2 + 0.35 * size, name, {size, "#374151", "end", false, false});
     }
     return names;
   }
 
-  std::string makespan_line() const {
+  std::string end_line() const {
     const timeline::Timeline& timeline = picture_.timeline;
     return fmt::format("<path d=\"M{0} {1}V{2}\" stroke=\"#111827\" stroke-width=\"1.5\" stroke-dasharray=\"4 3\" fill=\"none\"/>\n",
                        number(frame_.right), number(frame_.top - 6), number(frame_.bottom + 5)) +
-           text_element(frame_.right, frame_.top - 11,
-                        fmt::format("makespan {} {}", base::format_time(timeline.end, timeline.time_unit), plural_of(timeline.time_unit)),
+           text_element(frame_.right, frame_.top - 11, fmt::format("{} {}", end_word(timeline), time_words(timeline, timeline.end)),
                         {12, "#111827", "end", true, false});
   }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <vector>
 
 #include "report/drawing/svg_parts.h"
 #include "report/words/text.h"
@@ -8,13 +9,16 @@
 namespace dovetail::report {
 namespace {
 
-using timeline::BarKind;
+using timeline::Activity;
+using timeline::Track;
 
 constexpr double text_size = 12.5;
 constexpr double row_height = 24;
 constexpr double swatch = 14;
-/// More pipelines than this are counted, not listed.
-constexpr std::size_t most_listed = 12;
+/// How much wider bold text is.
+constexpr double bold_width = 1.15;
+/// More tracks than this are counted, not listed.
+constexpr std::size_t max_listed = 12;
 
 /// Entries one after another, in as many rows as they need.
 class LegendWriter {
@@ -22,19 +26,23 @@ class LegendWriter {
   LegendWriter(const Picture& picture, double left, double right, double y)
       : picture_(picture), left_(left), right_(right), x_(left), y_(y) {}
 
-  void add_pipelines() {
-    const std::size_t all = picture_.timeline.tracks.size();
-    for (std::size_t track = 0; track < all && track < most_listed; ++track) add_pipeline(track);
-    if (all > most_listed) add_text(fmt::format("and {} more pipelines", all - most_listed), false);
+  void add_tracks() {
+    const std::vector<Track>& tracks = picture_.timeline.tracks;
+    for (std::size_t track = 0; track < tracks.size() && track < max_listed; ++track) add_track(track);
+    if (tracks.size() > max_listed) {
+      const std::string_view what = tracks.front().kind == Track::Kind::pipeline ? "pipelines" : "tasks";
+      add_text(fmt::format("and {} more {}", tracks.size() - max_listed, what), false);
+    }
+    for (const Activity activity : drawn_work(tracks.size())) add_swatch(activity, -1, name_of(activity));
   }
 
   void add_idle() {
     new_row();
     add_text(fmt::format("idle {}", percent(picture_.summary.idle_share)), true);
-    for (const BarKind kind : idle_kinds) {
-      if (!has(kind)) continue;
-      const std::string text = fmt::format("{} {}", name_of(kind), percent(picture_.summary.share[static_cast<std::size_t>(kind)]));
-      add_swatch(kind, -1, text);
+    for (int cause = 0; cause < timeline::activities; ++cause) {
+      const auto activity = static_cast<Activity>(cause);
+      if (!is_idle(activity) || picture_.summary.share[index_of(activity)] <= 0) continue;
+      add_swatch(activity, -1, fmt::format("{} {}", name_of(activity), percent(picture_.summary.share[index_of(activity)])));
     }
   }
 
@@ -42,7 +50,13 @@ class LegendWriter {
   std::string take() { return std::move(svg_); }
 
  private:
-  bool has(BarKind kind) const { return picture_.summary.share[static_cast<std::size_t>(kind)] > 0; }
+  /// The work of a track that takes time.
+  std::vector<Activity> drawn_work(std::size_t track) const {
+    std::vector<Activity> drawn;
+    for (int activity = 0; activity < timeline::activities; ++activity)
+      if (picture_.summary.drawn[track][static_cast<std::size_t>(activity)]) drawn.push_back(static_cast<Activity>(activity));
+    return drawn;
+  }
 
   void new_row() {
     if (x_ == left_) return;
@@ -50,18 +64,15 @@ class LegendWriter {
     y_ += row_height;
   }
 
-  void add_pipeline(std::size_t track) {
+  void add_track(std::size_t track) {
+    const std::vector<Activity> work = drawn_work(track);
+    if (work.empty()) return;
     const std::string name = shorten(clean_text(picture_.timeline.tracks[track].name), 28, "\u2026");
-    double width = text_width(name, text_size) + 26;
-    for (std::size_t kind = 0; kind < work_kinds; ++kind) {
-      if (picture_.summary.drawn[track][kind]) width += swatch_width(name_of(static_cast<BarKind>(kind)));
-    }
+    double width = bold_width * text_width(name, text_size) + 26;
+    for (const Activity activity : work) width += swatch_width(name_of(activity));
     if (x_ + width > right_) new_row();
     add_text(name, true);
-    for (std::size_t kind = 0; kind < work_kinds; ++kind) {
-      const auto bar_kind = static_cast<BarKind>(kind);
-      if (picture_.summary.drawn[track][kind]) add_swatch(bar_kind, static_cast<std::int32_t>(track), name_of(bar_kind));
-    }
+    for (const Activity activity : work) add_swatch(activity, static_cast<std::int32_t>(track), name_of(activity));
     x_ += 18;
   }
 
@@ -69,14 +80,14 @@ class LegendWriter {
 
   void add_text(std::string_view text, bool bold) {
     svg_ += text_element(x_, y_ + 11.5, text, {text_size, "#1f2937", "start", bold, false});
-    x_ += text_width(text, text_size) + 12;
+    x_ += (bold ? bold_width : 1) * text_width(text, text_size) + 12;
   }
 
-  void add_swatch(BarKind kind, std::int32_t track, std::string_view text) {
+  void add_swatch(Activity activity, std::int32_t track, std::string_view text) {
     if (x_ + swatch_width(text) > right_) new_row();
-    const std::string border = is_idle(kind) ? " stroke=\"#d1d5db\"" : "";
+    const std::string border = is_idle(activity) ? " stroke=\"#d1d5db\"" : "";
     svg_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2.5\" fill=\"{}\"{}/>\n", number(x_), number(y_),
-                        number(swatch), number(swatch), fill_of(picture_, kind, track), border);
+                        number(swatch), number(swatch), fill_of(picture_, activity, track), border);
     svg_ += text_element(x_ + swatch + 6, y_ + 11.5, text, {text_size, "#4b5563", "start", false, false});
     x_ += swatch_width(text);
   }
@@ -93,7 +104,7 @@ class LegendWriter {
 
 std::string svg_legend(const Picture& picture, double left, double right, double& y) {
   LegendWriter legend(picture, left, right, y);
-  legend.add_pipelines();
+  legend.add_tracks();
   legend.add_idle();
   y = legend.bottom();
   return legend.take();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "report/drawing/svg_parts.h"
 #include "report/words/text.h"
@@ -15,7 +16,8 @@ using timeline::Counter;
 using timeline::Lane;
 
 /// More lanes than this are drawn as the band between the least and the fullest.
-constexpr std::size_t most_curves = 40;
+constexpr std::size_t max_curves = 40;
+constexpr double gibibyte = 1 << 30;
 constexpr std::string_view front_color = "#334155";
 
 /// Least and largest value within one column of the frame.
@@ -27,9 +29,13 @@ struct Range {
 class MemoryWriter {
  public:
   MemoryWriter(const Picture& picture, const Frame& frame)
-      : picture_(picture), frame_(frame), columns_(static_cast<std::size_t>(frame.right - frame.left)) {
+      : picture_(picture),
+        frame_(frame),
+        counters_(drawn_counters(picture.timeline)),
+        columns_(static_cast<std::size_t>(frame.right - frame.left)) {
     const auto peak = static_cast<double>(picture.summary.peaks[picture.summary.fullest_lane].count());
-    step_ = round_step(peak / 4);
+    const double whole = front().unit.empty() ? 1 : gibibyte;
+    step_ = peak > 4 * whole ? round_step(peak / 4 / whole) * static_cast<std::int64_t>(whole) : round_step(peak / 4);
     top_value_ = peak * 1.18;
   }
 
@@ -37,16 +43,18 @@ class MemoryWriter {
 
  private:
   const std::vector<Lane>& lanes() const { return picture_.timeline.lanes; }
+  const Counter& front() const { return *counters_[picture_.summary.fullest_lane]; }
   double y_of(double value) const { return frame_.bottom - (frame_.bottom - frame_.top) * (value / top_value_); }
 
   std::string heading() const {
-    return text_element(frame_.left, frame_.top - 12, "Activation held", {13.5, "#111827", "start", true, false}) +
-           text_element(
-               frame_.left + 118, frame_.top - 12,
-               fmt::format("fullest {}: {}; {}", picture_.timeline.lane_noun, lanes()[picture_.summary.fullest_lane].name,
-                           lanes().size() > most_curves ? "band: from the least to the most held on any " + picture_.timeline.lane_noun
-                                                        : "the others faint"),
-               {12, "#6b7280", "start", false, false});
+    std::string name = front().name;
+    if (!name.empty() && name.front() >= 'a' && name.front() <= 'z') name.front() = static_cast<char>(name.front() - 'a' + 'A');
+    const std::string& noun = picture_.timeline.lane_noun;
+    const std::string others = lanes().size() > max_curves ? "band: from the least to the most held on any " + noun : "the others faint";
+    return text_element(frame_.left, frame_.top - 12, name, {13.5, "#111827", "start", true, false}) +
+           text_element(frame_.left + 118, frame_.top - 12,
+                        fmt::format("fullest {}: {}; {}", noun, lanes()[picture_.summary.fullest_lane].name, others),
+                        {12, "#6b7280", "start", false, false});
   }
 
   std::string value_axis() const {
@@ -55,7 +63,7 @@ class MemoryWriter {
     for (std::int64_t value = 0; static_cast<double>(value) <= top_value_; value += step_) {
       const double y = y_of(static_cast<double>(value));
       path += fmt::format("M{} {}H{}", number(frame_.left), number(y), number(frame_.right));
-      labels += text_element(frame_.left - 10, y + 4, base::format_memory(base::Memory(value)), {12, "#6b7280", "end", false, false});
+      labels += text_element(frame_.left - 10, y + 4, value_words(front(), base::Memory(value)), {12, "#6b7280", "end", false, false});
     }
     return fmt::format("<path d=\"{}\" stroke=\"#e5e7eb\" fill=\"none\"/>\n", path) + labels;
   }
@@ -98,18 +106,19 @@ class MemoryWriter {
   }
 
   std::string others() const {
-    if (lanes().size() > most_curves) return band();
+    if (lanes().size() > max_curves) return band();
     std::string curves;
     for (std::size_t lane = 0; lane < lanes().size(); ++lane) {
-      if (lane != picture_.summary.fullest_lane) curves += fmt::format("<path d=\"{}\"/>\n", curve(lanes()[lane].memory));
+      if (counters_[lane] && lane != picture_.summary.fullest_lane) curves += fmt::format("<path d=\"{}\"/>\n", curve(*counters_[lane]));
     }
     return fmt::format("<g fill=\"none\" stroke=\"#94a3b8\" stroke-width=\"1\" stroke-opacity=\"0.45\">\n{}</g>\n", curves);
   }
 
   std::string band() const {
     std::vector<Range> all(columns_, {top_value_, 0});
-    for (const Lane& lane : lanes()) {
-      const std::vector<Range> ranges = ranges_of(lane.memory);
+    for (const Counter* counter : counters_) {
+      if (!counter) continue;
+      const std::vector<Range> ranges = ranges_of(*counter);
       for (std::size_t i = 0; i < columns_; ++i) all[i] = {std::min(all[i].least, ranges[i].least), std::max(all[i].most, ranges[i].most)};
     }
     std::string path = fmt::format("M{} {}", number(frame_.left), number(y_of(0)));
@@ -119,7 +128,7 @@ class MemoryWriter {
   }
 
   std::string fullest() const {
-    const std::string path = curve(lanes()[picture_.summary.fullest_lane].memory);
+    const std::string path = curve(front());
     return fmt::format(
         "<path d=\"{0}V{1}Z\" fill=\"{2}\" fill-opacity=\"0.10\"/>\n<path d=\"{0}\" fill=\"none\" stroke=\"{2}\" stroke-width=\"1.6\"/>\n",
         path, number(y_of(0)), front_color);
@@ -130,8 +139,11 @@ class MemoryWriter {
     const base::Memory peak = summary.peaks[summary.fullest_lane];
     const double x = frame_.x_of(summary.peak_time);
     const double y = y_of(static_cast<double>(peak.count()));
-    const std::string text = fmt::format("peak {} on {} at {}", base::format_memory(peak), clean_text(lanes()[summary.fullest_lane].name),
-                                         base::format_time(summary.peak_time, picture_.timeline.time_unit));
+    const timeline::Timeline& timeline = picture_.timeline;
+    const bool is_exact = shown_unit(timeline) == timeline.time_unit;
+    const std::string at = is_exact ? base::format_time(summary.peak_time, timeline.time_unit) : time_words(timeline, summary.peak_time);
+    const std::string text =
+        fmt::format("peak {} on {} at {}", value_words(front(), peak), clean_text(lanes()[summary.fullest_lane].name), at);
     const bool to_the_left = x + text_width(text, 12.5) + 12 > frame_.right;
     return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"4\" fill=\"#dc2626\" stroke=\"#ffffff\" stroke-width=\"1.5\"/>\n", number(x),
                        number(y)) +
@@ -140,6 +152,7 @@ class MemoryWriter {
 
   const Picture& picture_;
   const Frame& frame_;
+  std::vector<const Counter*> counters_;  // [lane]
   std::size_t columns_;
   std::int64_t step_ = 1;
   double top_value_ = 1;

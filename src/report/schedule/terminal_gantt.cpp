@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -17,9 +18,8 @@
 namespace dovetail::report {
 namespace {
 
+using timeline::Activity;
 using timeline::Bar;
-using timeline::BarKind;
-using timeline::Lane;
 using timeline::Timeline;
 
 /// Models' letters; w and s are taken by weight gradients and steps.
@@ -92,15 +92,15 @@ class GanttWriter {
   }
 
   void add_lane(std::size_t index) {
-    const Lane& lane = timeline_.lanes[index];
-    const std::string name = fit(clean(lane.name), columns_.name);
+    const std::span<const Bar> bars = bars_of(timeline_, index);
+    const std::string name = fit(clean(timeline_.lanes[index].name), columns_.name);
     text_ += name + std::string(columns_.name - count_code_points(name) + 1, ' ');
     const std::vector<std::int32_t> shown =
-        dominant_bars(lane.bars, 0, lane.bars.size(), 0, static_cast<double>(timeline_.end.count()), columns_.chart);
+        dominant_bars(bars, 0, bars.size(), 0, static_cast<double>(timeline_.end.count()), columns_.chart);
     if (style_.color) {
-      add_colored_cells(lane, shown);
+      add_colored_cells(bars, shown);
     } else {
-      for (const std::int32_t bar : shown) text_ += bar < 0 ? ' ' : plain_cell(lane.bars[static_cast<std::size_t>(bar)]);
+      for (const std::int32_t bar : shown) text_ += bar < 0 ? ' ' : plain_cell(bars[static_cast<std::size_t>(bar)]);
     }
     if (columns_.peak > 0) text_ += fmt::format("{:>{}}", base::format_memory(summary_.peaks[index]), columns_.peak);
     text_ += '\n';
@@ -116,15 +116,15 @@ class GanttWriter {
   static char to_lower(char letter) { return static_cast<char>(letter - 'A' + 'a'); }
 
   char plain_cell(const Bar& bar) const {
-    if (is_idle(bar.kind)) return '.';
-    const pipeline::OpTraits& traits = traits_of(bar.kind);
+    if (is_idle(bar.activity)) return '.';
+    const pipeline::OpTraits& traits = traits_of(bar.activity);
     if (has_own_letter(traits)) return to_lower(traits.letter);
     const char letter = letters[letter_index(static_cast<std::size_t>(bar.track)) % letters.size()];
     return traits.phase == pipeline::OpPhase::forward ? letter : static_cast<char>(letter - 'a' + 'A');
   }
 
   /// One background colour for each stretch of one bar, its micro-batch on it where there is room for the longest of its pipeline.
-  void add_colored_cells(const Lane& lane, const std::vector<std::int32_t>& shown) {
+  void add_colored_cells(std::span<const Bar> bars, const std::vector<std::int32_t>& shown) {
     for (std::size_t begin = 0; begin < shown.size();) {
       std::size_t end = begin;
       while (end < shown.size() && shown[end] == shown[begin]) ++end;
@@ -132,9 +132,9 @@ class GanttWriter {
         text_ += "\x1b[0m";
         text_.append(end - begin, ' ');
       } else {
-        const Bar& bar = lane.bars[static_cast<std::size_t>(shown[begin])];
-        const Bar* next = end < shown.size() && shown[end] >= 0 ? &lane.bars[static_cast<std::size_t>(shown[end])] : nullptr;
-        add_colored_bar(bar, end - begin, next != nullptr && next->kind == bar.kind && next->track == bar.track);
+        const Bar& bar = bars[static_cast<std::size_t>(shown[begin])];
+        const Bar* next = end < shown.size() && shown[end] >= 0 ? &bars[static_cast<std::size_t>(shown[end])] : nullptr;
+        add_colored_bar(bar, end - begin, next != nullptr && next->activity == bar.activity && next->track == bar.track);
       }
       begin = end;
     }
@@ -143,15 +143,15 @@ class GanttWriter {
 
   /// With `edge`, the last cell shows where the bar ends and another of its colour begins.
   void add_colored_bar(const Bar& bar, std::size_t cells, bool edge) {
-    if (is_idle(bar.kind)) {
+    if (is_idle(bar.activity)) {
       text_ += "\x1b[0;2m";
-      for (std::size_t i = 0; i < cells; ++i) text_ += idle_cell(bar.kind);
+      for (std::size_t i = 0; i < cells; ++i) text_ += idle_cell(bar.activity);
       return;
     }
     const auto track = static_cast<std::size_t>(bar.track);
-    const double share = static_cast<double>((bar.end - bar.start).count()) / static_cast<double>(timeline_.end.count());
+    const double share = static_cast<double>((bar.end - bar.begin).count()) / static_cast<double>(timeline_.end.count());
     const double true_cells = share * static_cast<double>(columns_.chart) + 0.01;
-    text_ += color_code(track, bar.kind);
+    text_ += color_code(track, bar.activity);
     std::size_t rest = cells;
     if (static_cast<double>(summary_.label_digits[track]) <= true_cells) {
       const std::string label = std::to_string(bar.microbatch);
@@ -162,32 +162,32 @@ class GanttWriter {
     }
     if (rest > 0 && edge && true_cells > 1.5) {
       text_.append(rest - 1, ' ');
-      text_ += fmt::format("\x1b[38;5;{}m\u2595", terminal_color(edge_color(track, bar.kind)));
+      text_ += fmt::format("\x1b[38;5;{}m\u2595", terminal_color(edge_color(track, bar.activity)));
     } else {
       text_.append(rest, ' ');
     }
   }
 
-  Color edge_color(std::size_t track, BarKind kind) const {
-    const Color background = colors_[track][static_cast<std::size_t>(kind)];
+  Color edge_color(std::size_t track, Activity activity) const {
+    const Color background = colors_[track][*shade_of(activity)];
     return is_dark(background) ? mix(background, {255, 255, 255}, 55) : mix(background, {0, 0, 0}, 45);
   }
 
-  static std::string_view idle_cell(BarKind kind) {
-    switch (kind) {
-      case BarKind::dependency:
+  static std::string_view idle_cell(Activity cause) {
+    switch (cause) {
+      case Activity::dependency:
         return "\u00B7";
-      case BarKind::transfer:
+      case Activity::transfer:
         return "\u203A";
-      case BarKind::delay:
+      case Activity::delay:
         return "\u2219";
       default:
         return " ";
     }
   }
 
-  std::string color_code(std::size_t track, BarKind kind) const {
-    const Color background = colors_[track][static_cast<std::size_t>(kind)];
+  std::string color_code(std::size_t track, Activity activity) const {
+    const Color background = colors_[track][*shade_of(activity)];
     return fmt::format("\x1b[0;{};48;5;{}m", is_dark(background) ? "97" : "30", terminal_color(background));
   }
 
@@ -209,24 +209,24 @@ class GanttWriter {
     text_ += line + '\n';
   }
 
-  bool has(BarKind kind) const { return summary_.share[static_cast<std::size_t>(kind)] > 0; }
+  bool has(Activity activity) const { return summary_.share[index_of(activity)] > 0; }
 
   void add_legend() {
     std::vector<Entry> entries;
     for (std::size_t track = 0; track < timeline_.tracks.size(); ++track) add_track_entry(entries, track);
     if (!style_.color) {
       for (const pipeline::OpTraits& traits : pipeline::op_table) {
-        if (!has_own_letter(traits) || !has(timeline::bar_kind_of(traits.kind))) continue;
+        if (!has_own_letter(traits) || !has(timeline::activity_of(traits.kind))) continue;
         std::string text = fmt::format("{} {}", to_lower(traits.letter), traits.full_name);
         entries.push_back({text, text.size()});
       }
     }
     add_wrapped(entries);
     entries.clear();
-    for (const BarKind kind : idle_kinds) {
-      if (!has(kind)) continue;
-      std::string text = fmt::format("{} {}", name_of(kind), percent(summary_.share[static_cast<std::size_t>(kind)]));
-      const std::string_view cell = idle_cell(kind);
+    for (const Activity cause : timeline::schedule_causes) {
+      if (!has(cause)) continue;
+      std::string text = fmt::format("{} {}", name_of(cause), percent(summary_.share[index_of(cause)]));
+      const std::string_view cell = idle_cell(cause);
       if (style_.color && cell != " ") text = fmt::format("{} {}", cell, text);
       const std::size_t entry_width = count_code_points(text);
       entries.push_back({std::move(text), entry_width});
@@ -255,9 +255,9 @@ class GanttWriter {
     }
     std::string text;
     std::size_t swatches = 0;
-    for (std::size_t kind = 0; kind < work_kinds; ++kind) {
-      if (!summary_.drawn[track][kind]) continue;
-      text += fmt::format("{} {} ", color_code(track, static_cast<BarKind>(kind)), letter_of(static_cast<BarKind>(kind)));
+    for (const Activity op : timeline::op_activities) {
+      if (!summary_.drawn[track][index_of(op)]) continue;
+      text += fmt::format("{} {} ", color_code(track, op), letter_of(op));
       ++swatches;
     }
     entries.push_back({text + "\x1b[0m " + name, 3 * swatches + 1 + count_code_points(name)});
@@ -283,7 +283,7 @@ class GanttWriter {
   const Timeline& timeline_;
   const TerminalStyle& style_;
   Summary summary_;
-  std::vector<std::array<Color, work_kinds>> colors_;
+  std::vector<std::array<Color, shades>> colors_;
   std::vector<std::size_t> lanes_;
   Columns columns_{};
   std::string text_;

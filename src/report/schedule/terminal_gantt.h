@@ -1,4 +1,4 @@
-// A timeline as a Gantt chart of characters.
+// The timeline of a schedule as a Gantt chart of characters.
 #pragma once
 
 #include <string>

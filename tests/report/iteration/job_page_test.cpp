@@ -74,11 +74,11 @@ TEST(JobPage, ShowsMemoryBesideWhatADeviceCanUse) {
   const Played played(job, place::test::co_located(job));
   const Page page = job_page(played.picture());
   const auto& chart = std::get<Chart>(page.sections.front());
-  ASSERT_FALSE(chart.curves.empty());
-  for (const Curve& curve : chart.curves) {
-    ASSERT_TRUE(curve.capacity.has_value());
-    EXPECT_EQ(*curve.capacity, static_cast<double>(played.simulation.closed.memory[0].usable));
-    for (const auto& step : curve.steps) EXPECT_LE(step.second, *curve.capacity);
+  ASSERT_FALSE(chart.timeline.counters.empty());
+  for (const timeline::Counter& counter : chart.timeline.counters) {
+    ASSERT_TRUE(counter.capacity.has_value());
+    EXPECT_EQ(*counter.capacity, base::Memory(played.simulation.closed.memory[0].usable));
+    for (const auto& step : counter.steps) EXPECT_LE(step.second, *counter.capacity);
   }
 }
 
@@ -102,11 +102,11 @@ TEST(JobPage, LeadsFromEachStepToItsFirstBar) {
   ASSERT_EQ(steps.bars.size(), steps.rows.size());
   for (std::size_t row = 0; row < steps.rows.size(); ++row) {
     if (steps.bars[row] < 0) continue;
-    const Category& category = chart.categories[static_cast<std::size_t>(chart.bars[static_cast<std::size_t>(steps.bars[row])].category)];
+    const timeline::Bar& bar = chart.timeline.bars[static_cast<std::size_t>(steps.bars[row])];
     const std::string& step = steps.rows[row][0];
     const bool moves = step.starts_with("weights to ");
-    EXPECT_THAT(category.name, HasSubstr(moves ? step.substr(std::string("weights to ").size()) : step));
-    EXPECT_EQ(category.name.ends_with("reallocation"), moves);
+    EXPECT_THAT(title_of(chart.timeline, bar), HasSubstr(moves ? step.substr(std::string("weights to ").size()) : step));
+    EXPECT_EQ(bar.activity == timeline::Activity::reallocation, moves);
   }
   EXPECT_TRUE(std::any_of(steps.bars.begin(), steps.bars.end(), [](std::int32_t bar) { return bar >= 0; }));
 }
@@ -119,7 +119,7 @@ TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
   const Page page = job_page(played.picture());
   const auto& chart = std::get<Chart>(page.sections.front());
   std::size_t behind_devices = 0;
-  for (std::size_t lane = 0; lane < devices; ++lane) behind_devices += chart.lanes[lane].bars;
+  for (std::size_t lane = 0; lane < devices; ++lane) behind_devices += chart.timeline.lanes[lane].bars;
   const Table& steps = section<Table>(page, "Step by step");
   std::vector<std::int32_t> found;
   for (std::size_t row = 0; row < steps.rows.size(); ++row) {

@@ -9,14 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "report/example_timelines.h"
-#include "report/iteration/iteration_picture.h"
-#include "report/iteration/iteration_sections.h"
 #include "report/overlay/pairs.h"
-#include "report/page/chart_sections.h"
-#include "report/schedule/chrome_trace.h"
-#include "report/schedule/schedule_page.h"
-#include "report/schedule/trace_page.h"
+#include "report/page/legend.h"
+#include "simulate/iteration_timeline.h"
+#include "support/example_timelines.h"
 #include "timeline/chrome_trace_file.h"
 
 namespace dovetail::report {
@@ -24,8 +20,11 @@ namespace {
 
 using base::Ticks;
 using testing::HasSubstr;
+using timeline::Bar;
+using timeline::Timeline;
 
 const Chart& chart_of(const Page& page) { return std::get<Chart>(page.sections.at(0)); }
+const Timeline& timeline_of(const Page& page) { return chart_of(page).timeline; }
 const Table& bars_of(const Page& page) { return std::get<Table>(page.sections.at(1)); }
 const Table& lanes_of(const Page& page) { return std::get<Table>(page.sections.back()); }
 const Table& steps_table(const Page& page) { return std::get<Table>(page.sections.at(2)); }
@@ -55,15 +54,16 @@ simulate::Trace trace_of(std::vector<simulate::Lane> lanes) {
   return {end, std::move(lanes)};
 }
 
-NamedChart chart_of_plan(const simulate::Trace& trace, Beginning beginning = Beginning::repeats) {
-  return {"plan", iteration_chart({trace, {"gen", "train"}, {0, 0}, "plan"}, "plan"), beginning};
+NamedTimeline plan_of(const simulate::Trace& trace, bool repeats = true) {
+  constexpr auto task = timeline::Track::Kind::task;
+  return {"plan", iteration_timeline(trace, {{"gen", 0, 0, task}, {"train", 0, 0, task}}, "plan", repeats)};
 }
 
 /// The same as the trace that Dovetail writes of it.
-NamedChart trace_of_plan(const simulate::Trace& trace, bool repeats = true) {
-  const auto read = timeline::parse_chrome_trace(render_iteration_trace({trace, {"gen", "train"}, {0, 0}, "plan", repeats}), "t.json");
+NamedTimeline trace_of_plan(const simulate::Trace& trace, bool repeats = true) {
+  const auto read = timeline::parse_chrome_trace(render_chrome_trace(plan_of(trace, repeats).timeline), "t.json");
   EXPECT_TRUE(read.ok());
-  return named_trace(*read, "trace");
+  return {"trace", *read};
 }
 
 using simulate::Activity;
@@ -85,32 +85,29 @@ simulate::Trace generation_cut() {
 }
 
 TEST(Overlay, OfATimelineWithItselfHasNoDifference) {
-  const Chart chart = schedule_chart(small_timeline(), "a");
-  const Page page = overlay_page({"a", chart}, {"b", chart}, "both");
+  const Timeline timeline = test::small_timeline();
+  const Page page = overlay_page({"a", timeline}, {"b", timeline}, "both");
+  const Timeline& joined = timeline_of(page);
   EXPECT_TRUE(bars_of(page).rows.empty());
-  EXPECT_EQ(chart_of(page).bars.size(), 2 * chart.bars.size());
-  EXPECT_EQ(chart_of(page).categories.size(), chart.categories.size()) << "both have the same";
-  for (std::size_t bar = 0; bar < chart_of(page).bars.size(); ++bar) {
-    const ChartBar& one = chart_of(page).bars[bar];
-    if (chart_of(page).categories[static_cast<std::size_t>(one.category)].idle) continue;
+  EXPECT_EQ(joined.bars.size(), 2 * timeline.bars.size());
+  EXPECT_EQ(joined.tracks.size(), timeline.tracks.size()) << "both have the same";
+  for (std::size_t bar = 0; bar < joined.bars.size(); ++bar) {
+    const Bar& one = joined.bars[bar];
+    if (is_idle(one.activity)) continue;
     ASSERT_GE(one.partner, 0);
-    const ChartBar& other = chart_of(page).bars[static_cast<std::size_t>(one.partner)];
+    const Bar& other = joined.bars[static_cast<std::size_t>(one.partner)];
     EXPECT_EQ(other.partner, static_cast<std::int32_t>(bar));
-    EXPECT_EQ(bar_title(chart_of(page), bar), bar_title(chart_of(page), static_cast<std::size_t>(one.partner)));
+    EXPECT_EQ(title_of(joined, one), title_of(joined, other));
   }
 }
 
 TEST(Overlay, ListsTheLargestDifferenceFirst) {
-  const Chart a = schedule_chart(large_timeline(3, 12), "a");
-  Chart b = a;
+  const Timeline a = test::large_timeline(3, 12);
+  Timeline b = a;
   // The last bars of two lanes end later, one of them much.
   b.bars.back().end += Ticks(1);
-  const std::size_t end_of_first = a.lanes[0].bars - 1;
-  b.bars[end_of_first].end += Ticks(50);
-  for (const std::size_t bar : {a.bars.size() - 1, end_of_first}) b.bars[bar].category = 0;
-  Chart work_a = a;
-  for (const std::size_t bar : {a.bars.size() - 1, end_of_first}) work_a.bars[bar].category = 0;
-  const Page page = overlay_page({"a", work_a}, {"b", b}, "both");
+  bars_of(b, 0).back().end += Ticks(50);
+  const Page page = overlay_page({"a", a}, {"b", b}, "both");
   ASSERT_EQ(bars_of(page).rows.size(), 2U);
   EXPECT_EQ(bars_of(page).rows[0].back(), "+50 ticks");
   EXPECT_EQ(bars_of(page).rows[1].back(), "+1 tick");
@@ -118,30 +115,29 @@ TEST(Overlay, ListsTheLargestDifferenceFirst) {
 }
 
 TEST(Overlay, OfAScheduleWithItsOwnChromeTraceMatchesEveryBar) {
-  const timeline::Timeline timeline = large_timeline(4, 30);
+  const timeline::Timeline timeline = test::large_timeline(4, 30);
   const auto trace = timeline::parse_chrome_trace(render_chrome_trace(timeline), "trace.json");
   ASSERT_TRUE(trace.ok()) << base::to_text(trace.error());
-  const Chart a = schedule_chart(timeline, "a");
-  const Page page = overlay_page({"a", a}, named_trace(*trace, "b"), "both");
+  const Page page = overlay_page({"a", timeline}, {"b", *trace}, "both");
   EXPECT_TRUE(bars_of(page).rows.empty());
   for (const auto& row : lanes_of(page).rows) {
     EXPECT_EQ(row[8], "0") << "only in A";
     EXPECT_EQ(row[9], "0") << "only in B";
   }
-  EXPECT_EQ(chart_of(page).time_unit, base::TimeUnit::us);
+  EXPECT_EQ(timeline_of(page).time_unit, base::TimeUnit::us);
   EXPECT_THAT(chart_of(page).note, HasSubstr("A tick is shown as a microsecond"));
 }
 
 TEST(Overlay, TurnsWhatRepeatsUntilBothBeginWithTheSameStep) {
-  const Page page = overlay_page(chart_of_plan(generation_first()), chart_of_plan(generation_cut()), "both");
+  const Page page = overlay_page(plan_of(generation_first()), plan_of(generation_cut()), "both");
   EXPECT_TRUE(bars_of(page).rows.empty());
   EXPECT_THAT(bars_of(page).note, HasSubstr("No bar that is in both differs"));
   EXPECT_THAT(chart_of(page).note, HasSubstr("In both gen begins at the same time. B is turned by"));
   EXPECT_EQ(lanes_of(page).rows[0][8], "0") << "what the end cut is one bar again";
   EXPECT_EQ(lanes_of(page).rows[0][9], "0");
-  ASSERT_EQ(chart_of(page).curves.size(), 2U);
-  EXPECT_EQ(chart_of(page).curves[0].steps, chart_of(page).curves[1].steps);
-  const Page both_cut = overlay_page(chart_of_plan(generation_cut()), chart_of_plan(generation_cut()), "both");
+  ASSERT_EQ(timeline_of(page).counters.size(), 2U);
+  EXPECT_EQ(timeline_of(page).counters[0].steps, timeline_of(page).counters[1].steps);
+  const Page both_cut = overlay_page(plan_of(generation_cut()), plan_of(generation_cut()), "both");
   EXPECT_THAT(chart_of(both_cut).note, HasSubstr("A is turned by"));
   EXPECT_TRUE(bars_of(both_cut).rows.empty());
 }
@@ -149,8 +145,8 @@ TEST(Overlay, TurnsWhatRepeatsUntilBothBeginWithTheSameStep) {
 TEST(Overlay, WhatGoesOverLinksToHostMemoryIsNoPartOfItsStep) {
   simulate::Trace with_links = generation_cut();
   with_links.host_links.push_back({{0, 1}, {{seconds(5), seconds(15), Activity::loading, 1, 0, {}}}, {}});
-  for (const NamedChart& other : {chart_of_plan(generation_first()), trace_of_plan(generation_first())}) {
-    const Page page = overlay_page(chart_of_plan(with_links), other, "both");
+  for (const NamedTimeline& other : {plan_of(generation_first()), trace_of_plan(generation_first())}) {
+    const Page page = overlay_page(plan_of(with_links), other, "both");
     EXPECT_THAT(chart_of(page).note, HasSubstr("A is turned by")) << "the hand-over stays last beside a row without one";
     for (const auto& row : steps_table(page).rows) EXPECT_THAT(row[3], testing::AnyOf("0.0 ms", "")) << row[0];
     EXPECT_TRUE(bars_of(page).rows.empty());
@@ -158,13 +154,13 @@ TEST(Overlay, WhatGoesOverLinksToHostMemoryIsNoPartOfItsStep) {
 }
 
 TEST(Overlay, LeavesTimelinesThatBeginAlikeAsTheyAre) {
-  const Page first = overlay_page(chart_of_plan(generation_first()), chart_of_plan(generation_first()), "both");
+  const Page first = overlay_page(plan_of(generation_first()), plan_of(generation_first()), "both");
   EXPECT_EQ(chart_of(first).note.find("turned"), std::string::npos);
 }
 
 TEST(Overlay, OfAnIterationWithItsOwnTraceDiffersByNothing) {
   for (const simulate::Trace& trace : {generation_first(), generation_cut()}) {
-    const NamedChart plan = chart_of_plan(trace);
+    const NamedTimeline plan = plan_of(trace);
     for (const bool trace_first : {false, true}) {
       const Page page = trace_first ? overlay_page(trace_of_plan(trace), plan, "both") : overlay_page(plan, trace_of_plan(trace), "both");
       EXPECT_TRUE(bars_of(page).rows.empty());
@@ -172,15 +168,16 @@ TEST(Overlay, OfAnIterationWithItsOwnTraceDiffersByNothing) {
         EXPECT_EQ(row[8], "0");
         EXPECT_EQ(row[9], "0");
       }
-      EXPECT_EQ(chart_of(page).categories.size(), plan.chart.categories.size()) << "the same kinds";
-      for (const Category& category : chart_of(page).categories) {
-        const auto is_same = [&](const Category& of) {
-          return of.name == category.name && of.ink.light == category.ink.light && of.ink.dark == category.ink.dark;
-        };
-        EXPECT_TRUE(std::any_of(plan.chart.categories.begin(), plan.chart.categories.end(), is_same)) << category.name;
+      const std::vector<Category> categories = legend_of(timeline_of(page)).categories;
+      const std::vector<Category> of_plan = legend_of(plan.timeline).categories;
+      ASSERT_EQ(categories.size(), of_plan.size()) << "the same kinds";
+      for (std::size_t category = 0; category < categories.size(); ++category) {
+        EXPECT_EQ(categories[category].name, of_plan[category].name);
+        EXPECT_EQ(categories[category].ink.light, of_plan[category].ink.light);
+        EXPECT_EQ(categories[category].ink.dark, of_plan[category].ink.dark);
       }
-      EXPECT_EQ(chart_of(page).curves.size(), 2U) << "its counter has no unit";
-      EXPECT_EQ(chart_of(page).curve_unit, "bytes");
+      EXPECT_EQ(timeline_of(page).counters.size(), 2U) << "of both";
+      EXPECT_EQ(timeline_of(page).counters[0].unit, "bytes");
     }
   }
 }
@@ -188,15 +185,15 @@ TEST(Overlay, OfAnIterationWithItsOwnTraceDiffersByNothing) {
 TEST(Overlay, GivesIdleTimeOfATraceItsCause) {
   const simulate::Trace trace = trace_of({lane_of({0}, {{Activity::decode, 0, 40}, {Activity::dependency, 1, 60}}),
                                           lane_of({1}, {{Activity::dependency, 0, 40}, {Activity::forward, 1, 60}})});
-  const Page page = overlay_page(chart_of_plan(trace), trace_of_plan(trace), "both");
-  EXPECT_EQ(chart_of(page).categories.size(), 3U) << "decode, forward, dependency";
+  const Page page = overlay_page(plan_of(trace), trace_of_plan(trace), "both");
+  EXPECT_EQ(legend_of(timeline_of(page)).categories.size(), 3U) << "decode, forward, dependency";
 }
 
 TEST(Overlay, PairsDevicesByTheirNames) {
   const simulate::Trace together = trace_of({lane_of({0, 1, 2}, {{Activity::decode, 0, 40}})});
   const simulate::Trace apart =
       trace_of({lane_of({0}, {{Activity::decode, 0, 40}}), lane_of({1, 2}, {{Activity::decode, 0, 30}, {Activity::tail, 0, 10}})});
-  const Page page = overlay_page(chart_of_plan(together), trace_of_plan(apart), "both");
+  const Page page = overlay_page(plan_of(together), trace_of_plan(apart), "both");
   ASSERT_EQ(lanes_of(page).rows.size(), 2U);
   EXPECT_EQ(lanes_of(page).rows[0][0], "device 0");
   EXPECT_EQ(lanes_of(page).rows[1][0], "devices 1-2");
@@ -207,24 +204,24 @@ TEST(Overlay, PairsDevicesByTheirNames) {
 TEST(Overlay, MovesAMeasuredTraceToTheCommonStep) {
   const simulate::Trace measured =
       trace_of({lane_of({0, 1}, {{Activity::loading, -1, 25}, {Activity::decode, 0, 45, 8}, {Activity::forward, 1, 20, 0}})});
-  const Page page = overlay_page(chart_of_plan(generation_cut()), trace_of_plan(measured, false), "both");
+  const Page page = overlay_page(plan_of(generation_cut()), trace_of_plan(measured, false), "both");
   EXPECT_THAT(chart_of(page).note, HasSubstr("A is turned by"));
   EXPECT_THAT(chart_of(page).note, HasSubstr("A is moved by +"));
-  const Chart& chart = chart_of(page);
-  const auto first_decode = [&](std::size_t from, std::size_t to) {
-    for (std::size_t bar = from; bar < to; ++bar)
-      if (bar_title(chart, bar) == "decode of gen") return chart.bars[bar].begin;
+  const Timeline& joined = timeline_of(page);
+  const auto first_decode = [&](std::size_t lane) {
+    for (const Bar& bar : timeline::bars_of(joined, lane))
+      if (title_of(joined, bar) == "decode of gen") return bar.begin;
     return Ticks(-1);
   };
-  EXPECT_EQ(first_decode(0, chart.lanes[0].bars), seconds(25));
-  EXPECT_EQ(first_decode(chart.lanes[0].bars, chart.bars.size()), seconds(25));
+  EXPECT_EQ(first_decode(0), seconds(25));
+  EXPECT_EQ(first_decode(1), seconds(25));
   EXPECT_EQ(page.figures[0].value, "100 s") << "what it lasts is not longer for that";
 }
 
 TEST(Overlay, OfSchedulesKeepsTheirTimes) {
-  const Chart a = schedule_chart(large_timeline(3, 12), "a");
-  Chart later = a;
-  for (ChartBar& bar : later.bars) {
+  const Timeline a = test::large_timeline(3, 12);
+  Timeline later = a;
+  for (Bar& bar : later.bars) {
     bar.begin += Ticks(7);
     bar.end += Ticks(7);
   }
@@ -236,19 +233,19 @@ TEST(Overlay, OfSchedulesKeepsTheirTimes) {
 }
 
 TEST(Overlay, SaysWhereNothingIsInBoth) {
-  Chart other;
+  Timeline other;
   other.time_unit = base::TimeUnit::ns;
   other.end = Ticks(10);
-  other.categories = {{"x", "x", "", {}, false}};
-  other.lanes = {{"host", 1}, {"gpu", 0}};
-  other.bars = {{Ticks(0), Ticks(10), 0}};
-  const Page page = overlay_page(chart_of_plan(generation_first()), {"other", other, Beginning::unknown}, "both");
+  other.beginning = timeline::Beginning::unknown;
+  add_lane(other, "host", {{Ticks(0), Ticks(10), timeline::Activity::score}});
+  add_lane(other, "gpu", {});
+  const Page page = overlay_page(plan_of(generation_first()), {"other", other}, "both");
   EXPECT_THAT(chart_of(page).note, HasSubstr("No step is in both"));
   EXPECT_THAT(bars_of(page).note, HasSubstr("No bar is in both"));
   EXPECT_THAT(lanes_of(page).note, HasSubstr("No row is in both"));
   EXPECT_TRUE(lanes_of(page).rows.empty());
   other.lanes.pop_back();
-  const Page by_place = overlay_page(chart_of_plan(generation_first()), {"other", other, Beginning::unknown}, "both");
+  const Page by_place = overlay_page(plan_of(generation_first()), {"other", other}, "both");
   EXPECT_THAT(chart_of(by_place).note, HasSubstr("they are put together in their order"));
 }
 
@@ -266,13 +263,12 @@ simulate::Trace overlapping(std::int64_t train_begins) {
 TEST(Overlay, CountsTheBarsOfAStepFromItsBeginning) {
   const simulate::Trace a = overlapping(70);
   const simulate::Trace b = overlapping(60);
-  const Page page = overlay_page(chart_of_plan(a), chart_of_plan(b), "both");
+  const Page page = overlay_page(plan_of(a), plan_of(b), "both");
   ASSERT_EQ(bars_of(page).rows.size(), 5U);
   for (const auto& row : bars_of(page).rows) EXPECT_EQ(row[4], "-10.0 s") << "each is as much earlier";
-  for (std::size_t bar = 0; bar < chart_of(page).bars.size(); ++bar) {
-    const std::int32_t partner = chart_of(page).bars[bar].partner;
-    if (partner < 0 || chart_of(page).fields[2].values[bar] < 0) continue;
-    EXPECT_EQ(chart_of(page).fields[2].values[bar], chart_of(page).fields[2].values[static_cast<std::size_t>(partner)]) << "the same batch";
+  for (const Bar& bar : timeline_of(page).bars) {
+    if (bar.partner < 0 || bar.microbatch < 0) continue;
+    EXPECT_EQ(bar.microbatch, timeline_of(page).bars[static_cast<std::size_t>(bar.partner)].microbatch) << "the same batch";
   }
   const Table& steps = steps_table(page);
   EXPECT_EQ(steps.title, "Differences by step");
@@ -287,18 +283,19 @@ TEST(Overlay, GivesKindsOfATraceAloneColoursOfTheirOwn) {
         R"([{"ph":"X","pid":1,"tid":1,"ts":0,"dur":2,"name":"x"},{"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":")" + name + "\"}]",
         "t.json");
     EXPECT_TRUE(read.ok());
-    return named_trace(*read, name);
+    return NamedTimeline{name, *read};
   };
   const Page page = overlay_page(trace("y"), trace("z"), "both");
-  ASSERT_EQ(chart_of(page).categories.size(), 3U);
-  EXPECT_NE(chart_of(page).categories[1].ink.light, chart_of(page).categories[2].ink.light);
+  const std::vector<Category> categories = legend_of(timeline_of(page)).categories;
+  ASSERT_EQ(categories.size(), 3U);
+  EXPECT_NE(categories[1].ink.light, categories[2].ink.light);
   EXPECT_EQ(lanes_of(page).rows[0][7], "1") << "x is in both";
 }
 
 TEST(Overlay, PairsLanesByPlaceWhereNoNameIsInBoth) {
-  Chart a;
+  Timeline a;
   a.lanes = {{"x", 0}, {"y", 0}};
-  Chart b;
+  Timeline b;
   b.lanes = {{"p", 0}, {"q", 0}};
   ASSERT_EQ(pair_lanes(a, b).size(), 2U);
   EXPECT_EQ(pair_lanes(a, b)[1].b, 1U);

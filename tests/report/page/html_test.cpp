@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "report/example_timelines.h"
 #include "report/schedule/schedule_page.h"
+#include "support/example_timelines.h"
 
 namespace dovetail::report {
 namespace {
@@ -65,7 +65,7 @@ TEST(Html, NamesCannotLeaveTheirPlaces) {
 
 TEST(Html, KeepsTheNamesOfHostileTimelines) {
   Page page;
-  page.sections.push_back(schedule_chart(hostile_timeline(), "Timeline"));
+  page.sections.push_back(Chart{"Timeline", "", test::hostile_timeline()});
   const nlohmann::json data = data_of(render_html(page));
   EXPECT_THAT(data.at("sections").at(0).at("lanes").at(0).at("name").get<std::string>(), HasSubstr("device <0>"));
 }

@@ -5,8 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/example_timelines.h"
-#include "report/schedule/schedule_page.h"
+#include "support/example_timelines.h"
 
 namespace dovetail::report {
 namespace {
@@ -16,7 +15,7 @@ using nlohmann::json;
 TEST(PageJson, HasTheBarsAsColumns) {
   Page page;
   page.title = "small";
-  page.sections.push_back(schedule_chart(small_timeline(), "Timeline"));
+  page.sections.push_back(Chart{"Timeline", "", test::small_timeline()});
   const json written = json::parse(page_to_json(page));
   EXPECT_EQ(written.at("format"), page_format);
   const json& chart = written.at("sections").at(0);
@@ -45,18 +44,35 @@ std::vector<std::pair<std::int64_t, std::int64_t>> times_of(const json& chart) {
 }
 
 TEST(PageJson, GivesEachBarItsTimesBack) {
-  Chart chart;
-  chart.categories = {{"work", "work", "", {}, false}};
-  chart.lanes = {{"a", 2}, {"b", 0}, {"c", 2}};
+  timeline::Timeline timeline;
   using base::Ticks;
-  chart.bars = {
-      {Ticks(3), Ticks(5)}, {Ticks(5), Ticks(5)}, {Ticks(0), Ticks(1)}, {Ticks(1'000'000'000'000'000), Ticks(1'000'000'000'000'001)}};
+  add_lane(timeline, "a", {{Ticks(3), Ticks(5)}, {Ticks(5), Ticks(5)}});
+  add_lane(timeline, "b", {});
+  add_lane(timeline, "c", {{Ticks(0), Ticks(1)}, {Ticks(1'000'000'000'000'000), Ticks(1'000'000'000'000'001)}});
   Page page;
-  page.sections.push_back(chart);
+  page.sections.push_back(Chart{"Timeline", "", timeline});
   const json written = json::parse(page_to_json(page)).at("sections").at(0);
   EXPECT_THAT(times_of(written), testing::ElementsAre(testing::Pair(3, 5), testing::Pair(5, 5), testing::Pair(0, 1),
                                                       testing::Pair(1'000'000'000'000'000, 1'000'000'000'000'001)));
   EXPECT_FALSE(written.contains("awaits")) << "no bar awaits any";
+  EXPECT_TRUE(written.at("fields").empty()) << "no bar has any";
+}
+
+TEST(PageJson, HasTheFieldsThatAnyBarHas) {
+  timeline::Timeline timeline;
+  timeline.time_unit = base::TimeUnit::ns;
+  timeline.end = base::Ticks(9);
+  timeline.tracks = {{"gen", 0, 0, timeline::Track::Kind::task}};
+  timeline::Bar decode{base::Ticks(0), base::Ticks(4), timeline::Activity::decode, 0};
+  decode.sequences = 12;
+  decode.launch = base::Ticks(2);
+  add_lane(timeline, "device 0", {decode, {base::Ticks(4), base::Ticks(9), timeline::Activity::tail}});
+  timeline.counters = {{"memory in use", "bytes", 0, {{base::Ticks(0), base::Memory(300)}}, base::Memory(500)}};
+  const json written = json::parse(page_to_json({"t", "", {}, {Chart{"Timeline", "", timeline}}})).at("sections").at(0);
+  EXPECT_EQ(written.at("fields"), json::parse(R"([{"name":"task","kind":"text","texts":["gen"],"values":[0,-1]},
+      {"name":"sequences","kind":"number","values":[12,-1]},{"name":"waits for launches","kind":"time","values":[2,-1]}])"));
+  EXPECT_EQ(written.at("curves"), json::parse(R"({"name":"memory in use","unit":"bytes",
+      "curves":[{"lane":0,"time":[0],"value":[300.0],"capacity":500}]})"));
 }
 
 TEST(PageJson, WritesEverySection) {

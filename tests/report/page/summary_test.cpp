@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/example_timelines.h"
+#include <span>
+
+#include "support/example_timelines.h"
 
 namespace dovetail::report {
 namespace {
@@ -11,24 +13,40 @@ namespace {
 using base::Memory;
 using base::Ticks;
 using testing::ElementsAre;
-using timeline::BarKind;
+using timeline::Activity;
 
 TEST(Summary, SaysWhatCaptionsNeed) {
-  const Summary summary = summarize(small_timeline());
-  EXPECT_EQ(summary.ops, 6);
+  const Summary summary = summarize(test::small_timeline());
+  EXPECT_EQ(summary.work_bars, 6);
   EXPECT_DOUBLE_EQ(summary.idle_share, 0.4);
-  EXPECT_DOUBLE_EQ(summary.share[static_cast<std::size_t>(BarKind::dependency)], 0.2);
+  EXPECT_DOUBLE_EQ(summary.share[index_of(Activity::dependency)], 0.2);
   EXPECT_THAT(summary.peaks, ElementsAre(Memory(1'640'000), Memory(2'500'000)));
   EXPECT_EQ(summary.fullest_lane, 1U);
   EXPECT_EQ(summary.peak_time, Ticks(6));
   EXPECT_TRUE(summary.has_memory);
   EXPECT_THAT(summary.label_digits, ElementsAre(1U, 1U));
-  EXPECT_THAT(summary.drawn[0], ElementsAre(true, true, false, false, false));
+  EXPECT_TRUE(summary.drawn[0][index_of(Activity::forward)]);
+  EXPECT_TRUE(summary.drawn[0][index_of(Activity::backward)]);
+  EXPECT_FALSE(summary.drawn[0][index_of(Activity::step)]);
+}
+
+TEST(Summary, CountsALaneForEachOfItsDevices) {
+  timeline::Timeline timeline;
+  timeline.end = Ticks(10);
+  timeline.time_unit = base::TimeUnit::ns;
+  add_lane(timeline, "devices 0-2", {{Ticks(0), Ticks(10), Activity::tail}});
+  add_lane(timeline, "device 3", {{Ticks(0), Ticks(10), Activity::hand_over}});
+  add_lane(timeline, "host links 0-3", {{Ticks(0), Ticks(2), Activity::loading}});
+  EXPECT_DOUBLE_EQ(summarize(timeline).idle_share, 0.75);
+  EXPECT_TRUE(summarize(timeline).drawn.back()[index_of(Activity::hand_over)]) << "of no track";
+  EXPECT_EQ(shown_unit(timeline), base::TimeUnit::ns);
+  timeline.beginning = timeline::Beginning::repeats;
+  EXPECT_EQ(shown_unit(timeline), base::TimeUnit::s);
 }
 
 TEST(Summary, OfNothing) {
   const Summary summary = summarize({});
-  EXPECT_EQ(summary.ops, 0);
+  EXPECT_EQ(summary.work_bars, 0);
   EXPECT_EQ(summary.idle_share, 0);
   EXPECT_FALSE(summary.has_memory);
 }
@@ -51,8 +69,8 @@ TEST(Summary, PrintsShares) {
 }
 
 TEST(DominantBars, ShowTheLookThatFillsMostOfAColumn) {
-  const timeline::Timeline timeline = small_timeline();
-  const auto& bars = timeline.lanes[1].bars;
+  const timeline::Timeline timeline = test::small_timeline();
+  const std::span<const timeline::Bar> bars = bars_of(timeline, 1);
   EXPECT_THAT(dominant_bars(bars, 0, bars.size(), 0, 10, 10), ElementsAre(0, 0, 1, 1, 2, 2, 3, 4, 4, 5));
   // [0, 5): two of warm-up, two of forward, one of backward; the first of the equal ones shows.
   EXPECT_THAT(dominant_bars(bars, 0, bars.size(), 0, 10, 2), ElementsAre(0, 4));
@@ -60,15 +78,15 @@ TEST(DominantBars, ShowTheLookThatFillsMostOfAColumn) {
 }
 
 TEST(DominantBars, AddUpBarsOfOneLook) {
-  timeline::Timeline timeline = small_timeline();
-  auto& bars = timeline.lanes[1].bars;
+  timeline::Timeline timeline = test::small_timeline();
+  const std::span<timeline::Bar> bars = bars_of(timeline, 1);
   bars[3].track = 0;  // forward of the actor at [2, 4) and [6, 7): together more than any other look
   EXPECT_THAT(dominant_bars(bars, 1, bars.size(), 2, 10, 1), ElementsAre(1));
 }
 
 TEST(DominantBars, AreNoneWhereThereIsNoLength) {
-  const timeline::Timeline timeline = small_timeline();
-  EXPECT_THAT(dominant_bars(timeline.lanes[0].bars, 0, 0, 0, 10, 3), ElementsAre(-1, -1, -1));
+  const timeline::Timeline timeline = test::small_timeline();
+  EXPECT_THAT(dominant_bars(bars_of(timeline, 0), 0, 0, 0, 10, 3), ElementsAre(-1, -1, -1));
 }
 
 }  // namespace

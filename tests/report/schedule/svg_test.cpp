@@ -5,11 +5,12 @@
 
 #include <regex>
 #include <string>
+#include <vector>
 
 #include "report/drawing/svg_parts.h"
-#include "report/example_timelines.h"
 #include "report/xml_check.h"
 #include "support/count.h"
+#include "support/example_timelines.h"
 
 namespace dovetail::report {
 namespace {
@@ -30,7 +31,7 @@ TEST(XmlCheck, FindsFaults) {
 }
 
 TEST(Svg, SaysWhatTheScheduleCosts) {
-  const std::string svg = render_svg(small_timeline());
+  const std::string svg = render_svg(test::small_timeline());
   EXPECT_EQ(find_xml_fault(svg), "");
   EXPECT_THAT(svg, HasSubstr(">small</text>"));
   EXPECT_THAT(svg, HasSubstr("makespan 10 ticks"));
@@ -41,7 +42,7 @@ TEST(Svg, SaysWhatTheScheduleCosts) {
 }
 
 TEST(Svg, ExplainsColoursAndIdleTime) {
-  const std::string svg = render_svg(small_timeline());
+  const std::string svg = render_svg(test::small_timeline());
   for (const char* text : {">actor</text>", ">critic</text>", ">forward</text>", ">backward</text>", ">idle 40.0%</text>",
                            ">warm-up 10.0%</text>", ">dependency 20.0%</text>", ">transfer 5.0%</text>", ">drain 5.0%</text>"}) {
     EXPECT_THAT(svg, HasSubstr(text));
@@ -51,22 +52,22 @@ TEST(Svg, ExplainsColoursAndIdleTime) {
 }
 
 TEST(Svg, TellsEachBarOnHovering) {
-  const std::string svg = render_svg(small_timeline());
+  const std::string svg = render_svg(test::small_timeline());
   EXPECT_THAT(svg, HasSubstr("<title>F7 of actor, stage 1: 2 to 4 ticks</title>"));
   EXPECT_THAT(svg, HasSubstr("<title>dependency: 2 to 6 ticks; awaits B7 of actor, stage 1 on device 1</title>"));
   EXPECT_EQ(count(svg, "</title></rect>"), 10U) << "one a bar";
 }
 
 TEST(Svg, WritesMicrobatchesIntoTheBars) {
-  timeline::Timeline timeline = small_timeline();
-  timeline.lanes[1].bars[4].microbatch = 123;
+  timeline::Timeline timeline = test::small_timeline();
+  bars_of(timeline, 1)[4].microbatch = 123;
   const std::string svg = render_svg(timeline);
   EXPECT_EQ(count(svg, ">123</text>"), 1U);
   EXPECT_EQ(count(svg, ">7</text>"), 6U) << "in four bars, and on two axes";
 }
 
 TEST(Svg, EscapesNames) {
-  const std::string svg = render_svg(hostile_timeline());
+  const std::string svg = render_svg(test::hostile_timeline());
   EXPECT_EQ(find_xml_fault(svg), "");
   EXPECT_THAT(svg, Not(HasSubstr("<script")));
   EXPECT_THAT(svg, Not(HasSubstr("<a&b>")));
@@ -75,11 +76,11 @@ TEST(Svg, EscapesNames) {
 }
 
 TEST(Svg, DrawsEveryKindOfWork) {
-  timeline::Timeline timeline = small_timeline();
-  timeline.lanes[1].bars[2].kind = timeline::BarKind::input_gradient;
-  timeline.lanes[1].bars[3].kind = timeline::BarKind::weight_gradient;
-  timeline.lanes[1].bars[4].kind = timeline::BarKind::step;
-  timeline.lanes[0].bars[2].kind = timeline::BarKind::delay;
+  timeline::Timeline timeline = test::small_timeline();
+  bars_of(timeline, 1)[2].activity = timeline::Activity::input_gradient;
+  bars_of(timeline, 1)[3].activity = timeline::Activity::weight_gradient;
+  bars_of(timeline, 1)[4].activity = timeline::Activity::step;
+  bars_of(timeline, 0)[2].activity = timeline::Activity::delay;
   const std::string svg = render_svg(timeline);
   EXPECT_EQ(find_xml_fault(svg), "");
   for (const char* text : {">input gradient</text>", ">weight gradient</text>", ">step</text>", ">delay 5.0%</text>"})
@@ -103,7 +104,7 @@ void expect_within(const std::string& svg, const std::string& pattern, double le
 
 TEST(Svg, StaysWithinItsPage) {
   for (const std::size_t lanes : {1U, 3U, 16U}) {
-    const std::string svg = render_svg(large_timeline(lanes, 40));
+    const std::string svg = render_svg(test::large_timeline(lanes, 40));
     const double height = std::stod(svg.substr(svg.find("height=\"") + 8));
     expect_within(svg, " x=\"(-?[0-9.]+)\"", 0, 1400);
     expect_within(svg, " y=\"(-?[0-9.]+)\"", 0, height);
@@ -113,7 +114,7 @@ TEST(Svg, StaysWithinItsPage) {
 }
 
 TEST(Svg, KeepsAMillionOpsSmall) {
-  const std::string svg = render_svg(large_timeline(256, 4096));
+  const std::string svg = render_svg(test::large_timeline(256, 4096));
   EXPECT_LT(svg.size(), 4'000'000U);
   EXPECT_EQ(find_xml_fault(svg), "");
   EXPECT_THAT(svg, HasSubstr("1048576 ops on 256 devices"));
@@ -122,8 +123,8 @@ TEST(Svg, KeepsAMillionOpsSmall) {
 }
 
 TEST(Svg, DrawsManyBarsAsPaths) {
-  const std::string few = render_svg(large_timeline(4, 100));
-  const std::string many = render_svg(large_timeline(16, 400));
+  const std::string few = render_svg(test::large_timeline(4, 100));
+  const std::string many = render_svg(test::large_timeline(16, 400));
   EXPECT_THAT(few, HasSubstr("</title></rect>"));
   EXPECT_THAT(many, Not(HasSubstr("</title></rect>")));
   EXPECT_EQ(find_xml_fault(many), "");
@@ -135,19 +136,20 @@ TEST(Svg, NeedsNothing) {
   timeline::Timeline idle;
   idle.lanes.resize(3);
   EXPECT_EQ(find_xml_fault(render_svg(idle)), "");
-  timeline::Timeline no_memory = small_timeline();
-  for (auto& lane : no_memory.lanes) lane.memory = {};
+  timeline::Timeline no_memory = test::small_timeline();
+  no_memory.counters.clear();
   const std::string svg = render_svg(no_memory);
   EXPECT_EQ(find_xml_fault(svg), "");
   EXPECT_THAT(svg, Not(HasSubstr("Activation")));
 }
 
 TEST(Svg, SkipsBarsWithoutLength) {
-  timeline::Timeline timeline = small_timeline();
-  timeline::Bar step = timeline.lanes[1].bars[4];
-  step.kind = timeline::BarKind::step;
-  step.start = step.end;
-  timeline.lanes[1].bars.insert(timeline.lanes[1].bars.begin() + 5, step);
+  timeline::Timeline timeline = test::small_timeline();
+  timeline::Bar step = bars_of(timeline, 1)[4];
+  step.activity = timeline::Activity::step;
+  step.begin = step.end;
+  timeline.bars.insert(timeline.bars.end() - 1, step);
+  ++timeline.lanes[1].bars;
   const std::string svg = render_svg(timeline);
   EXPECT_EQ(find_xml_fault(svg), "");
   EXPECT_EQ(count(svg, "</title></rect>"), 10U);
@@ -155,19 +157,59 @@ TEST(Svg, SkipsBarsWithoutLength) {
 }
 
 TEST(Svg, LabelsTimesInTheirUnit) {
-  timeline::Timeline timeline = small_timeline();
+  timeline::Timeline timeline = test::small_timeline();
   timeline.time_unit = base::TimeUnit::us;
-  for (auto& lane : timeline.lanes) {
-    for (auto& bar : lane.bars) {
-      bar.start = bar.start * 250;
-      bar.end = bar.end * 250;
-    }
+  for (timeline::Bar& bar : timeline.bars) {
+    bar.begin = bar.begin * 250;
+    bar.end = bar.end * 250;
   }
   timeline.end = timeline.end * 250;
   const std::string svg = render_svg(timeline);
   EXPECT_THAT(svg, HasSubstr("makespan 2.5 us"));
   EXPECT_THAT(svg, HasSubstr(">0.4</text>"));
   EXPECT_THAT(svg, HasSubstr(">us</text>"));
+}
+
+/// Tasks on two devices, one that waits, and a link to host memory.
+timeline::Timeline small_iteration() {
+  using timeline::Activity;
+  constexpr auto task = timeline::Track::Kind::task;
+  timeline::Timeline timeline;
+  timeline.title = "a <title>";
+  timeline.lane_noun = "row";
+  timeline.time_unit = base::TimeUnit::ns;
+  timeline.beginning = timeline::Beginning::repeats;
+  timeline.end = base::Ticks(4'000'000'000);
+  timeline.tracks = {{"generate", 0, 0, task}, {"score <&\"it\">", 1, 0, task}};
+  const auto at = [](std::int64_t tenths) { return base::Ticks(tenths * 100'000'000); };
+  add_lane(timeline, "devices 0-1,5", {{at(0), at(38), Activity::decode, 0}, {at(38), at(40), Activity::hand_over}});
+  add_lane(timeline, "device 2", {{at(0), at(25), Activity::dependency, 0}, {at(25), at(40), Activity::score, 1}});
+  add_lane(timeline, "host links 0-1", {{at(10), at(20), Activity::loading, 1}});
+  timeline.counters = {{"memory in use", "bytes", 0, {{at(0), base::Memory(1LL << 30)}, {at(15), base::Memory(64LL << 30)}}}};
+  return timeline;
+}
+
+TEST(Svg, DrawsIterationsOfTasks) {
+  const std::string svg = render_svg(small_iteration());
+  EXPECT_EQ(find_xml_fault(svg), "");
+  for (const char* text :
+       {"a &lt;title&gt;", "end 4.0 s", "peak memory in use 64.00 GiB on devices 0-1,5", ">generate</text>", ">decode</text>",
+        ">hand-over</text>", ">host links 0-1</text>", ">dependency 15.6%</text>", "<title>dependency on generate: 0 to 2.5 s</title>",
+        "<title>loading of score &lt;&amp;&quot;it&quot;&gt;: 1 to 2 s", ">Memory in use</text>", ">40.00 GiB</text>"})
+    EXPECT_THAT(svg, HasSubstr(text));
+}
+
+TEST(Svg, NamesSomeRowsWhereThereIsNoRoomForAll) {
+  timeline::Timeline timeline = small_iteration();
+  for (int device = 10; device < 310; ++device)
+    add_lane(timeline, "device " + std::to_string(device), {{base::Ticks(0), timeline.end, timeline::Activity::tail, 0}});
+  const std::string svg = render_svg(timeline);
+  const std::regex name("<text x=\"[0-9.]+\" y=\"([0-9.]+)\"[^>]*text-anchor=\"end\">devices? [0-9,-]+</text>");
+  std::vector<double> baselines;
+  for (std::sregex_iterator found(svg.begin(), svg.end(), name), end; found != end; ++found) baselines.push_back(std::stod((*found)[1]));
+  ASSERT_GT(baselines.size(), 10U);
+  EXPECT_LT(baselines.size(), timeline.lanes.size());
+  for (std::size_t index = 1; index < baselines.size(); ++index) EXPECT_GE(baselines[index] - baselines[index - 1], 9 - 0.1);
 }
 
 TEST(Svg, WritesNumbersShort) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "report/example_timelines.h"
 #include "report/words/text.h"
+#include "support/example_timelines.h"
 
 namespace dovetail::report {
 namespace {
@@ -42,7 +42,7 @@ std::string without_colors(const std::string& text) {
 
 TEST(TerminalGantt, DrawsLettersWithoutColour) {
   // 40 columns: the name (8) and a space, and 31 for 10 ticks: too few for the peaks.
-  EXPECT_EQ(render_terminal_gantt(small_timeline(), {40, false, 0}),
+  EXPECT_EQ(render_terminal_gantt(test::small_timeline(), {40, false, 0}),
             "small\n"
             "makespan 10 ticks, bubbles 40.0%, peak..\n"
             "device 0 aaaaaa................AAAAAAAAA\n"
@@ -55,7 +55,7 @@ TEST(TerminalGantt, DrawsLettersWithoutColour) {
 }
 
 TEST(TerminalGantt, AddsPeaksWhereThereIsRoom) {
-  const auto lines = lines_of(render_terminal_gantt(small_timeline(), {60, false, 0}));
+  const auto lines = lines_of(render_terminal_gantt(test::small_timeline(), {60, false, 0}));
   EXPECT_EQ(lines[1], "makespan 10 ticks, bubbles 40.0%, peak activation 2.5");
   EXPECT_EQ(lines[2].substr(55), " 1.64");
   EXPECT_EQ(lines[3].substr(55), "  2.5");
@@ -64,19 +64,20 @@ TEST(TerminalGantt, AddsPeaksWhereThereIsRoom) {
 
 TEST(TerminalGantt, TakesItsShareOfALongerScale) {
   TerminalStyle style{60, false, 0};
-  const auto whole = lines_of(render_terminal_gantt(small_timeline(), style));
-  style.scale_end = small_timeline().end * 2;
-  const auto half = lines_of(render_terminal_gantt(small_timeline(), style));
+  const auto whole = lines_of(render_terminal_gantt(test::small_timeline(), style));
+  style.scale_end = test::small_timeline().end * 2;
+  const auto half = lines_of(render_terminal_gantt(test::small_timeline(), style));
   // The name (8), a space, half of 46, a space and the peak.
   EXPECT_EQ(whole[2].size(), 60U);
   EXPECT_EQ(half[2].size(), 60U - 23U);
   EXPECT_EQ(half[2].substr(32), " 1.64");
   style.scale_end = base::Ticks(1);
-  EXPECT_EQ(lines_of(render_terminal_gantt(small_timeline(), style)), whole);
+  EXPECT_EQ(lines_of(render_terminal_gantt(test::small_timeline(), style)), whole);
 }
 
 TEST(TerminalGantt, FitsEveryWidth) {
-  for (const auto& timeline : {small_timeline(), hostile_timeline(), large_timeline(20, 300), large_timeline(3, 7), timeline::Timeline{}}) {
+  for (const auto& timeline : {test::small_timeline(), test::hostile_timeline(), test::large_timeline(20, 300), test::large_timeline(3, 7),
+                               timeline::Timeline{}}) {
     for (int columns = 40; columns <= 200; ++columns) {
       for (const bool color : {false, true}) {
         const std::string text = render_terminal_gantt(timeline, {columns, color, 0});
@@ -89,7 +90,7 @@ TEST(TerminalGantt, FitsEveryWidth) {
 }
 
 TEST(TerminalGantt, IsPlainAsciiWithoutColour) {
-  for (const auto& timeline : {small_timeline(), hostile_timeline(), large_timeline(20, 300)}) {
+  for (const auto& timeline : {test::small_timeline(), test::hostile_timeline(), test::large_timeline(20, 300)}) {
     for (const char character : render_terminal_gantt(timeline, {100, false, 0})) {
       const bool plain = character == '\n' || (character >= ' ' && character <= '~');
       ASSERT_TRUE(plain) << static_cast<int>(character);
@@ -98,14 +99,14 @@ TEST(TerminalGantt, IsPlainAsciiWithoutColour) {
 }
 
 TEST(TerminalGantt, LetsNoNameControlTheTerminal) {
-  const std::string text = render_terminal_gantt(hostile_timeline(), {120, true, 0});
+  const std::string text = render_terminal_gantt(test::hostile_timeline(), {120, true, 0});
   EXPECT_THAT(text, Not(HasSubstr("\x1b[31m")));
   EXPECT_THAT(text, Not(HasSubstr("\x1b[2J")));
   EXPECT_THAT(text, HasSubstr("r\xC3\xA9ward"));
 }
 
 TEST(TerminalGantt, ColoursBarsAndWritesMicrobatches) {
-  const std::string text = render_terminal_gantt(small_timeline(), {80, true, 0});
+  const std::string text = render_terminal_gantt(test::small_timeline(), {80, true, 0});
   EXPECT_THAT(text, HasSubstr("48;5;"));
   const auto lines = lines_of(text);
   EXPECT_THAT(lines[2], StartsWith("device 0 \x1b[0;30;48;5;"));
@@ -120,14 +121,14 @@ TEST(TerminalGantt, ColoursBarsAndWritesMicrobatches) {
 }
 
 TEST(TerminalGantt, MarksWhereABarOfTheSameColourFollows) {
-  timeline::Timeline timeline = small_timeline();
-  timeline.lanes[1].bars[2].kind = timeline::BarKind::forward;
+  timeline::Timeline timeline = test::small_timeline();
+  bars_of(timeline, 1)[2].activity = timeline::Activity::forward;
   EXPECT_THAT(without_colors(lines_of(render_terminal_gantt(timeline, {80, true, 0}))[3]), HasSubstr("7            \u2595"
                                                                                                      "7"));
 }
 
 TEST(TerminalGantt, ThinsLanes) {
-  const auto lines = lines_of(render_terminal_gantt(large_timeline(64, 10), {80, false, 4}));
+  const auto lines = lines_of(render_terminal_gantt(test::large_timeline(64, 10), {80, false, 4}));
   EXPECT_THAT(lines[2], StartsWith("device 0 "));
   EXPECT_THAT(lines[3], StartsWith("device 16 "));
   EXPECT_THAT(lines[5], StartsWith("device 48 "));
@@ -136,9 +137,9 @@ TEST(TerminalGantt, ThinsLanes) {
 }
 
 TEST(TerminalGantt, NamesWeightGradientsAndSteps) {
-  timeline::Timeline timeline = small_timeline();
-  timeline.lanes[1].bars[3].kind = timeline::BarKind::weight_gradient;
-  timeline.lanes[1].bars[4].kind = timeline::BarKind::step;
+  timeline::Timeline timeline = test::small_timeline();
+  bars_of(timeline, 1)[3].activity = timeline::Activity::weight_gradient;
+  bars_of(timeline, 1)[4].activity = timeline::Activity::step;
   const std::string text = render_terminal_gantt(timeline, {100, false, 0});
   EXPECT_THAT(text, HasSubstr("AAwwwww"));
   EXPECT_THAT(text, HasSubstr("ssss"));
@@ -146,10 +147,10 @@ TEST(TerminalGantt, NamesWeightGradientsAndSteps) {
 }
 
 TEST(TerminalGantt, GivesLettersToModelsWherePipelinesAreTooMany) {
-  timeline::Timeline timeline = small_timeline();
+  timeline::Timeline timeline = test::small_timeline();
   timeline.tracks.clear();
   for (int replica = 0; replica < 30; ++replica) timeline.tracks.push_back({"actor/" + std::to_string(replica), 0, replica});
-  timeline.lanes[1].bars[3].track = 29;
+  bars_of(timeline, 1)[3].track = 29;
   const std::string text = render_terminal_gantt(timeline, {80, false, 0});
   EXPECT_THAT(text, HasSubstr("a/A actor/0 forward/backward"));
   EXPECT_THAT(text, Not(HasSubstr("b/B")));

@@ -1,5 +1,3 @@
-#include "report/schedule/chrome_trace.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,9 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "report/example_timelines.h"
+#include "support/example_timelines.h"
+#include "timeline/chrome_trace_file.h"
 
-namespace dovetail::report {
+namespace dovetail::timeline {
 namespace {
 
 using nlohmann::json;
@@ -25,28 +24,28 @@ std::vector<json> events_of(const json& trace, const std::string& phase) {
   return events;
 }
 
-TEST(ChromeTrace, IsATraceEventObject) {
-  const json trace = json::parse(render_chrome_trace(small_timeline()));
+TEST(ChromeTraceWrite, IsATraceEventObject) {
+  const json trace = json::parse(render_chrome_trace(test::small_timeline()));
   EXPECT_EQ(trace.at("displayTimeUnit"), "ms");
   EXPECT_EQ(trace.at("otherData"), json({{"generator", "dovetail"}, {"title", "small"}, {"time_unit", "tick"}, {"makespan", "10"}}));
   EXPECT_EQ(json::parse(render_chrome_trace({})).at("traceEvents").size(), 0U);
 }
 
-TEST(ChromeTrace, NamesProcessesAndThreads) {
-  const json trace = json::parse(render_chrome_trace(small_timeline()));
+TEST(ChromeTraceWrite, NamesProcessesAndThreads) {
+  const json trace = json::parse(render_chrome_trace(test::small_timeline()));
   std::vector<std::string> names;
   for (const json& event : events_of(trace, "M")) {
     names.push_back(std::to_string(event.at("pid").get<int>()) + "." + std::to_string(event.at("tid").get<int>()) + " " +
                     event.at("name").get<std::string>() + " " + event.at("args").begin()->dump());
   }
-  EXPECT_THAT(names, ElementsAre("1.1 process_name \"device 0\"", "1.1 process_sort_index 0", "1.1 thread_name \"compute\"",
-                                 "1.1 thread_sort_index 0", "1.2 thread_name \"idle\"", "1.2 thread_sort_index 1",
-                                 "2.3 process_name \"device 1\"", "2.3 process_sort_index 1", "2.3 thread_name \"compute\"",
-                                 "2.3 thread_sort_index 0", "2.4 thread_name \"idle\"", "2.4 thread_sort_index 1"));
+  EXPECT_THAT(
+      names, ElementsAre("1.1 process_name \"device 0\"", "1.1 process_sort_index 0", "1.1 thread_name \"work\"", "1.1 thread_sort_index 0",
+                         "1.2 thread_name \"idle\"", "1.2 thread_sort_index 1", "2.3 process_name \"device 1\"", "2.3 process_sort_index 1",
+                         "2.3 thread_name \"work\"", "2.3 thread_sort_index 0", "2.4 thread_name \"idle\"", "2.4 thread_sort_index 1"));
 }
 
-TEST(ChromeTrace, HasASliceForEveryBar) {
-  const auto slices = events_of(json::parse(render_chrome_trace(small_timeline())), "X");
+TEST(ChromeTraceWrite, HasASliceForEveryBar) {
+  const auto slices = events_of(json::parse(render_chrome_trace(test::small_timeline())), "X");
   ASSERT_EQ(slices.size(), 10U);
   EXPECT_EQ(slices[0], json::parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":2,"cat":"forward","name":"F7 actor",
       "args":{"pipeline":"actor","model":0,"replica":0,"stage":0,"microbatch":7,"kind":"F","start":0,"end":2}})"));
@@ -56,8 +55,8 @@ TEST(ChromeTrace, HasASliceForEveryBar) {
       "args":{"cause":"drain","start":9,"end":10}})"));
 }
 
-TEST(ChromeTrace, SortsTheSlicesOfAThreadByTime) {
-  const auto slices = events_of(json::parse(render_chrome_trace(large_timeline(5, 60))), "X");
+TEST(ChromeTraceWrite, SortsTheSlicesOfAThreadByTime) {
+  const auto slices = events_of(json::parse(render_chrome_trace(test::large_timeline(5, 60))), "X");
   std::map<int, double> ends;  // by thread
   for (const json& slice : slices) {
     double& end = ends[slice.at("tid").get<int>()];
@@ -67,10 +66,10 @@ TEST(ChromeTrace, SortsTheSlicesOfAThreadByTime) {
   EXPECT_EQ(ends.size(), 10U);
 }
 
-TEST(ChromeTrace, CountsActivationDownToNothing) {
-  const auto counters = events_of(json::parse(render_chrome_trace(small_timeline())), "C");
+TEST(ChromeTraceWrite, CountsActivationDownToNothing) {
+  const auto counters = events_of(json::parse(render_chrome_trace(test::small_timeline())), "C");
   ASSERT_EQ(counters.size(), 6U);
-  EXPECT_EQ(counters[0], json::parse(R"({"ph":"C","pid":1,"tid":1,"ts":0,"name":"activation","args":{"held":1.64}})"));
+  EXPECT_EQ(counters[0], json::parse(R"({"ph":"C","pid":1,"tid":1,"ts":0,"name":"activation held","args":{"held":1.64}})"));
   std::map<int, double> last;
   for (const json& counter : counters) last[counter.at("pid").get<int>()] = counter.at("args").at("held").get<double>();
   EXPECT_THAT(last, ElementsAre(testing::Pair(1, 0.0), testing::Pair(2, 0.0)));
@@ -87,8 +86,8 @@ std::pair<double, double> slice_at(const std::vector<json>& slices, const json& 
   return {0, 0};
 }
 
-TEST(ChromeTrace, PairsArrowsWithinSlices) {
-  const json trace = json::parse(render_chrome_trace(small_timeline()));
+TEST(ChromeTraceWrite, PairsArrowsWithinSlices) {
+  const json trace = json::parse(render_chrome_trace(test::small_timeline()));
   const auto slices = events_of(trace, "X");
   const auto starts = events_of(trace, "s");
   const auto ends = events_of(trace, "f");
@@ -109,27 +108,72 @@ TEST(ChromeTrace, PairsArrowsWithinSlices) {
   EXPECT_EQ(starts[1].at("name"), "gradient");
 }
 
-TEST(ChromeTrace, LeavesOutArrowsThatHaveNoSliceToBindTo) {
-  timeline::Timeline timeline = small_timeline();
-  timeline.lanes[1].bars[2].end = timeline.lanes[1].bars[2].start;
+TEST(ChromeTraceWrite, LeavesOutArrowsThatHaveNoSliceToBindTo) {
+  Timeline timeline = test::small_timeline();
+  bars_of(timeline, 1)[2].end = bars_of(timeline, 1)[2].begin;
   EXPECT_EQ(events_of(json::parse(render_chrome_trace(timeline)), "s").size(), 1U);
 }
 
-TEST(ChromeTrace, WritesNamedUnitsAsExactMicroseconds) {
-  timeline::Timeline timeline = small_timeline();
+TEST(ChromeTraceWrite, WritesNamedUnitsAsExactMicroseconds) {
+  Timeline timeline = test::small_timeline();
   timeline.time_unit = base::TimeUnit::ms;
-  timeline.lanes[0].bars[0].end = base::Ticks(1'234'567);
+  bars_of(timeline, 0)[0].end = base::Ticks(1'234'567);
   const std::string text = render_chrome_trace(timeline);
   EXPECT_THAT(text, testing::HasSubstr(R"("ts":0,"dur":1234.567,)"));
   EXPECT_THAT(text, testing::HasSubstr(R"("start":0,"end":1.234567})"));
   EXPECT_THAT(text, testing::HasSubstr(R"("ph":"s","pid":1,"tid":1,"ts":1234.566,)")) << "the last nanosecond of the slice";
 }
 
-TEST(ChromeTrace, EscapesNames) {
-  const json trace = json::parse(render_chrome_trace(hostile_timeline()));
+TEST(ChromeTraceWrite, SaysWhatIsKnownOfWorkOfTasks) {
+  Timeline timeline;
+  timeline.title = "iteration";
+  timeline.time_unit = base::TimeUnit::ns;
+  timeline.end = base::Ticks(5000);
+  timeline.beginning = Beginning::repeats;
+  timeline.tracks = {{"gen", 2, 0, Track::Kind::task}};
+  Bar decode{base::Ticks(0), base::Ticks(4000), Activity::decode, 0};
+  decode.sequences = 12;
+  decode.launch = base::Ticks(500);
+  add_lane(timeline, "devices 0-1", {decode, {base::Ticks(4000), base::Ticks(5000), Activity::dependency, 0}});
+  timeline.counters = {{"memory in use", "bytes", 0, {{base::Ticks(1500), base::Memory(300)}}}};
+  const json trace = json::parse(render_chrome_trace(timeline));
+  EXPECT_EQ(events_of(trace, "X")[0], json::parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":4,"cat":"decode","name":"decode of gen",
+      "args":{"task":"gen","model":2,"sequences":12,"launch":500,"start":0,"end":4000}})"));
+  EXPECT_EQ(events_of(trace, "X")[1], json::parse(R"({"ph":"X","pid":1,"tid":2,"ts":4,"dur":1,"cat":"idle","name":"dependency on gen",
+      "args":{"cause":"dependency","start":4000,"end":5000}})"));
+  EXPECT_EQ(events_of(trace, "C")[0].at("args"), json({{"bytes", 300}}));
+  EXPECT_EQ(trace.at("otherData"),
+            json({{"generator", "dovetail"}, {"title", "iteration"}, {"time_unit", "ns"}, {"end", "5000"}, {"repeats", "true"}}));
+}
+
+/// Times and titles, whatever the lane.
+std::vector<std::string> words_of(const Timeline& timeline) {
+  std::vector<std::string> words;
+  for (const Bar& bar : timeline.bars)
+    words.push_back(full_title(timeline, bar) + " " + std::to_string(bar.begin.count()) + "-" + std::to_string(bar.end.count()));
+  return words;
+}
+
+TEST(ChromeTraceWrite, IsReadAsItWas) {
+  Timeline written = test::large_timeline(4, 30);
+  written.time_unit = base::TimeUnit::ns;
+  const auto read = parse_chrome_trace(render_chrome_trace(written), "t.json");
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  EXPECT_EQ(words_of(*read), words_of(written));
+  EXPECT_EQ(read->end, written.end);
+  EXPECT_EQ(read->beginning, Beginning::fixed);
+  ASSERT_EQ(read->lanes.size(), written.lanes.size());
+  for (std::size_t lane = 0; lane < written.lanes.size(); ++lane) {
+    EXPECT_EQ(read->lanes[lane].name, written.lanes[lane].name);
+    EXPECT_EQ(drawn_counters(*read)[lane]->steps, drawn_counters(written)[lane]->steps);
+  }
+}
+
+TEST(ChromeTraceWrite, EscapesNames) {
+  const json trace = json::parse(render_chrome_trace(test::hostile_timeline()));
   EXPECT_EQ(events_of(trace, "M")[0].at("args").at("name"), "device <0>\t\\\"");
   EXPECT_EQ(events_of(trace, "X")[0].at("args").at("pipeline"), "</text><a&b>\"'\\\n\x1b[2J");
 }
 
 }  // namespace
-}  // namespace dovetail::report
+}  // namespace dovetail::timeline

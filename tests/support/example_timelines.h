@@ -6,7 +6,7 @@
 
 #include "timeline/timeline.h"
 
-namespace dovetail::report {
+namespace dovetail::test {
 
 /// Two lanes, 10 ticks, two pipelines of different models, every kind of idle time but delay, one arrow; device 1 is the fullest.
 timeline::Timeline small_timeline();
@@ -17,4 +17,4 @@ timeline::Timeline hostile_timeline();
 /// `lanes` lanes with `bars` bars of work each, of two tracks in turn, forward and backward, with idle time after every third.
 timeline::Timeline large_timeline(std::size_t lanes, std::size_t bars);
 
-}  // namespace dovetail::report
+}  // namespace dovetail::test
