@@ -181,7 +181,9 @@ std::string less_fusion_words(const std::vector<place::FusionVariant>& variants)
   if (played == variants.end()) return "";
   const bool only_fits = best->fits && !played->fits;
   if (!only_fits && seconds_text(best->seconds) == seconds_text(played->seconds)) return "";
-  const std::string what = best->name == "none" ? "nothing is" : best->name == "intra" ? "the trainings alone are" : "generation alone is";
+  const std::string what = best->mode == place::FusionMode::none    ? "nothing is"
+                           : best->mode == place::FusionMode::intra ? "the trainings alone are"
+                                                                    : "generation alone is";
   return fmt::format("{} where {} fused.", only_fits ? "It fits" : "The iteration is shorter", what);
 }
 
