@@ -53,7 +53,7 @@ class Descriptors(unittest.TestCase):
                     text, count = re.subn(rf"^struct {name} {{\n", r"\g<0>  bool forgotten = false;\n", text, flags=re.M)
                     self.assertEqual(count, 1)
                 errors = errors_with(header, text)
-                self.assertEqual(errors.count(MESSAGE), len(names), errors)
+                self.assertEqual(len(re.findall(f"error: static assertion failed.*{MESSAGE}", errors)), len(names), errors)
 
     def test_take_a_member_with_its_field(self):
         header = Path("plan/task_plan.h")
