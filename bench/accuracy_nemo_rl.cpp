@@ -46,7 +46,8 @@ constexpr const char* qwen_235b = "qwen3-235b-a22b";
 constexpr const char* deepseek = "deepseek-v3";
 
 std::vector<place::MeasuredPhase> phases(double training, double refit, double generation, double scoring) {
-  return {{"training", training}, {"refit", refit}, {"generation", generation}, {"scoring", scoring}};
+  using Kind = place::PhaseKind;
+  return {{Kind::training, training}, {Kind::refit, refit}, {Kind::generation, generation}, {Kind::scoring, scoring}};
 }
 
 std::vector<Row> table() {

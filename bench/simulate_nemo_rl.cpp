@@ -29,7 +29,7 @@ using namespace dovetail;
 
 constexpr int least_draws = 8;
 constexpr int most_draws = 5000;
-constexpr std::size_t step = 0;        // of what a calibration row has, before the phases of place::phase_kinds()
+constexpr std::size_t step = 0;        // of what a calibration row has, before the phases of place::phase_kinds
 constexpr std::size_t generation = 1;  // the first of these
 
 /// What a row is said to take: seconds of its step, then of each phase. Simulated seconds are means of draws.
@@ -72,12 +72,12 @@ place::StepSeconds played_step(const place::Simulation& simulation, const plan::
 /// The step's seconds, then those of each phase, by what `seconds_of` says of a step of the graph.
 std::vector<double> by_phase(double all, const plan::Job& job, const plan::IterationGraph& graph,
                              const std::function<place::StepSeconds(std::size_t index)>& seconds_of) {
-  std::vector<double> seconds(1 + place::phase_kinds().size());
+  std::vector<double> seconds(1 + place::phase_kinds.size());
   seconds[step] = all;
   for (std::size_t index = 0; index < graph.steps.size(); ++index) {
     const place::StepSeconds taken = seconds_of(index);
-    for (std::size_t kind = 0; kind < place::phase_kinds().size(); ++kind)
-      seconds[1 + kind] += place::seconds_in_phase(place::phase_kinds()[kind], job, graph.steps[index], taken);
+    for (std::size_t kind = 0; kind < place::phase_kinds.size(); ++kind)
+      seconds[1 + kind] += place::seconds_in_phase(place::phase_kinds[kind], job, graph.steps[index], taken);
   }
   return seconds;
 }
@@ -114,7 +114,7 @@ Played played(const place::Measurement& row, const cost::Candidate& constants, d
                                             [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; }) -
                                job.workflow.tasks.begin());
   Played answer;
-  Draws draws(1 + place::phase_kinds().size());
+  Draws draws(1 + place::phase_kinds.size());
   const auto is_sharp = [&] { return draws.standard_error(generation) <= precision * draws.mean(generation); };
   while (draws.count() < least_draws || (draws.count() < most_draws && !is_sharp())) {
     place::SimulationOptions options;

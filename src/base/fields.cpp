@@ -46,4 +46,11 @@ Result<double> read_number(const Node& node, std::string_view what, double least
   return value;
 }
 
+Result<Ticks> read_seconds(const Node& node, std::string_view what) {
+  if (!node.is_number()) return node.error(fmt::format("{} is {}; accepted: a number of seconds", what, node.describe()));
+  const Result<Ticks> time = parse_time(node.text(), TimeUnit::s, FineDigits::round_half_up);
+  if (!time.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), time.error().message));
+  return *time;
+}
+
 }  // namespace dovetail::base

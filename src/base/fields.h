@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/document.h"
+#include "base/quantity.h"
 #include "base/result.h"
 
 namespace dovetail::base {
@@ -27,5 +28,8 @@ Result<bool> read_flag(const Node& node, std::string_view key);
 
 /// A number in [least, most], to the nearest double; else an Error at `node` that names `what` and the range.
 Result<double> read_number(const Node& node, std::string_view what, double least, double most);
+
+/// A number of seconds, to the nearest nanosecond; else an Error at `node` that names `what`.
+Result<Ticks> read_seconds(const Node& node, std::string_view what);
 
 }  // namespace dovetail::base

@@ -52,20 +52,6 @@ void add_whole_number(CLI::App& command, const std::string& name, const std::str
   });
 }
 
-/// An option that takes one of `choices` ("always|never|auto") and gives it to `take`.
-void add_choice(CLI::App& command, const std::string& name, const std::string& choices, const std::string& description,
-                std::function<void(const std::string&)> take) {
-  add_parsed(command, name, choices, description, [choices, take = std::move(take)](const std::string& text) -> std::string {
-    const std::vector<std::string> accepted = split(choices, '|');
-    if (std::find(accepted.begin(), accepted.end(), text) == accepted.end()) {
-      const std::vector<std::string> but_last(accepted.begin(), accepted.end() - 1);
-      return fmt::format("'{}' is not {} or {}", text, fmt::join(but_last, ", "), accepted.back());
-    }
-    take(text);
-    return {};
-  });
-}
-
 }  // namespace
 
 void add_budget_options(CLI::App& command, SearchBudget& budget, const std::string& default_iterations) {
@@ -89,14 +75,14 @@ void add_search_options(CLI::App& command, SearchArguments& arguments) {
 
 void add_objective_options(CLI::App& command, SearchArguments& arguments, bool offer_pareto) {
   const std::string front = offer_pareto ? "; pareto: the whole front between the two" : "";
-  add_choice(command, "--objective", offer_pareto ? "makespan|memory|pareto" : "makespan|memory",
-             "what comes first (default makespan: the least makespan, then the least peak at it; memory: the least peak, then the "
-             "least makespan" +
-                 front + ")",
-             [&arguments](const std::string& text) {
-               arguments.objective = text == "memory" ? fuse::Objective::memory : fuse::Objective::makespan;
-               arguments.pareto = text == "pareto";
-             });
+  add_choice_option(command, "--objective", offer_pareto ? "makespan|memory|pareto" : "makespan|memory",
+                    "what comes first (default makespan: the least makespan, then the least peak at it; memory: the least peak, then the "
+                    "least makespan" +
+                        front + ")",
+                    [&arguments](const std::string& text) {
+                      arguments.objective = text == "memory" ? fuse::Objective::memory : fuse::Objective::makespan;
+                      arguments.pareto = text == "pareto";
+                    });
   add_whole_number<int>(command, "--robust",
                         "weigh the makespan when durations vary: in place of the makespan counts (100 - N)% of it and N% of its 95th "
                         "percentile when every op lasts 5% less to 5% more (default 0)",
@@ -172,14 +158,27 @@ void add_json_flag(CLI::App& command, bool& json) {
 
 void add_choice_option(CLI::App& command, const std::string& name, std::string& value, const std::string& choices,
                        const std::string& description) {
-  add_choice(command, name, choices, description, [&value](const std::string& text) { value = text; });
+  add_choice_option(command, name, choices, description, [&value](const std::string& text) { value = text; });
+}
+
+void add_choice_option(CLI::App& command, const std::string& name, const std::string& choices, const std::string& description,
+                       const std::function<void(const std::string&)>& take) {
+  add_parsed(command, name, choices, description, [choices, take](const std::string& text) -> std::string {
+    const std::vector<std::string> accepted = split(choices, '|');
+    if (std::find(accepted.begin(), accepted.end(), text) == accepted.end()) {
+      const std::vector<std::string> but_last(accepted.begin(), accepted.end() - 1);
+      return fmt::format("'{}' is not {} or {}", text, fmt::join(but_last, ", "), accepted.back());
+    }
+    take(text);
+    return {};
+  });
 }
 
 void add_color_option(CLI::App& command, ColorChoice& choice) {
-  add_choice(command, "--color", "always|never|auto", "colours (auto: on a terminal, unless NO_COLOR is set)",
-             [&choice](const std::string& text) {
-               choice = text == "auto" ? ColorChoice::automatic : text == "always" ? ColorChoice::always : ColorChoice::never;
-             });
+  add_choice_option(command, "--color", "always|never|auto", "colours (auto: on a terminal, unless NO_COLOR is set)",
+                    [&choice](const std::string& text) {
+                      choice = text == "auto" ? ColorChoice::automatic : text == "always" ? ColorChoice::always : ColorChoice::never;
+                    });
 }
 
 void add_positional(CLI::App& command, const std::string& name, std::string& value, const std::string& description) {

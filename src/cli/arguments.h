@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,10 @@ void add_json_flag(CLI::App& command, bool& json);
 /// Adds an option that takes one of `choices` ("always|never|auto"); `value` is left alone where it is not given.
 void add_choice_option(CLI::App& command, const std::string& name, std::string& value, const std::string& choices,
                        const std::string& description);
+
+/// The same; `take` is called with the choice where it is given.
+void add_choice_option(CLI::App& command, const std::string& name, const std::string& choices, const std::string& description,
+                       const std::function<void(const std::string&)>& take);
 
 /// Adds --color always|never|auto.
 void add_color_option(CLI::App& command, ColorChoice& choice);

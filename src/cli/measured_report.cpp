@@ -73,8 +73,8 @@ std::string head_text(const place::MeasuredRun& run) {
 /// What a time is of the iteration: "scoring: reference", "part of generation".
 std::string meaning_of(const MeasuredTime& time) {
   if (time.known.use != TimeKind::phase) return std::string(name_of(time.known.use));
-  return time.known.roles.empty() ? std::string(time.known.phase)
-                                  : fmt::format("{}: {}", time.known.phase, fmt::join(time.known.roles, ", "));
+  const std::string_view phase = base::enum_name(*time.known.phase);
+  return time.known.roles.empty() ? std::string(phase) : fmt::format("{}: {}", phase, fmt::join(time.known.roles, ", "));
 }
 
 std::string times_table(const place::MeasuredRun& run) {
@@ -172,7 +172,7 @@ Json to_json(const TimeSpread& spread) {
 Json to_json(const MeasuredTime& time) {
   Json object{{"key", report::clean_text(time.key)}, {"use", name_of(time.known.use)}};
   if (time.known.use == TimeKind::phase) {
-    object["phase"] = time.known.phase;
+    object["phase"] = base::enum_name(*time.known.phase);
     object["roles"] = time.known.roles;
   }
   object["seconds"] = to_json(time.spread);

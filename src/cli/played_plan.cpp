@@ -84,12 +84,12 @@ void fuse_generation(const Asked& asked) {
 
 /// Gives the plan the fusion that was asked for; says why where it cannot be.
 void fuse_as_asked(const Asked& asked) {
-  const std::string& fuse = asked.arguments.fuse;
-  if (fuse == "as-planned") return;
-  if (fuse == "none" || fuse == "inter") asked.plan.fusion.training = std::nullopt;
-  if (fuse == "none" || fuse == "intra") asked.plan.fusion.threshold = std::nullopt;
-  if (fuse == "intra" || fuse == "both") fuse_training(asked);
-  if (fuse == "inter" || fuse == "both") fuse_generation(asked);
+  const std::optional<place::FusionMode> fuse = asked.arguments.fuse;
+  if (!fuse) return;
+  if (!place::fuses_training(*fuse)) asked.plan.fusion.training = std::nullopt;
+  if (!place::fuses_generation(*fuse)) asked.plan.fusion.threshold = std::nullopt;
+  if (place::fuses_training(*fuse)) fuse_training(asked);
+  if (place::fuses_generation(*fuse)) fuse_generation(asked);
   if (!plan::agrees(asked.ground.job.fixed_fusion, asked.plan.fusion))
     asked.notes.push_back("the job fixes another fusion (`fixed: {fusion: ...}`): --fuse goes before it");
 }
@@ -97,8 +97,9 @@ void fuse_as_asked(const Asked& asked) {
 }  // namespace
 
 void add_play_arguments(CLI::App& command, PlayArguments& arguments) {
-  add_choice_option(command, "--fuse", arguments.fuse, "as-planned|none|intra|inter|both",
-                    "stage fusion: what the plan says, nothing, the trainings, generation with scoring, or both");
+  add_choice_option(command, "--fuse", "as-planned|none|intra|inter|both",
+                    "stage fusion: what the plan says, nothing, the trainings, generation with scoring, or both",
+                    [&arguments](const std::string& mode) { arguments.fuse = base::enum_named<place::FusionMode>(mode); });
   add_count_option(command, "--draws", arguments.draws, 1, 1000, "how often the lengths of all samples are drawn and played");
   add_count_option(command, "--most-iterations", arguments.iterations, 2, 100'000, "to play until they repeat");
   add_count_option(command, "--fused-iterations", arguments.fused_iterations, 1, 1'000'000'000,

@@ -18,7 +18,7 @@ namespace dovetail::cli {
 
 struct PlayArguments {
   PlanSearchArguments search;
-  std::string fuse = "as-planned";
+  std::optional<place::FusionMode> fuse = std::nullopt;  ///< nothing: as planned
   int iterations = static_cast<int>(place::SimulationOptions{}.most_iterations);
   int draws = place::SimulationOptions{}.draws;
   int fused_iterations = static_cast<int>(place::FusedSearch{}.iterations);

@@ -55,7 +55,7 @@ std::string table_of(const RankedJob& ranked) {
   if (played) columns.push_back({"simulated"});
   std::vector<TaskKind> kinds{TaskKind::generate, TaskKind::infer, TaskKind::train};
   if (has_timed_rule(ranked)) kinds.push_back(TaskKind::rule);
-  for (const TaskKind kind : kinds) columns.push_back({std::string(workflow::name_of(kind))});
+  for (const TaskKind kind : kinds) columns.push_back({std::string(base::enum_name(kind))});
   for (const char* name : {"samples/s", "tokens/s/GPU", "GPU-h"}) columns.push_back({name});
   if (priced) columns.push_back({"cost"});
   for (const char* name : {"over bound", "fullest device", "of its"}) columns.push_back({name});

@@ -100,7 +100,7 @@ base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::
   of->ground.emplace(place::ground_of(of->job, software));
   ProgressLine line(of->job.name);
   DOVETAIL_TRY(of->chosen, choose_plan(arguments.play, text.argument, plan_path, *of->ground, !arguments.overlay, line));
-  if (arguments.play.fuse == "as-planned") of->chosen.notes = place::why_not_fused(*of->ground, of->chosen.plan);
+  if (!arguments.play.fuse) of->chosen.notes = place::why_not_fused(*of->ground, of->chosen.plan);
   DOVETAIL_TRY(of->played, play_plan(arguments.play, *of->ground, of->chosen.plan, line));
   if (!arguments.overlay) sweep_thresholds(arguments, *of, line);
   return Input{plan_path ? base::display_path(*plan_path) : base::display_path(text.argument), std::move(of)};

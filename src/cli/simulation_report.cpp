@@ -120,7 +120,7 @@ std::string variants_table(const SimulatedPlan& simulated) {
   if (simulated.variants.empty()) return "";
   std::vector<std::vector<std::string>> rows;
   for (const place::FusionVariant& variant : simulated.variants)
-    rows.push_back({variant.name + (variant.played ? " *" : ""), seconds_text(variant.seconds),
+    rows.push_back({std::string(base::enum_name(variant.mode)) + (variant.played ? " *" : ""), seconds_text(variant.seconds),
                     fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds),
                     seconds_text(mean_seconds(simulated, simulate::idle_time(variant.uses))),
                     seconds_text(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over))),
@@ -222,7 +222,7 @@ Json variants_json(const SimulatedPlan& simulated) {
   Json variants = Json::array();
   for (const place::FusionVariant& variant : simulated.variants)
     variants.push_back(
-        Json{{"fused", variant.name},
+        Json{{"fused", base::enum_name(variant.mode)},
              {"iteration_seconds", json_ratio(variant.seconds)},
              {"idle_seconds", json_ratio(mean_seconds(simulated, simulate::idle_time(variant.uses)))},
              {"hand_over_seconds", json_ratio(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))},

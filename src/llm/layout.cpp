@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/descriptor_file.h"
+
 namespace dovetail::llm {
 namespace {
 
@@ -24,20 +26,6 @@ std::vector<int> layers_of_chunks(const Layout& layout, const Transformer& model
   for (int chunk = 0; chunk < chunks; ++chunk)
     layers[static_cast<std::size_t>(chunk)] = static_cast<int>(model.layers / chunks + (chunk < model.layers % chunks ? 1 : 0));
   return layers;
-}
-
-std::optional<std::string> find_degree_fault(const Layout& layout) {
-  const std::pair<const char*, int> degrees[] = {{"data", layout.data},
-                                                 {"context", layout.context},
-                                                 {"tensor", layout.tensor},
-                                                 {"pipeline", layout.pipeline},
-                                                 {"expert", layout.expert},
-                                                 {"expert_tensor", layout.expert_tensor},
-                                                 {"virtual_stages", layout.virtual_stages}};
-  for (const auto& [name, degree] : degrees)
-    if (degree < 1 || degree > 65'536) return fmt::format("{} is {}; accepted: 1 to 65536", name, degree);
-  if (layout.zero < 0 || layout.zero > 3) return fmt::format("zero is {}; accepted: 0 to 3", layout.zero);
-  return std::nullopt;
 }
 
 std::optional<std::string> find_expert_fault(const Layout& layout, const Transformer& model) {
@@ -109,7 +97,7 @@ std::vector<Chunk> chunks_of(const Layout& layout, const Transformer& model, int
 }
 
 std::optional<std::string> find_fault(const Layout& layout, const Transformer& model) {
-  if (auto fault = find_degree_fault(layout)) return fault;
+  if (auto fault = base::find_out_of_range(layout)) return fault;
   if (model.heads % layout.tensor != 0)
     return fmt::format("{} heads of {} cannot be dealt out evenly to {} tensor-parallel ranks; accepted: a divisor of {}", model.heads,
                        model.name, layout.tensor, model.heads);
@@ -144,10 +132,8 @@ std::vector<HeldTensor> tensors_of_rank(const Layout& layout, const Transformer&
 
 std::string to_text(const Layout& layout) {
   std::string text = fmt::format("dp{} tp{} pp{}", layout.data, layout.tensor, layout.pipeline);
-  const std::pair<const char*, int> others[] = {
-      {"vpp", layout.virtual_stages}, {"cp", layout.context}, {"ep", layout.expert}, {"etp", layout.expert_tensor}};
-  for (const auto& [name, degree] : others)
-    if (degree > 1) text += fmt::format(" {}{}", name, degree);
+  for (const auto degree : {&Layout::virtual_stages, &Layout::context, &Layout::expert, &Layout::expert_tensor})
+    if (layout.*degree > 1) text += fmt::format(" {}{}", base::key_of(degree), layout.*degree);
   if (layout.zero > 0) text += fmt::format(" zero{}", layout.zero);
   if (layout.sequence_parallel) text += " sp";
   if (layout.recomputation == Recomputation::selective) text += " selective";

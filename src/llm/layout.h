@@ -1,11 +1,14 @@
 // How a model is split over the devices of its mesh, and which rank has which part.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "llm/tensors.h"
 #include "llm/transformer.h"
 
@@ -14,6 +17,14 @@ namespace dovetail::llm {
 /// What is computed again in the backward in place of being kept: nothing; attention alone (what flash attention does anyway); or all of a
 /// layer but its input.
 enum class Recomputation { none, selective, full };
+constexpr auto names_of(Recomputation) {
+  return std::array{base::EnumName{"none", Recomputation::none, "nothing recomputed"},
+                    base::EnumName{"selective", Recomputation::selective, "attention recomputed"},
+                    base::EnumName{"full", Recomputation::full, "whole layers recomputed"}};
+}
+
+/// Limits of a parallel degree.
+inline constexpr base::Whole degree_limits{1, 1 << 16};
 
 /// Parallel degrees and what belongs to them. Devices: data x context x tensor x pipeline; experts are spread over data x context x tensor.
 struct Layout {
@@ -32,6 +43,29 @@ struct Layout {
   int devices() const { return data * context * tensor * pipeline; }
   friend bool operator==(const Layout&, const Layout&) = default;
 };
+constexpr auto fields_of(const Layout*) {
+  using base::field;
+  return base::fields<Layout>(
+      field("dp", &Layout::data, degree_limits, {.what = "data"}), field("tp", &Layout::tensor, degree_limits, {.what = "tensor"}),
+      field("pp", &Layout::pipeline, degree_limits, {.what = "pipeline"}),
+      field("cp", &Layout::context, degree_limits, {.what = "context"}), field("ep", &Layout::expert, degree_limits, {.what = "expert"}),
+      field("etp", &Layout::expert_tensor, degree_limits, {.what = "expert_tensor"}),
+      field("vpp", &Layout::virtual_stages, degree_limits, {.what = "virtual_stages"}),
+      field("zero", &Layout::zero, base::Whole{0, 3}, {.words = "ZeRO stage {}"}),
+      field("sequence_parallel", &Layout::sequence_parallel, base::Flag{},
+            {.words = "sequence parallel", .otherwise = "not sequence parallel"}),
+      field("recompute", &Layout::recomputation, base::Choice{}, {.words = "{}"}),
+      field("stage_layers", &Layout::stage_layers, base::WholeList{"the number of layers of a stage", 0, max_layer_count}));
+}
+
+/// Calls `f` with the field of each parallel degree: a whole number from 1. ZeRO's stage, which may be 0, is none.
+template <class F>
+void for_each_degree(F&& f) {
+  base::for_each_field<Layout>([&f](const auto& each) {
+    if constexpr (std::is_same_v<decltype(each.kind), base::Whole>)
+      if (each.kind.min == degree_limits.min) f(each);
+  });
+}
 
 /// Where a device stands in a layout. Ranks count tensor first, then context, data, pipeline: rank = ((p D + d) C + c) T + t, as
 /// Megatron-LM and ReaL do, so that tensor-parallel groups are neighbours.

@@ -1,20 +1,37 @@
 // The shape of a decoder-only transformer: everything that parameters, FLOPs and bytes are counted from.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+
+#include "base/descriptor.h"
 
 namespace dovetail::llm {
 
 /// Root mean square (a scale), or layer normalization (a scale and a shift).
 enum class Normalization { root_mean_square, layer };
+constexpr auto names_of(Normalization) {
+  return std::array{base::EnumName{"root_mean_square", Normalization::root_mean_square}, base::EnumName{"layer", Normalization::layer}};
+}
 
 /// The feed-forward network of a layer: gated (SwiGLU: gate, up and down projections) or plain (up and down).
 enum class FeedForward { gated, plain };
+constexpr auto names_of(FeedForward) {
+  return std::array{base::EnumName{"gated", FeedForward::gated}, base::EnumName{"plain", FeedForward::plain}};
+}
 
 /// What stands behind the last layer: logits over the vocabulary, or one value a token (critic and reward models).
 enum class Head { language_model, scalar };
+constexpr auto names_of(Head) {
+  return std::array{base::EnumName{"language_model", Head::language_model}, base::EnumName{"scalar", Head::scalar}};
+}
+
+/// Limits of the number of layers, of the widths and ranks of a model, and of the size of a head.
+inline constexpr std::int64_t max_layer_count = 1 << 12;
+inline constexpr std::int64_t max_width = 1 << 20;
+inline constexpr std::int64_t max_head_size = 1 << 14;
 
 /// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): keys and values are kept as one compressed vector a token.
 struct LatentAttention {
@@ -26,6 +43,16 @@ struct LatentAttention {
 
   friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
+constexpr auto fields_of(const LatentAttention*) {
+  using base::field, base::Whole;
+  using Latent = LatentAttention;
+  return base::fields<Latent>(
+      field("query_rank", &Latent::query_rank, Whole{0, max_width}, {.what = "the rank of compressed queries"}),
+      field("key_value_rank", &Latent::key_value_rank, Whole{1, max_width}, {.what = "the rank of compressed keys and values"}),
+      field("plain_size", &Latent::plain_size, Whole{0, max_head_size}, {.what = "the plain part of a head"}),
+      field("rotary_size", &Latent::rotary_size, Whole{1, max_head_size}, {.what = "the rotary part of a head"}),
+      field("value_size", &Latent::value_size, Whole{1, max_head_size}, {.what = "the size of a head's value"}));
+}
 
 /// Mixture of experts: in place of the one feed-forward network in all layers but the first few.
 struct Experts {
@@ -39,6 +66,18 @@ struct Experts {
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
+constexpr auto fields_of(const Experts*) {
+  using base::field, base::Flag, base::Whole;
+  return base::fields<Experts>(
+      field("count", &Experts::count, Whole{1, 1 << 16}, {.what = "the number of experts"}),
+      field("active", &Experts::active, Whole{1, 1 << 16}, {.what = "the number of active experts"}),
+      field("width", &Experts::width, Whole{1, max_width}, {.what = "the width of an expert"}),
+      field("shared_width", &Experts::shared_width, Whole{0, max_width}, {.what = "the width of the shared experts"}),
+      field("shared_gate", &Experts::shared_gate, Flag{}),
+      field("dense_layers", &Experts::dense_layers, Whole{0, max_layer_count},
+            {.what = "the number of dense layers before those with experts"}),
+      field("router_bias", &Experts::router_bias, Flag{}));
+}
 
 struct Transformer {
   std::string name;
@@ -64,6 +103,27 @@ struct Transformer {
 
   friend bool operator==(const Transformer&, const Transformer&) = default;
 };
+/// The name is not in its hash: models of one shape are alike.
+constexpr auto fields_of(const Transformer*) {
+  using base::field, base::Choice, base::Flag, base::Part, base::Whole;
+  using T = Transformer;
+  return base::fields<T>(
+      field("name", &T::name, base::Name{}, {.hashed = base::Hashed::never}),
+      field("layers", &T::layers, Whole{1, max_layer_count}, {.what = "the number of layers"}),
+      field("hidden", &T::hidden, Whole{1, max_width}, {.what = "the hidden size"}),
+      field("heads", &T::heads, Whole{1, 1 << 12}, {.what = "the number of heads"}),
+      field("key_value_heads", &T::key_value_heads, Whole{1, 1 << 12}, {.what = "the number of key-value heads"}),
+      field("head_size", &T::head_size, Whole{1, max_head_size}, {.what = "the size of a head"}),
+      field("width", &T::width, Whole{1, max_width * 4}, {.what = "the width of the feed-forward network"}),
+      field("vocabulary", &T::vocabulary, Whole{1, 1 << 24}, {.what = "the vocabulary"}),
+      field("positions", &T::positions, Whole{0, 1 << 24}, {.what = "the number of learned positions"}),
+      field("feed_forward", &T::feed_forward, Choice{}), field("normalization", &T::normalization, Choice{}),
+      field("head", &T::head, Choice{}), field("tied_embeddings", &T::tied_embeddings, Flag{}),
+      field("query_key_norm", &T::query_key_norm, Flag{}), field("query_key_value_bias", &T::query_key_value_bias, Flag{}),
+      field("attention_output_bias", &T::attention_output_bias, Flag{}), field("feed_forward_bias", &T::feed_forward_bias, Flag{}),
+      field("latent", &T::latent, Part{}), field("experts", &T::experts, Part{}),
+      field("adapter_rank", &T::adapter_rank, Whole{0, 1 << 14}, {.what = "the rank of the adapters"}));
+}
 
 /// Whether layer `index` (from 0) has experts.
 inline bool has_experts(const Transformer& model, std::int64_t index) { return model.experts && index >= model.experts->dense_layers; }

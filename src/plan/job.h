@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/file_place.h"
 #include "cluster/cluster.h"
 #include "llm/transformer.h"
@@ -23,6 +24,11 @@ struct Software {
 
   friend bool operator==(const Software&, const Software&) = default;
 };
+constexpr auto fields_of(const Software*) {
+  using base::field, base::Name;
+  return base::fields<Software>(field("training", &Software::training, Name{}), field("efficiency", &Software::efficiency, Name{}),
+                                field("profile", &Software::profile, Name{}), field("prefetch", &Software::prefetch, base::Flag{}));
+}
 
 struct Job {
   std::string name;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/canonical_json.h"
+#include "base/descriptor_file.h"
 #include "base/json_object.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
@@ -35,10 +36,18 @@ void add(JsonObject& object, std::string_view key, const T& value) {
   object.add(key, fmt::format("{}", value));
 }
 
+// Whoever adds a member to one of these decides here whether a job's hash hangs on it: a hash may change only for jobs
+// that say something new.
+static_assert(base::member_count<Job> == 11);
+static_assert(base::member_count<workflow::Role> == 5 && base::member_count<workflow::Task> == 8);
+static_assert(base::member_count<workflow::Workload> == 8);
+static_assert(base::member_count<cluster::Cluster> == 3 && base::member_count<cluster::NodeGroup> == 4);
+static_assert(base::member_count<cluster::NetworkLevel> == 5 && base::member_count<cluster::Gpu> == 10);
+
 std::string role_text(const workflow::Role& role) {
   JsonObject text;
   text.add("name", json_string(role.name));
-  text.add("head", role.head == workflow::Head::scalar ? "\"scalar\"" : "\"language_model\"");
+  text.add("head", json_string(base::enum_name(role.head)));
   if (!role.initialised_from.empty()) text.add("initialised_from", json_string(role.initialised_from));
   if (!role.averaged_from.empty()) {
     text.add("averaged_from", json_string(role.averaged_from));
@@ -50,60 +59,14 @@ std::string role_text(const workflow::Role& role) {
 std::string task_text(const workflow::Task& task) {
   JsonObject text;
   text.add("name", json_string(task.name));
-  text.add("kind", json_string(workflow::name_of(task.kind)));
+  text.add("kind", json_string(base::enum_name(task.kind)));
   if (!task.role.empty()) text.add("role", json_string(task.role));
   text.add("inputs", strings(task.inputs));
   text.add("outputs", strings(task.outputs));
   add(text, "sequences", task.sequences.count);
-  text.add("per", task.sequences.per == workflow::SequenceCount::Per::sample ? "\"sample\"" : "\"prompt\"");
+  text.add("per", json_string(base::enum_name(task.sequences.per)));
   add(text, "extra_tokens", task.extra_tokens);
   add(text, "nanoseconds", task.time_per_sequence.count());
-  return text.text();
-}
-
-void add_latent(JsonObject& model, const llm::LatentAttention& latent) {
-  JsonObject text;
-  add(text, "query_rank", latent.query_rank);
-  add(text, "key_value_rank", latent.key_value_rank);
-  add(text, "plain_size", latent.plain_size);
-  add(text, "rotary_size", latent.rotary_size);
-  add(text, "value_size", latent.value_size);
-  model.add("latent", text.text());
-}
-
-void add_experts(JsonObject& model, const llm::Experts& experts) {
-  JsonObject text;
-  add(text, "count", experts.count);
-  add(text, "active", experts.active);
-  add(text, "width", experts.width);
-  add(text, "shared_width", experts.shared_width);
-  add(text, "shared_gate", experts.shared_gate);
-  add(text, "dense_layers", experts.dense_layers);
-  add(text, "router_bias", experts.router_bias);
-  model.add("experts", text.text());
-}
-
-std::string model_text(const llm::Transformer& model) {
-  JsonObject text;
-  add(text, "layers", model.layers);
-  add(text, "hidden", model.hidden);
-  add(text, "heads", model.heads);
-  add(text, "key_value_heads", model.key_value_heads);
-  add(text, "head_size", model.head_size);
-  add(text, "width", model.width);
-  add(text, "vocabulary", model.vocabulary);
-  add(text, "positions", model.positions);
-  text.add("feed_forward", model.feed_forward == llm::FeedForward::gated ? "\"gated\"" : "\"plain\"");
-  text.add("normalization", model.normalization == llm::Normalization::layer ? "\"layer\"" : "\"root_mean_square\"");
-  text.add("head", model.head == llm::Head::scalar ? "\"scalar\"" : "\"language_model\"");
-  add(text, "tied_embeddings", model.tied_embeddings);
-  add(text, "query_key_norm", model.query_key_norm);
-  add(text, "query_key_value_bias", model.query_key_value_bias);
-  add(text, "attention_output_bias", model.attention_output_bias);
-  add(text, "feed_forward_bias", model.feed_forward_bias);
-  if (model.latent) add_latent(text, *model.latent);
-  if (model.experts) add_experts(text, *model.experts);
-  add(text, "adapter_rank", model.adapter_rank);
   return text.text();
 }
 
@@ -187,7 +150,12 @@ std::string cluster_text(const cluster::Cluster& cluster) {
 /// A file by its name alone: which way leads to it depends on where the job was read from.
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-std::string efficiency_name(const std::string& efficiency) { return is_efficiency_file(efficiency) ? file_name(efficiency) : efficiency; }
+/// What is said of the software.
+std::string software_text(Software software) {
+  if (is_efficiency_file(software.efficiency)) software.efficiency = file_name(software.efficiency);
+  software.profile = file_name(software.profile);
+  return base::json_object(base::unusual(software)).text();
+}
 
 std::string fixed_text(const Job& job) {
   std::vector<std::string> members;
@@ -211,19 +179,14 @@ std::string canonical_job(const Job& job) {
   std::vector<std::string> tasks;
   for (const workflow::Task& task : job.workflow.tasks) tasks.push_back(task_text(task));
   std::vector<std::string> models;
-  for (const llm::Transformer& model : job.models) models.push_back(model_text(model));
-  JsonObject software;
-  if (!job.software.training.empty()) software.add("training", json_string(job.software.training));
-  if (!job.software.efficiency.empty()) software.add("efficiency", json_string(efficiency_name(job.software.efficiency)));
-  if (!job.software.profile.empty()) software.add("profile", json_string(file_name(job.software.profile)));
-  if (job.software.prefetch) add(software, "prefetch", true);
+  for (const llm::Transformer& model : job.models) models.push_back(base::canonical_object(model).text());
   JsonObject text;
   text.add("roles", list_of(roles));
   text.add("tasks", list_of(tasks));
   text.add("models", list_of(models));
   text.add("workload", workload_text(job.workload));
   text.add("cluster", cluster_text(job.cluster));
-  text.add("software", software.text());
+  text.add("software", software_text(job.software));
   text.add("fixed", fixed_text(job));
   return base::canonical_json(text.text());
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/descriptor_file.h"
 #include "base/fields.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
@@ -28,7 +29,8 @@ using base::Status;
 std::string way_without(const workflow::Workflow& workflow, const workflow::Role& role) {
   const workflow::Algorithm* algorithm = workflow::find_algorithm(workflow.name);
   if (role.name != "reward" || algorithm == nullptr) return "";
-  const bool may_be_rule = std::find(algorithm->options.begin(), algorithm->options.end(), "reward") != algorithm->options.end();
+  const bool may_be_rule = std::find(algorithm->options.begin(), algorithm->options.end(),
+                                     base::key_of(&workflow::AlgorithmOptions::reward)) != algorithm->options.end();
   return may_be_rule ? fmt::format(", or `algorithm: {{name: {}, reward: rule}}`", workflow.name) : "";
 }
 
@@ -100,18 +102,13 @@ FilePlace place_of(const Node& job, std::string_view name) {
 }
 
 Result<Software> read_software(const Node& job, const std::filesystem::path& folder) {
-  Software software;
   const auto node = job.find("software");
-  if (!node) return software;
-  DOVETAIL_CHECK(base::check_keys(*node, "`software`", {"training", "efficiency", "profile", "prefetch"}));
-  DOVETAIL_TRY(software.training, base::find_name(*node, "training"));
-  DOVETAIL_TRY(software.efficiency, base::find_name(*node, "efficiency"));
-  if (is_efficiency_file(software.efficiency)) software.efficiency = (folder / software.efficiency).lexically_normal().string();
-  DOVETAIL_TRY(software.profile, base::find_name(*node, "profile"));
-  if (!software.profile.empty()) software.profile = (folder / software.profile).lexically_normal().string();
-  if (const auto prefetch = node->find("prefetch")) {
-    DOVETAIL_TRY(software.prefetch, base::read_flag(*prefetch, "prefetch"));
-  }
+  if (!node) return Software{};
+  DOVETAIL_TRY(const base::Partial<Software> said, base::read_partial<Software>(*node, "`software`"));
+  Software software = said.or_defaults();
+  const auto from_folder = [&folder](const std::string& path) { return (folder / path).lexically_normal().string(); };
+  if (is_efficiency_file(software.efficiency)) software.efficiency = from_folder(software.efficiency);
+  if (!software.profile.empty()) software.profile = from_folder(software.profile);
   return software;
 }
 

@@ -1,7 +1,5 @@
 #include "plan/pin.h"
 
-#include "plan/plan_file_words.h"
-
 namespace dovetail::plan {
 namespace {
 
@@ -15,9 +13,11 @@ void put(const std::optional<T>& fixed, T& value) {
 bool admits(const TaskPin& pin, const cluster::Mesh& mesh) { return !pin.mesh || *pin.mesh == mesh; }
 
 bool admits(const TaskPin& pin, const llm::Layout& layout) {
-  for (const DegreeWord& word : degree_words)
-    if (const auto& fixed = pin.*word.fixed; fixed && *fixed != layout.*word.member) return false;
-  return true;
+  bool admitted = true;
+  llm::for_each_degree([&](const auto& degree) {
+    admitted = admitted && pin.layout.find(degree.member).value_or(layout.*degree.member) == layout.*degree.member;
+  });
+  return admitted;
 }
 
 bool agrees(const TaskPin& pin, const TaskPlan& plan) {
@@ -28,19 +28,9 @@ bool agrees(const TaskPin& pin, const TaskPlan& plan) {
 
 void apply(const TaskPin& pin, TaskPlan& plan) {
   put(pin.mesh, plan.mesh);
-  for (const DegreeWord& word : degree_words) put(pin.*word.fixed, plan.layout.*word.member);
-  put(pin.zero, plan.layout.zero);
-  put(pin.sequence_parallel, plan.layout.sequence_parallel);
-  put(pin.recomputation, plan.layout.recomputation);
-  put(pin.stage_layers, plan.layout.stage_layers);
+  pin.layout.apply_to(plan.layout);
   put(pin.micro_batching, plan.micro_batching);
-  put(pin.engine.memory_utilization, plan.engine.memory_utilization);
-  put(pin.engine.max_num_seqs, plan.engine.max_num_seqs);
-  put(pin.engine.max_num_batched_tokens, plan.engine.max_num_batched_tokens);
-  put(pin.engine.chunked_prefill, plan.engine.chunked_prefill);
-  put(pin.engine.longest_first, plan.engine.longest_first);
-  put(pin.engine.cuda_graphs, plan.engine.cuda_graphs);
-  put(pin.engine.own_weights, plan.engine.own_weights);
+  pin.engine.apply_to(plan.engine);
   put(pin.offload, plan.offload);
 }
 

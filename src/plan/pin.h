@@ -1,49 +1,24 @@
 // What a job fixes of its plan: members of a task's part that a search must take as they are.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <vector>
 
+#include "base/partial.h"
 #include "plan/task_plan.h"
 
 namespace dovetail::plan {
 
-/// What is fixed of an Engine.
-struct EnginePin {
-  std::optional<double> memory_utilization = std::nullopt;
-  std::optional<std::int64_t> max_num_seqs = std::nullopt;
-  std::optional<std::int64_t> max_num_batched_tokens = std::nullopt;
-  std::optional<bool> chunked_prefill = std::nullopt;
-  std::optional<bool> longest_first = std::nullopt;
-  std::optional<bool> cuda_graphs = std::nullopt;
-  std::optional<bool> own_weights = std::nullopt;
-
-  friend bool operator==(const EnginePin&, const EnginePin&) = default;
-};
-
 /// What is fixed of a TaskPlan; the rest is free.
 struct TaskPin {
   std::optional<cluster::Mesh> mesh = std::nullopt;
-  // Of the layout.
-  std::optional<int> data = std::nullopt;
-  std::optional<int> context = std::nullopt;
-  std::optional<int> tensor = std::nullopt;
-  std::optional<int> pipeline = std::nullopt;
-  std::optional<int> virtual_stages = std::nullopt;
-  std::optional<int> expert = std::nullopt;
-  std::optional<int> expert_tensor = std::nullopt;
-  std::optional<int> zero = std::nullopt;
-  std::optional<bool> sequence_parallel = std::nullopt;
-  std::optional<llm::Recomputation> recomputation = std::nullopt;
-  std::optional<std::vector<int>> stage_layers = std::nullopt;
-  // Settings.
+  base::Partial<llm::Layout> layout = {};
   std::optional<MicroBatching> micro_batching = std::nullopt;
-  EnginePin engine = {};
+  base::Partial<Engine> engine = {};
   std::optional<Offload> offload = std::nullopt;  ///< all of it: what it does not name stays on the device
 
   friend bool operator==(const TaskPin&, const TaskPin&) = default;
 };
+static_assert(base::member_count<TaskPin> == base::member_count<TaskPlan>, "each part of a plan can be fixed");
 
 /// What a job fixes of the fusion of its plans (fusion.h).
 struct FusionPin {

@@ -9,8 +9,6 @@
 #include <numeric>
 #include <vector>
 
-#include "plan/plan_file_words.h"
-
 namespace dovetail::plan {
 namespace {
 
@@ -33,17 +31,11 @@ std::vector<int> mesh_sizes(const cluster::Cluster& cluster) {
   return sizes;
 }
 
-/// What is fixed of a layout, in one whose free members have their defaults.
-llm::Layout layout_of(const TaskPin& pin) {
-  TaskPlan plan;
-  apply(pin, plan);
-  return plan.layout;
-}
-
 /// The values from 1 to `most` that `member` may have of `layout`, or of them the fixed one, where `model` takes them.
-std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const std::optional<int>& fixed, std::int64_t most,
+std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const base::Partial<llm::Layout>& pin, std::int64_t most,
                            const llm::Transformer& model) {
   std::vector<int> values;
+  const std::optional<int> fixed = pin.find(member);
   const int first = fixed.value_or(1);
   const int last = fixed.value_or(static_cast<int>(std::min<std::int64_t>(most, cluster::largest_device_count)));
   for (int value = first; value <= last; ++value) {
@@ -58,14 +50,14 @@ std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const 
 class DeviceCounts {
  public:
   DeviceCounts(const TaskPin& pin, const llm::Transformer& model) {
-    tensor_ = values_of({}, &llm::Layout::tensor, pin.tensor, model.heads, model);
-    const llm::Layout fixed = layout_of(pin);
+    tensor_ = values_of({}, &llm::Layout::tensor, pin.layout, model.heads, model);
+    const llm::Layout& fixed = pin.layout.or_defaults();
     llm::Layout stages;
     stages.virtual_stages = fixed.virtual_stages;
     stages.stage_layers = fixed.stage_layers;
-    pipeline_ = values_of(stages, &llm::Layout::pipeline, pin.pipeline, model.layers, model);
+    pipeline_ = values_of(stages, &llm::Layout::pipeline, pin.layout, model.layers, model);
     copies_ = std::int64_t{fixed.data} * fixed.context;
-    all_copies_ = pin.data && pin.context;
+    all_copies_ = pin.layout.has(&llm::Layout::data) && pin.layout.has(&llm::Layout::context);
     expert_ranks_ = std::int64_t{fixed.expert} * fixed.expert_tensor;
     llm::Layout experts;
     experts.expert = fixed.expert;
@@ -95,20 +87,23 @@ class DeviceCounts {
 
 /// The layout with what is fixed and no free degree larger than that asks for.
 llm::Layout least_layout(const TaskPin& pin) {
-  llm::Layout layout = layout_of(pin);
-  if (!pin.pipeline && pin.stage_layers && !pin.stage_layers->empty()) layout.pipeline = static_cast<int>(pin.stage_layers->size());
-  if (!pin.pipeline && layout.virtual_stages > 1) layout.pipeline = std::max(layout.pipeline, 2);
+  llm::Layout layout = pin.layout.or_defaults();
+  const bool free_stages = !pin.layout.has(&llm::Layout::pipeline);
+  if (free_stages && !layout.stage_layers.empty()) layout.pipeline = static_cast<int>(layout.stage_layers.size());
+  if (free_stages && layout.virtual_stages > 1) layout.pipeline = std::max(layout.pipeline, 2);
   const std::int64_t ranks = std::int64_t{layout.context} * layout.tensor;
   const std::int64_t expert_ranks = std::int64_t{layout.expert} * layout.expert_tensor;
-  if (!pin.data) layout.data = static_cast<int>(std::min<std::int64_t>(expert_ranks / std::gcd(ranks, expert_ranks), 1 << 16));
+  if (!pin.layout.has(&llm::Layout::data))
+    layout.data = static_cast<int>(std::min<std::int64_t>(expert_ranks / std::gcd(ranks, expert_ranks), 1 << 16));
   return layout;
 }
 
 std::string degrees_text(const TaskPin& pin) {
   std::vector<std::string> degrees;
-  for (const DegreeWord& word : degree_words)
-    if (const auto& degree = pin.*word.fixed) degrees.push_back(fmt::format("{} {}", word.name, *degree));
-  if (pin.stage_layers) degrees.push_back(fmt::format("{} stages", pin.stage_layers->size()));
+  llm::for_each_degree([&](const auto& each) {
+    if (const auto degree = pin.layout.find(each.member)) degrees.push_back(fmt::format("{} {}", each.key, *degree));
+  });
+  if (const auto layers = pin.layout.find(&llm::Layout::stage_layers)) degrees.push_back(fmt::format("{} stages", layers->size()));
   return fmt::format("{}", fmt::join(degrees, ", "));
 }
 
@@ -140,16 +135,14 @@ std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer
   if (pin.micro_batching) {
     if (auto fault = find_fault(*pin.micro_batching)) return fault;
   }
-  TaskPlan plan;
-  apply(pin, plan);
-  return find_fault(with_room(pin.engine, plan.engine));
+  return find_fault(with_room(pin.engine, pin.engine.or_defaults()));
 }
 
-Engine with_room(const EnginePin& pin, Engine engine) {
+Engine with_room(const base::Partial<Engine>& pin, Engine engine) {
   if (!engine.own_weights || engine.max_num_batched_tokens >= engine.max_num_seqs) return engine;
-  if (!pin.max_num_batched_tokens)
+  if (!pin.has(&Engine::max_num_batched_tokens))
     engine.max_num_batched_tokens = engine.max_num_seqs;
-  else if (!pin.max_num_seqs)
+  else if (!pin.has(&Engine::max_num_seqs))
     engine.max_num_seqs = engine.max_num_batched_tokens;
   return engine;
 }

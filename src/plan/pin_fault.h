@@ -17,6 +17,6 @@ std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer
 
 /// An engine that admits a token of each of its sequences in a step: where the pin leaves one of max_num_seqs and max_num_batched_tokens
 /// free, that one gives way to the other.
-Engine with_room(const EnginePin& pin, Engine engine);
+Engine with_room(const base::Partial<Engine>& pin, Engine engine);
 
 }  // namespace dovetail::plan

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,6 @@
 #include "plan/plan_file.h"
 #include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
-#include "plan/plan_file_words.h"
 
 namespace dovetail::plan {
 namespace {
@@ -20,35 +18,17 @@ namespace {
 using base::json_string;
 using base::JsonObject;
 
-/// What differs from what a reader takes where nothing is said.
-template <class T>
-std::optional<T> unusual(const T& value, const T& usual) {
-  return value == usual ? std::nullopt : std::optional<T>(value);
-}
-
-/// What a file has to say of a task's part of a plan.
+/// What a file has to say of a task's part of a plan: all that differs from what a reader takes where nothing is said.
 TaskPin said_of(const TaskPlan& plan, workflow::TaskKind kind) {
-  const TaskPlan usual;
   TaskPin pin;
   pin.mesh = plan.mesh;
-  for (const DegreeWord& word : degree_words) pin.*word.fixed = unusual(plan.layout.*word.member, usual.layout.*word.member);
-  pin.data = plan.layout.data;
-  pin.zero = unusual(plan.layout.zero, usual.layout.zero);
-  pin.sequence_parallel = unusual(plan.layout.sequence_parallel, usual.layout.sequence_parallel);
-  pin.recomputation = unusual(plan.layout.recomputation, usual.layout.recomputation);
-  pin.stage_layers = unusual(plan.layout.stage_layers, usual.layout.stage_layers);
-  if (kind == workflow::TaskKind::generate) {
-    pin.engine.memory_utilization = unusual(plan.engine.memory_utilization, usual.engine.memory_utilization);
-    pin.engine.max_num_seqs = unusual(plan.engine.max_num_seqs, usual.engine.max_num_seqs);
-    pin.engine.max_num_batched_tokens = unusual(plan.engine.max_num_batched_tokens, usual.engine.max_num_batched_tokens);
-    pin.engine.chunked_prefill = unusual(plan.engine.chunked_prefill, usual.engine.chunked_prefill);
-    pin.engine.longest_first = unusual(plan.engine.longest_first, usual.engine.longest_first);
-    pin.engine.cuda_graphs = unusual(plan.engine.cuda_graphs, usual.engine.cuda_graphs);
-    pin.engine.own_weights = unusual(plan.engine.own_weights, usual.engine.own_weights);
-  } else {
+  pin.layout = base::unusual(plan.layout);
+  pin.layout.set(&llm::Layout::data, plan.layout.data);
+  if (kind == workflow::TaskKind::generate)
+    pin.engine = base::unusual(plan.engine);
+  else
     pin.micro_batching = plan.micro_batching;
-  }
-  pin.offload = unusual(plan.offload, usual.offload);
+  if (plan.offload != Offload{}) pin.offload = plan.offload;
   return pin;
 }
 

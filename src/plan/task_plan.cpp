@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor_file.h"
+
 namespace dovetail::plan {
 
 std::optional<std::string> find_fault(const MicroBatching& micro_batching) {
@@ -11,12 +13,7 @@ std::optional<std::string> find_fault(const MicroBatching& micro_batching) {
 }
 
 std::optional<std::string> find_fault(const Engine& engine) {
-  if (!(engine.memory_utilization >= least_memory_utilization && engine.memory_utilization <= 1))
-    return fmt::format("its engine's memory_utilization is {}; accepted: from {} to 1", engine.memory_utilization,
-                       least_memory_utilization);
-  if (engine.max_num_seqs < 1) return fmt::format("its engine's max_num_seqs is {}; accepted: at least 1", engine.max_num_seqs);
-  if (engine.max_num_batched_tokens < 1)
-    return fmt::format("its engine's max_num_batched_tokens is {}; accepted: at least 1", engine.max_num_batched_tokens);
+  if (const auto fault = base::find_out_of_range(engine)) return "its engine's " + *fault;
   // As vLLM has it, with chunked prefill or without; the trainer as engine has no limit of tokens.
   if (engine.own_weights && engine.max_num_batched_tokens < engine.max_num_seqs)
     return fmt::format("its engine's max_num_batched_tokens is {}; accepted: at least its max_num_seqs, {} (a token of each in a step)",

@@ -5,10 +5,14 @@
 #include <optional>
 #include <string>
 
+#include "base/descriptor.h"
 #include "cluster/mesh.h"
 #include "llm/layout.h"
 
 namespace dovetail::plan {
+
+/// What a file may ask for at most: sequences, tokens, micro-batches.
+inline constexpr std::int64_t max_count = 1 << 24;
 
 /// How a device's share of a mini-batch is cut: by a number of sequences, or by tokens (sequences packed, or as many as fit together). One
 /// of them is 0; a number of micro-batches, where it is given, goes before both.
@@ -19,6 +23,12 @@ struct MicroBatching {
 
   friend bool operator==(const MicroBatching&, const MicroBatching&) = default;
 };
+constexpr auto fields_of(const MicroBatching*) {
+  using base::field, base::Whole;
+  return base::fields<MicroBatching>(field("sequences", &MicroBatching::sequences, Whole{1, max_count}),
+                                     field("tokens", &MicroBatching::tokens, Whole{1, max_count}),
+                                     field("count", &MicroBatching::count, Whole{1, max_count}));
+}
 
 /// An engine with less of a device's memory would hold nothing.
 inline constexpr double least_memory_utilization = 0.01;
@@ -39,6 +49,17 @@ struct Engine {
 
   friend bool operator==(const Engine&, const Engine&) = default;
 };
+constexpr auto fields_of(const Engine*) {
+  using base::field, base::Flag, base::Number, base::Whole;
+  return base::fields<Engine>(
+      field("memory_utilization", &Engine::memory_utilization, Number{least_memory_utilization, 1}, {.words = "memory utilization {}"}),
+      field("max_num_seqs", &Engine::max_num_seqs, Whole{1, max_count}, {.words = "{} sequences at most"}),
+      field("max_num_batched_tokens", &Engine::max_num_batched_tokens, Whole{1, max_count}, {.words = "{} tokens together at most"}),
+      field("chunked_prefill", &Engine::chunked_prefill, Flag{}, {.words = "chunked prefill", .otherwise = "no chunked prefill"}),
+      field("longest_first", &Engine::longest_first, Flag{}, {.words = "longest first", .otherwise = "in the order of arrival"}),
+      field("cuda_graphs", &Engine::cuda_graphs, Flag{}, {.words = "CUDA graphs", .otherwise = "no CUDA graphs"}),
+      field("own_weights", &Engine::own_weights, Flag{}, {.words = "with weights of its own", .otherwise = "with the trained weights"}));
+}
 
 /// What of a role's state leaves the device for host memory while its task does not run.
 struct Offload {
@@ -49,6 +70,14 @@ struct Offload {
 
   friend bool operator==(const Offload&, const Offload&) = default;
 };
+constexpr auto fields_of(const Offload*) {
+  using base::field, base::Flag;
+  return base::fields<Offload>(
+      field("weights", &Offload::weights, Flag{}, {.words = "weights"}),
+      field("gradients", &Offload::gradients, Flag{}, {.words = "gradients"}),
+      field("optimizer", &Offload::optimizer, Flag{}, {.words = "optimizer"}),
+      field("optimizer_on_host", &Offload::optimizer_on_host, Flag{}, {.words = "optimizer (stepped on the host)"}));
+}
 
 /// One task's part of a plan. A rule has no devices.
 struct TaskPlan {

@@ -151,8 +151,10 @@ Workflow make_sft(const AlgorithmOptions&) {
 }
 
 std::vector<Algorithm> list_algorithms() {
-  const std::vector<std::string_view> online{"reference",      "reference_decay",          "reward",
-                                             "reward_seconds", "policy_log_probabilities", "ptx_tokens"};
+  const std::vector<std::string_view> online = base::keys_of<AlgorithmOptions>();
+  const std::vector<std::string_view> with_reference{base::key_of(&AlgorithmOptions::reference),
+                                                     base::key_of(&AlgorithmOptions::reference_decay),
+                                                     base::key_of(&AlgorithmOptions::ptx_tokens)};
   const AlgorithmOptions from_engine;
   AlgorithmOptions from_trainer;
   from_trainer.policy_log_probabilities = LogProbabilities::trainer;
@@ -161,12 +163,7 @@ std::vector<Algorithm> list_algorithms() {
       {"grpo", "advantages relative to the other samples of a prompt, no critic", from_trainer, online, true, make_grpo},
       {"reinforce++", "advantages normalised over the batch, no critic", from_trainer, online, true, make_reinforce},
       {"remax", "the reward of a greedy response as baseline, no critic", from_engine, online, true, make_remax},
-      {"dpo",
-       "preference pairs against a reference, nothing generated",
-       from_engine,
-       {"reference", "reference_decay", "ptx_tokens"},
-       false,
-       make_dpo},
+      {"dpo", "preference pairs against a reference, nothing generated", from_engine, with_reference, false, make_dpo},
       {"reward_model", "a reward model from preference pairs", from_engine, {}, true, make_reward_model},
       {"sft", "supervised fine-tuning", from_engine, {}, true, make_sft},
   };

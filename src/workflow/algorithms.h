@@ -13,12 +13,15 @@
 // What they read and write follows ReaL's experiments (ppo, remax, dpo, reward_model, sft) and NeMo-RL's (grpo).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/quantity.h"
 #include "workflow/workflow.h"
+#include "workflow/workload.h"
 
 namespace dovetail::workflow {
 
@@ -28,18 +31,28 @@ enum class ReferenceUse {
   pass,     ///< a forward pass of a frozen copy of the actor
   averaged  ///< a forward pass of a moving average of the actor
 };
+constexpr auto names_of(ReferenceUse) {
+  return std::array{base::EnumName{"skip", ReferenceUse::skip}, base::EnumName{"pass", ReferenceUse::pass},
+                    base::EnumName{"averaged", ReferenceUse::averaged}};
+}
 
 /// Who judges responses.
 enum class RewardUse {
   model,  ///< a reward model
   rule    ///< a verifier, a program without a model
 };
+constexpr auto names_of(RewardUse) {
+  return std::array{base::EnumName{"model", RewardUse::model}, base::EnumName{"rule", RewardUse::rule}};
+}
 
 /// Where the log-probabilities of the policy that generated come from.
 enum class LogProbabilities {
   trainer,  ///< a forward pass of the actor, actor_infer
   engine    ///< the generation engine returns them
 };
+constexpr auto names_of(LogProbabilities) {
+  return std::array{base::EnumName{"trainer", LogProbabilities::trainer}, base::EnumName{"engine", LogProbabilities::engine}};
+}
 
 struct AlgorithmOptions {
   ReferenceUse reference = ReferenceUse::pass;
@@ -51,12 +64,26 @@ struct AlgorithmOptions {
 
   friend bool operator==(const AlgorithmOptions&, const AlgorithmOptions&) = default;
 };
+constexpr auto fields_of(const AlgorithmOptions*) {
+  using base::field, base::Choice;
+  using Options = AlgorithmOptions;
+  return base::fields<Options>(
+      field("reference", &Options::reference, Choice{}),
+      field("reference_decay", &Options::reference_decay, base::Number{0, max_decay},
+            {.applies = [](const Options& options) { return options.reference == ReferenceUse::averaged; },
+             .only_with = "`reference: averaged`"}),
+      field("reward", &Options::reward, Choice{}),
+      field("reward_seconds", &Options::reward_time, base::Seconds{},
+            {.applies = [](const Options& options) { return options.reward == RewardUse::rule; }, .only_with = "`reward: rule`"}),
+      field("policy_log_probabilities", &Options::policy_log_probabilities, Choice{}),
+      field("ptx_tokens", &Options::ptx_tokens, base::Whole{0, largest_token_count}));
+}
 
 struct Algorithm {
   std::string_view name;
   std::string_view summary;
   AlgorithmOptions defaults;
-  /// The members of AlgorithmOptions that mean something to it, by their names in a job file (workflow_file.h).
+  /// The keys of the members of AlgorithmOptions that mean something to it.
   std::vector<std::string_view> options;
   /// Whether it can do without a reference.
   bool may_skip_reference = false;

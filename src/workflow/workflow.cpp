@@ -20,20 +20,6 @@ std::optional<IdType> find_named(const std::vector<Named>& named, std::string_vi
 
 }  // namespace
 
-std::string_view name_of(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::generate:
-      return "generate";
-    case TaskKind::infer:
-      return "infer";
-    case TaskKind::train:
-      return "train";
-    case TaskKind::rule:
-      return "rule";
-  }
-  DOVETAIL_ASSERT(false);
-}
-
 Workflow make_workflow(std::string name, std::vector<Role> roles, std::vector<Task> tasks) {
   DOVETAIL_ASSERT(!find_fault(roles, tasks));
   Workflow workflow;

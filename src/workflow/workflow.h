@@ -4,12 +4,14 @@
 // between training and the next use of the trained weights is made of edges, too: version_edges().
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "base/ids.h"
 #include "base/quantity.h"
 
@@ -23,6 +25,9 @@ enum class Head {
   language_model,  ///< a logit for each word of the vocabulary: actor, reference
   scalar,          ///< one number for each token: critic, reward
 };
+constexpr auto names_of(Head) {
+  return std::array{base::EnumName{"language_model", Head::language_model}, base::EnumName{"scalar", Head::scalar}};
+}
 
 /// A model and what it is for.
 struct Role {
@@ -35,15 +40,19 @@ struct Role {
   friend bool operator==(const Role&, const Role&) = default;
 };
 
+/// The largest Role::decay: an average that takes nothing in is none.
+inline constexpr double max_decay = 1.0 - 1e-9;
+
 enum class TaskKind {
   generate,  ///< responses to prompts, token by token
   infer,     ///< one forward pass over prompts and responses
   train,     ///< forward and backward passes, and optimizer steps
   rule,      ///< no model: a verifier or another program that judges each response
 };
-
-/// "generate", "infer", "train" or "rule".
-std::string_view name_of(TaskKind kind);
+constexpr auto names_of(TaskKind) {
+  return std::array{base::EnumName{"generate", TaskKind::generate}, base::EnumName{"infer", TaskKind::infer},
+                    base::EnumName{"train", TaskKind::train}, base::EnumName{"rule", TaskKind::rule}};
+}
 
 /// How many sequences a task has in an iteration: `count` for each sample of the batch (a prompt has samples_per_prompt of them), or for
 /// each prompt. A sample that is a preference pair has two.
@@ -54,6 +63,9 @@ struct SequenceCount {
 
   friend bool operator==(const SequenceCount&, const SequenceCount&) = default;
 };
+constexpr auto names_of(SequenceCount::Per) {
+  return std::array{base::EnumName{"sample", SequenceCount::Per::sample}, base::EnumName{"prompt", SequenceCount::Per::prompt}};
+}
 
 /// One use of one model in an iteration.
 struct Task {

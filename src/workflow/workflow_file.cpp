@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "base/descriptor_file.h"
 #include "base/fields.h"
 #include "base/nearest.h"
 #include "workflow/algorithms.h"
@@ -19,42 +19,10 @@ using base::Result;
 using base::Status;
 
 constexpr std::int64_t largest_sequence_count = 1024;
-constexpr double largest_decay = 1.0 - 1e-9;
-
-template <class Value>
-using Choice = std::pair<std::string_view, Value>;
-
-/// One of a few words.
-template <class Value, std::size_t count>
-Result<Value> read_choice(const Node& node, std::string_view what, const std::array<Choice<Value>, count>& choices) {
-  std::vector<std::string_view> names;
-  for (const auto& [name, value] : choices) {
-    if (node.is_string() && node.text() == name) return value;
-    names.push_back(name);
-  }
-  return node.error(fmt::format("{} is {}; accepted: {}", what, node.describe(), fmt::join(names, ", ")));
-}
-
-constexpr std::array<Choice<ReferenceUse>, 3> reference_uses{
-    {{"skip", ReferenceUse::skip}, {"pass", ReferenceUse::pass}, {"averaged", ReferenceUse::averaged}}};
-constexpr std::array<Choice<RewardUse>, 2> reward_uses{{{"model", RewardUse::model}, {"rule", RewardUse::rule}}};
-constexpr std::array<Choice<LogProbabilities>, 2> log_probabilities{
-    {{"trainer", LogProbabilities::trainer}, {"engine", LogProbabilities::engine}}};
-constexpr std::array<Choice<Head>, 2> heads{{{"language_model", Head::language_model}, {"scalar", Head::scalar}}};
-constexpr std::array<Choice<TaskKind>, 4> kinds{
-    {{"generate", TaskKind::generate}, {"infer", TaskKind::infer}, {"train", TaskKind::train}, {"rule", TaskKind::rule}}};
-constexpr std::array<Choice<SequenceCount::Per>, 2> pers{{{"sample", SequenceCount::Per::sample}, {"prompt", SequenceCount::Per::prompt}}};
 
 Result<std::string> read_word(const Node& node, std::string_view what) {
   if (!node.is_string() || node.text().empty()) return node.error(fmt::format("{} is {}; accepted: a word", what, node.describe()));
   return std::string(node.text());
-}
-
-Result<base::Ticks> read_seconds(const Node& node, std::string_view what) {
-  if (!node.is_number()) return node.error(fmt::format("{} is {}; accepted: a number of seconds", what, node.describe()));
-  const Result<base::Ticks> time = base::parse_time(node.text(), base::TimeUnit::s, base::FineDigits::round_half_up);
-  if (!time.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), time.error().message));
-  return *time;
 }
 
 Result<const Algorithm*> read_algorithm_name(const Node& node) {
@@ -66,38 +34,21 @@ Result<const Algorithm*> read_algorithm_name(const Node& node) {
                                 base::did_you_mean(node.text(), names), fmt::join(names, ", ")));
 }
 
-/// An option that says something only beside another.
-Status check_companion(const Node& map, std::string_view key, bool applies, std::string_view accepted) {
+/// Of a key that says something only beside another.
+Status check_companion(const Node& map, std::string_view key, bool applies, std::string_view only_with) {
   const std::optional<Node> value = map.find(key);
   if (!value || applies) return {};
-  return value->error(fmt::format("{} has no meaning here; accepted: only with {}", quote(key), accepted));
+  return base::without_companion(*value, key, only_with);
 }
 
-Status read_options(const Node& map, const Algorithm& algorithm, AlgorithmOptions& options) {
-  const auto find = [&](std::string_view key) { return map.find(key); };
-  if (const auto node = find("reference")) {
-    DOVETAIL_TRY(options.reference, read_choice(*node, "`reference`", reference_uses));
-    if (options.reference == ReferenceUse::skip && !algorithm.may_skip_reference)
-      return node->error(fmt::format("{} needs its reference; accepted: pass, averaged", algorithm.name));
-  }
-  DOVETAIL_CHECK(check_companion(map, "reference_decay", options.reference == ReferenceUse::averaged, "`reference: averaged`"));
-  if (const auto node = find("reference_decay")) {
-    DOVETAIL_TRY(options.reference_decay, base::read_number(*node, "`reference_decay`", 0.0, largest_decay));
-  }
-  if (const auto node = find("reward")) {
-    DOVETAIL_TRY(options.reward, read_choice(*node, "`reward`", reward_uses));
-  }
-  DOVETAIL_CHECK(check_companion(map, "reward_seconds", options.reward == RewardUse::rule, "`reward: rule`"));
-  if (const auto node = find("reward_seconds")) {
-    DOVETAIL_TRY(options.reward_time, read_seconds(*node, "`reward_seconds`"));
-  }
-  if (const auto node = find("policy_log_probabilities")) {
-    DOVETAIL_TRY(options.policy_log_probabilities, read_choice(*node, "`policy_log_probabilities`", log_probabilities));
-  }
-  if (const auto node = find("ptx_tokens")) {
-    DOVETAIL_TRY(options.ptx_tokens, base::read_whole(*node, "`ptx_tokens`", 0, largest_token_count));
-  }
-  return {};
+Result<AlgorithmOptions> read_options(const Node& map, const Algorithm& algorithm) {
+  const auto reference = map.find(base::key_of(&AlgorithmOptions::reference));
+  const bool skips = reference && reference->is_string() && reference->text() == base::enum_name(ReferenceUse::skip);
+  if (skips && !algorithm.may_skip_reference)
+    return reference->error(fmt::format("{} needs its reference; accepted: pass, averaged", algorithm.name));
+  AlgorithmOptions options = algorithm.defaults;
+  DOVETAIL_CHECK(base::read_fields(map, options));
+  return options;
 }
 
 Result<Role> read_role(const Node& node) {
@@ -107,7 +58,7 @@ Result<Role> read_role(const Node& node) {
   DOVETAIL_TRY(role.name, read_word(name, "`name` of a role"));
   const std::string what = "role " + quote(role.name);
   if (const auto head = node.find("head")) {
-    DOVETAIL_TRY(role.head, read_choice(*head, "`head` of " + what, heads));
+    DOVETAIL_TRY(role.head, base::read_enum<Head>(*head, "`head` of " + what));
   }
   if (const auto start = node.find("initialised_from")) {
     DOVETAIL_TRY(role.initialised_from, read_word(*start, "`initialised_from` of " + what));
@@ -117,7 +68,7 @@ Result<Role> read_role(const Node& node) {
   if (!average) return role;
   DOVETAIL_TRY(role.averaged_from, read_word(*average, "`averaged_from` of " + what));
   DOVETAIL_TRY(const Node decay, base::require(node, what, "decay", "`decay: 0.99`"));
-  DOVETAIL_TRY(role.decay, base::read_number(decay, "`decay` of " + what, 0.0, largest_decay));
+  DOVETAIL_TRY(role.decay, base::read_number(decay, "`decay` of " + what, 0.0, max_decay));
   return role;
 }
 
@@ -141,7 +92,7 @@ Result<Task> read_task(const Node& node) {
   DOVETAIL_TRY(task.name, read_word(name, "`name` of a task"));
   const std::string what = "task " + quote(task.name);
   DOVETAIL_TRY(const Node kind, base::require(node, what, "kind", "generate, infer, train, rule"));
-  DOVETAIL_TRY(task.kind, read_choice(kind, "`kind` of " + what, kinds));
+  DOVETAIL_TRY(task.kind, base::read_enum<TaskKind>(kind, "`kind` of " + what));
   if (const auto role = node.find("role")) {
     DOVETAIL_TRY(task.role, read_word(*role, "`role` of " + what));
   }
@@ -151,7 +102,7 @@ Result<Task> read_task(const Node& node) {
     DOVETAIL_TRY(task.sequences.count, base::read_whole(*sequences, "`sequences` of " + what, 1, largest_sequence_count));
   }
   if (const auto per = node.find("per")) {
-    DOVETAIL_TRY(task.sequences.per, read_choice(*per, "`per` of " + what, pers));
+    DOVETAIL_TRY(task.sequences.per, base::read_enum<SequenceCount::Per>(*per, "`per` of " + what));
   }
   DOVETAIL_CHECK(check_companion(node, "extra_tokens", task.kind == TaskKind::train, "`kind: train`"));
   if (const auto tokens = node.find("extra_tokens")) {
@@ -159,7 +110,7 @@ Result<Task> read_task(const Node& node) {
   }
   DOVETAIL_CHECK(check_companion(node, "seconds", task.kind == TaskKind::rule, "`kind: rule`"));
   if (const auto seconds = node.find("seconds")) {
-    DOVETAIL_TRY(task.time_per_sequence, read_seconds(*seconds, "`seconds` of " + what));
+    DOVETAIL_TRY(task.time_per_sequence, base::read_seconds(*seconds, "`seconds` of " + what));
   }
   return task;
 }
@@ -206,8 +157,7 @@ Result<Workflow> read_algorithm(const Node& node) {
   std::vector<std::string_view> keys{"name"};
   keys.insert(keys.end(), algorithm->options.begin(), algorithm->options.end());
   DOVETAIL_CHECK(base::check_keys(node, fmt::format("the algorithm {}", algorithm->name), keys));
-  AlgorithmOptions options = algorithm->defaults;
-  DOVETAIL_CHECK(read_options(node, *algorithm, options));
+  DOVETAIL_TRY(const AlgorithmOptions options, read_options(node, *algorithm));
   return algorithm->make(options);
 }
 

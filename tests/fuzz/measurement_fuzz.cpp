@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     DOVETAIL_ASSERT(!dovetail::plan::find_fault(row.plan, row.job).has_value());
     weight += row.weight;
     const dovetail::cost::CalibrationRow calibrated = place::calibration_row(row);
-    DOVETAIL_ASSERT(calibrated.measured.size() >= 1 + place::phase_kinds().size());
+    DOVETAIL_ASSERT(calibrated.measured.size() >= 1 + place::phase_kinds.size());
     // Iterations off-policy are played by the thousand.
     if (row.job.workload.steps_off_policy > 10) continue;
     const auto predicted = calibrated.predicted({read->start, {read->spread.start}});

@@ -7,6 +7,7 @@
 
 #include "base/sha256.h"
 #include "plan/jobs.h"
+#include "support/other_value.h"
 
 namespace dovetail::plan {
 namespace {
@@ -46,6 +47,28 @@ TEST(JobHash, IsOfTheCanonicalJob) {
   EXPECT_THAT(canonical_job(job),
               HasSubstr(R"("fixed":{"actor_train":{"devices":"0-7","layout":{"tp":2}},"placement":["a","b"]},"models":[{)"));
   EXPECT_THAT(canonical_job(job), HasSubstr(R"("nanoseconds":500000000)"));
+}
+
+/// Gives each member of `part`, which belongs to `job`, another value in turn.
+template <class T>
+void expect_in_hash(Job& job, T& part) {
+  const std::string hash = job_hash(job);
+  base::for_each_field<T>([&](const auto& field) {
+    const T before = part;
+    part.*field.member = dovetail::test::other_value(field.kind, part.*field.member);
+    EXPECT_EQ(job_hash(job) == hash, field.options.hashed == base::Hashed::never) << field.key;
+    part = before;
+  });
+}
+
+TEST(JobHash, HangsOnEachMemberOfAModel) {
+  Job job = job_of({});
+  llm::Transformer& model = job.models.front();
+  expect_in_hash(job, model);
+  model.latent.emplace();
+  expect_in_hash(job, *model.latent);
+  model.experts.emplace();
+  expect_in_hash(job, *model.experts);
 }
 
 /// What says the same in other words.

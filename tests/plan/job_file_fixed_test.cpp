@@ -10,6 +10,7 @@
 namespace dovetail::plan {
 namespace {
 
+using llm::Layout;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -26,6 +27,13 @@ std::string error_of(const std::string& fixed) {
   return job.ok() ? "no error" : base::to_text(job.error());
 }
 
+template <class T>
+base::Partial<T> all_of(const T& value) {
+  base::Partial<T> all;
+  base::for_each_field<T>([&](const auto& field) { all.set(field.member, value.*field.member); });
+  return all;
+}
+
 TEST(ReadFixed, ReadsEveryKey) {
   const Job job = read(R"({
     actor_generate: {devices: 3, layout: {tp: 1}, engine: {memory_utilization: 0.6, max_num_seqs: 128, max_num_batched_tokens: 4096,
@@ -39,8 +47,8 @@ TEST(ReadFixed, ReadsEveryKey) {
   ASSERT_EQ(job.fixed.size(), job.workflow.tasks.size());
   TaskPin generate;
   generate.mesh = cluster::Mesh{3, 1};
-  generate.tensor = 1;
-  generate.engine = {0.6, 128, 4096, false, true, false, true};
+  generate.layout.set(&Layout::tensor, 1);
+  generate.engine = all_of(Engine{0.6, 128, 4096, false, false, true, true});
   generate.offload = Offload{};
   EXPECT_EQ(job.fixed.at(test::index_of(job, "actor_generate")), generate);
   TaskPin infer;
@@ -48,16 +56,18 @@ TEST(ReadFixed, ReadsEveryKey) {
   EXPECT_EQ(job.fixed.at(test::index_of(job, "actor_infer")), infer);
   TaskPin train;
   train.mesh = cluster::Mesh{0, 16};
-  train.data = train.context = train.tensor = train.pipeline = train.expert_tensor = train.virtual_stages = 2;
-  train.expert = 4;
-  train.zero = 0;
-  train.sequence_parallel = false;
-  train.recomputation = llm::Recomputation::selective;
-  train.stage_layers = std::vector<int>{14, 18};
+  train.layout = all_of(Layout{2, 2, 2, 2, 2, 4, 2, 0, false, llm::Recomputation::selective, {14, 18}});
   train.micro_batching = MicroBatching{0, 4096, 0};
   train.offload = Offload{true, false, false, true};
   EXPECT_EQ(job.fixed.at(test::index_of(job, "actor_train")), train);
   EXPECT_EQ(job.fixed.at(test::index_of(job, "reward_rule")), TaskPin{});
+}
+
+template <class T>
+void fix_some(const T& value, base::Partial<T>& fixed) {
+  base::for_each_field<T>([&](const auto& field) {
+    if (*rc::gen::arbitrary<bool>()) fixed.set(field.member, value.*field.member);
+  });
 }
 
 TEST(ReadFixed, OfNothingIsEmpty) {
@@ -73,14 +83,8 @@ RC_GTEST_PROP(ReadFixed, ReadsWhatIsFixedOfAPlan, ()) {
   const TaskPlan plan = test::random_task_plan(job, task);
   TaskPin pin;
   if (*rc::gen::arbitrary<bool>()) pin.mesh = plan.mesh;
-  if (*rc::gen::arbitrary<bool>()) pin.tensor = plan.layout.tensor;
-  if (*rc::gen::arbitrary<bool>()) pin.zero = plan.layout.zero;
-  if (*rc::gen::arbitrary<bool>()) pin.recomputation = plan.layout.recomputation;
-  if (*rc::gen::arbitrary<bool>()) pin.sequence_parallel = plan.layout.sequence_parallel;
-  if (*rc::gen::arbitrary<bool>()) pin.engine.memory_utilization = plan.engine.memory_utilization;
-  if (*rc::gen::arbitrary<bool>()) pin.engine.chunked_prefill = plan.engine.chunked_prefill;
-  if (*rc::gen::arbitrary<bool>()) pin.engine.longest_first = plan.engine.longest_first;
-  if (*rc::gen::arbitrary<bool>()) pin.engine.own_weights = plan.engine.own_weights;
+  fix_some(plan.layout, pin.layout);
+  fix_some(plan.engine, pin.engine);
   if (*rc::gen::arbitrary<bool>()) pin.offload = plan.offload;
   if (plan.mesh.count == 0) pin.mesh.reset();  // a rule's
   const auto document = base::parse_json(task_pin_object(pin).text(), "x").value();

@@ -11,6 +11,8 @@
 namespace dovetail::plan {
 namespace {
 
+using llm::Layout;
+
 /// Whether some layout for `devices` has what is fixed, by trying all that there are with degrees as in the pins below.
 bool has_layout(const TaskPin& pin, const llm::Transformer& model, int devices) {
   for (int data = 1; data <= devices; ++data)
@@ -25,7 +27,7 @@ bool has_layout(const TaskPin& pin, const llm::Transformer& model, int devices) 
           plan.layout.expert = extra % 4 + 1;
           plan.layout.expert_tensor = extra / 4 % 4 + 1;
           plan.layout.virtual_stages = extra / 16 + 1;
-          if (pin.stage_layers) plan.layout.stage_layers = *pin.stage_layers;
+          plan.layout.stage_layers = pin.layout.or_defaults().stage_layers;
           if (admits(pin, plan.layout) && !llm::find_fault(plan.layout, model)) return true;
         }
       }
@@ -47,16 +49,17 @@ bool has_plan(const TaskPin& pin, const llm::Transformer& model, const cluster::
 /// Few members, so that about as many pins are possible as are not.
 TaskPin random_pin(const llm::Transformer& model, const cluster::Cluster& cluster) {
   TaskPin pin;
-  for (auto member : {&TaskPin::data, &TaskPin::context, &TaskPin::tensor, &TaskPin::pipeline, &TaskPin::virtual_stages, &TaskPin::expert,
-                      &TaskPin::expert_tensor})
-    if (*rc::gen::inRange(0, 5) == 0) pin.*member = *rc::gen::element(1, 1, 2, 2, 3, 4);
+  llm::for_each_degree([&pin](const auto& degree) {
+    if (*rc::gen::inRange(0, 5) == 0) pin.layout.set(degree.member, *rc::gen::element(1, 1, 2, 2, 3, 4));
+  });
   const int devices = cluster::device_count(cluster);
   if (*rc::gen::inRange(0, 3) == 0) pin.mesh = *rc::gen::elementOf(cluster::meshes_of(cluster));
   if (*rc::gen::inRange(0, 8) == 0) pin.mesh = cluster::Mesh{*rc::gen::inRange(0, devices), *rc::gen::inRange(1, devices + 1)};
   if (*rc::gen::inRange(0, 5) > 0) return pin;
-  pin.stage_layers = *rc::gen::nonEmpty(rc::gen::resize(3, rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 4))));
-  const int sum = std::accumulate(pin.stage_layers->begin(), pin.stage_layers->end(), 0);
-  if (sum < model.layers) pin.stage_layers->back() += static_cast<int>(model.layers) - sum;
+  auto layers = *rc::gen::nonEmpty(rc::gen::resize(3, rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 4))));
+  const int sum = std::accumulate(layers.begin(), layers.end(), 0);
+  if (sum < model.layers) layers.back() += static_cast<int>(model.layers) - sum;
+  pin.layout.set(&Layout::stage_layers, layers);
   return pin;
 }
 
@@ -88,42 +91,42 @@ TEST(FindPinFault, SaysWhatIsWrongWithAMesh) {
 
 TEST(FindPinFault, SaysWhatIsWrongWithDegrees) {
   TaskPin pin;
-  pin.tensor = 8;
+  pin.layout.set(&Layout::tensor, 8);
   pin.mesh = cluster::Mesh{0, 4};
   EXPECT_EQ(fault_of(pin), "no layout of llama-2-7b with tp 8 is for the 4 devices of its mesh; accepted: degrees whose product they are");
   pin.mesh = cluster::Mesh{0, 8};
   EXPECT_EQ(fault_of(pin), "none");
-  pin.data = 2;
+  pin.layout.set(&Layout::data, 2);
   EXPECT_EQ(fault_of(pin),
             "no layout of llama-2-7b with dp 2, tp 8 is for the 8 devices of its mesh; accepted: degrees whose product they are");
   pin.mesh.reset();
   EXPECT_EQ(fault_of(pin), "none");
-  pin.pipeline = 2;
+  pin.layout.set(&Layout::pipeline, 2);
   EXPECT_EQ(fault_of(pin, "llama-2-7b", 4), "none");
   EXPECT_EQ(
       fault_of(pin),
       "no mesh of the cluster's 16 devices has a layout of llama-2-7b with dp 2, tp 8, pp 2; accepted: degrees that make up devices of "
       "one node, or whole nodes");
-  pin.tensor = 3;
+  pin.layout.set(&Layout::tensor, 3);
   EXPECT_EQ(fault_of(pin), "32 heads of llama-2-7b cannot be dealt out evenly to 3 tensor-parallel ranks; accepted: a divisor of 32");
 }
 
 TEST(FindPinFault, SaysWhatIsWrongWithStagesAndExperts) {
   TaskPin stages;
-  stages.virtual_stages = 2;
+  stages.layout.set(&Layout::virtual_stages, 2);
   EXPECT_EQ(fault_of(stages), "none") << "with a pipeline";
-  stages.pipeline = 1;
+  stages.layout.set(&Layout::pipeline, 1);
   EXPECT_EQ(fault_of(stages), "virtual stages need a pipeline; accepted: pipeline of at least 2");
   TaskPin layers;
-  layers.stage_layers = std::vector<int>{20, 12};
+  layers.layout.set(&Layout::stage_layers, {20, 12});
   EXPECT_EQ(fault_of(layers), "none");
-  layers.pipeline = 4;
+  layers.layout.set(&Layout::pipeline, 4);
   EXPECT_EQ(fault_of(layers), "stage_layers has 2 values; accepted: one for each of 4 stages");
-  layers.pipeline.reset();
-  layers.stage_layers = std::vector<int>{20, 13};
+  layers = {};
+  layers.layout.set(&Layout::stage_layers, {20, 13});
   EXPECT_EQ(fault_of(layers), "stage_layers add up to 33; accepted: the 32 layers of llama-2-7b");
   TaskPin experts;
-  experts.expert = 8;
+  experts.layout.set(&Layout::expert, 8);
   EXPECT_EQ(fault_of(experts), "the model has no experts to be parallel over; accepted: expert: 1");
   EXPECT_EQ(fault_of(experts, "mixtral-8x7b"), "none");
   experts.mesh = cluster::Mesh{0, 4};
@@ -137,13 +140,14 @@ TEST(FindPinFault, SaysWhatIsWrongWithSettings) {
   EXPECT_EQ(fault_of(pin),
             "its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more than 0");
   pin.micro_batching.reset();
-  pin.engine.memory_utilization = 0;
-  EXPECT_EQ(fault_of(pin), "its engine's memory_utilization is 0; accepted: from 0.01 to 1");
+  pin.engine.set(&Engine::memory_utilization, 0);
+  EXPECT_EQ(fault_of(pin), "its engine's memory_utilization is 0; accepted: 0.01 to 1");
 }
 
 TEST(FindPinFault, TakesDegreesThatNoClusterHas) {
   TaskPin pin;
-  pin.data = pin.context = pin.pipeline = pin.expert = pin.expert_tensor = 65'536;
+  for (const auto degree : {&Layout::data, &Layout::context, &Layout::pipeline, &Layout::expert, &Layout::expert_tensor})
+    pin.layout.set(degree, 65'536);
   EXPECT_NE(fault_of(pin, "mixtral-8x7b"), "none");
 }
 

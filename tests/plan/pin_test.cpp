@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "plan/jobs.h"
+#include "support/other_value.h"
 
 namespace dovetail::plan {
 namespace {
@@ -13,29 +14,22 @@ void fix_sometimes(std::optional<T>& fixed, const T& value) {
   if (*rc::gen::arbitrary<bool>()) fixed = value;
 }
 
+template <class T>
+base::Partial<T> random_part_of(const T& value) {
+  base::Partial<T> part;
+  base::for_each_field<T>([&](const auto& field) {
+    if (*rc::gen::arbitrary<bool>()) part.set(field.member, value.*field.member);
+  });
+  return part;
+}
+
 /// Some members of `plan`.
 TaskPin random_part_of(const TaskPlan& plan) {
   TaskPin pin;
   fix_sometimes(pin.mesh, plan.mesh);
-  fix_sometimes(pin.data, plan.layout.data);
-  fix_sometimes(pin.context, plan.layout.context);
-  fix_sometimes(pin.tensor, plan.layout.tensor);
-  fix_sometimes(pin.pipeline, plan.layout.pipeline);
-  fix_sometimes(pin.virtual_stages, plan.layout.virtual_stages);
-  fix_sometimes(pin.expert, plan.layout.expert);
-  fix_sometimes(pin.expert_tensor, plan.layout.expert_tensor);
-  fix_sometimes(pin.zero, plan.layout.zero);
-  fix_sometimes(pin.sequence_parallel, plan.layout.sequence_parallel);
-  fix_sometimes(pin.recomputation, plan.layout.recomputation);
-  fix_sometimes(pin.stage_layers, plan.layout.stage_layers);
+  pin.layout = random_part_of(plan.layout);
   fix_sometimes(pin.micro_batching, plan.micro_batching);
-  fix_sometimes(pin.engine.memory_utilization, plan.engine.memory_utilization);
-  fix_sometimes(pin.engine.max_num_seqs, plan.engine.max_num_seqs);
-  fix_sometimes(pin.engine.max_num_batched_tokens, plan.engine.max_num_batched_tokens);
-  fix_sometimes(pin.engine.cuda_graphs, plan.engine.cuda_graphs);
-  fix_sometimes(pin.engine.chunked_prefill, plan.engine.chunked_prefill);
-  fix_sometimes(pin.engine.longest_first, plan.engine.longest_first);
-  fix_sometimes(pin.engine.own_weights, plan.engine.own_weights);
+  pin.engine = random_part_of(plan.engine);
   fix_sometimes(pin.offload, plan.offload);
   return pin;
 }
@@ -78,9 +72,9 @@ TEST(Pin, LeavesAloneWhatItDoesNotFix) {
   plan.layout.zero = 3;
   plan.engine.max_num_seqs = 7;
   TaskPin pin;
-  pin.tensor = 2;
-  pin.data = 4;
-  pin.engine.cuda_graphs = false;
+  pin.layout.set(&llm::Layout::tensor, 2);
+  pin.layout.set(&llm::Layout::data, 4);
+  pin.engine.set(&Engine::cuda_graphs, false);
   pin.offload = Offload{true, false, false, false};
   TaskPlan expected = plan;
   expected.layout.tensor = 2;
@@ -100,28 +94,25 @@ TEST(Pin, ThatFixesNothingAgreesWithAll) {
   EXPECT_TRUE(admits(TaskPin{}, plan.mesh));
 }
 
+/// Pins that each fix one member of a `T`, to another value than its default.
+template <class T>
+std::vector<TaskPin> pins_of(base::Partial<T> TaskPin::* part) {
+  std::vector<TaskPin> pins;
+  base::for_each_field<T>([&](const auto& field) {
+    pins.emplace_back();
+    (pins.back().*part).set(field.member, dovetail::test::other_value(field.kind, T{}.*field.member));
+  });
+  return pins;
+}
+
 /// Each member alone tells a plan that has it from one that has not.
 TEST(Pin, EveryMemberCounts) {
-  std::vector<TaskPin> pins(19);
+  std::vector<TaskPin> pins(3);
   pins[0].mesh = cluster::Mesh{1, 1};
-  pins[1].data = 2;
-  pins[2].context = 2;
-  pins[3].tensor = 2;
-  pins[4].pipeline = 2;
-  pins[5].virtual_stages = 2;
-  pins[6].expert = 2;
-  pins[7].expert_tensor = 2;
-  pins[8].zero = 1;
-  pins[9].sequence_parallel = true;
-  pins[10].recomputation = llm::Recomputation::full;
-  pins[11].stage_layers = std::vector<int>{4};
-  pins[12].micro_batching = MicroBatching{0, 0, 3};
-  pins[13].engine.memory_utilization = 0.5;
-  pins[14].engine.max_num_seqs = 5;
-  pins[15].engine.max_num_batched_tokens = 5;
-  pins[16].engine.cuda_graphs = false;
-  pins[17].engine.own_weights = false;
-  pins[18].offload = Offload{false, false, false, true};
+  pins[1].micro_batching = MicroBatching{0, 0, 3};
+  pins[2].offload = Offload{false, false, false, true};
+  for (const TaskPin& pin : pins_of(&TaskPin::layout)) pins.push_back(pin);
+  for (const TaskPin& pin : pins_of(&TaskPin::engine)) pins.push_back(pin);
   for (std::size_t i = 0; i < pins.size(); ++i) {
     TaskPlan plan;
     EXPECT_FALSE(agrees(pins[i], plan)) << i;

@@ -80,10 +80,10 @@ TEST(FindFault, EnginesHaveRoomForSomething) {
     return fault_of(task, [&](TaskPlan& plan) { plan.engine = engine; });
   };
   EXPECT_EQ(with({.memory_utilization = 1}), "none");
-  EXPECT_EQ(with({.memory_utilization = 0}), "its engine's memory_utilization is 0; accepted: from 0.01 to 1");
-  EXPECT_EQ(with({.memory_utilization = 1.5}), "its engine's memory_utilization is 1.5; accepted: from 0.01 to 1");
-  EXPECT_EQ(with({.max_num_seqs = 0}), "its engine's max_num_seqs is 0; accepted: at least 1");
-  EXPECT_EQ(with({.max_num_batched_tokens = 0}), "its engine's max_num_batched_tokens is 0; accepted: at least 1");
+  EXPECT_EQ(with({.memory_utilization = 0}), "its engine's memory_utilization is 0; accepted: 0.01 to 1");
+  EXPECT_EQ(with({.memory_utilization = 1.5}), "its engine's memory_utilization is 1.5; accepted: 0.01 to 1");
+  EXPECT_EQ(with({.max_num_seqs = 0}), "its engine's max_num_seqs is 0; accepted: 1 to 16777216");
+  EXPECT_EQ(with({.max_num_batched_tokens = 0}), "its engine's max_num_batched_tokens is 0; accepted: 1 to 16777216");
   EXPECT_EQ(with({.max_num_seqs = 100, .max_num_batched_tokens = 100}), "none");
   EXPECT_EQ(with({.max_num_seqs = 9000}),
             "its engine's max_num_batched_tokens is 8192; accepted: at least its max_num_seqs, 9000 (a token of each in a step)");

@@ -15,9 +15,9 @@ using testing::UnorderedElementsAre;
 Workflow made(std::string_view name) { return find_algorithm(name)->make(find_algorithm(name)->defaults); }
 Workflow made(std::string_view name, const AlgorithmOptions& options) { return find_algorithm(name)->make(options); }
 
-std::vector<std::string> names_of(const auto& named) {
+std::vector<std::string> named(const auto& things) {
   std::vector<std::string> names;
-  for (const auto& thing : named) names.push_back(thing.name);
+  for (const auto& thing : things) names.push_back(thing.name);
   return names;
 }
 
@@ -45,8 +45,8 @@ const Role& role_of(const Workflow& workflow, std::string_view name) { return wo
 TEST(Ppo, HasTheSixTasksAndTheEdgesOfReal) {
   const Workflow workflow = made("ppo");
   EXPECT_EQ(workflow.name, "ppo");
-  EXPECT_THAT(names_of(workflow.roles), ElementsAre("actor", "reward", "reference", "critic"));
-  EXPECT_THAT(names_of(workflow.tasks),
+  EXPECT_THAT(named(workflow.roles), ElementsAre("actor", "reward", "reference", "critic"));
+  EXPECT_THAT(named(workflow.tasks),
               ElementsAre("actor_generate", "reward_infer", "reference_infer", "critic_infer", "actor_train", "critic_train"));
   EXPECT_THAT(edges_of(workflow),
               UnorderedElementsAre("actor_generate -> reward_infer", "actor_generate -> reference_infer", "actor_generate -> critic_infer",
@@ -73,8 +73,8 @@ TEST(Ppo, OptionsAddAndLeaveOut) {
   options.policy_log_probabilities = LogProbabilities::trainer;
   options.ptx_tokens = 5000;
   const Workflow workflow = made("ppo", options);
-  EXPECT_THAT(names_of(workflow.roles), ElementsAre("actor", "critic"));
-  EXPECT_THAT(names_of(workflow.tasks),
+  EXPECT_THAT(named(workflow.roles), ElementsAre("actor", "critic"));
+  EXPECT_THAT(named(workflow.tasks),
               ElementsAre("actor_generate", "reward_rule", "actor_infer", "critic_infer", "actor_train", "critic_train"));
   EXPECT_EQ(role_of(workflow, "critic").initialised_from, "actor");
   EXPECT_EQ(task_of(workflow, "reward_rule").kind, TaskKind::rule);
@@ -85,7 +85,7 @@ TEST(Ppo, OptionsAddAndLeaveOut) {
 
 TEST(Grpo, HasTwoPassesForLogProbabilities) {
   const Workflow workflow = made("grpo");
-  EXPECT_THAT(names_of(workflow.roles), ElementsAre("actor", "reward", "reference"));
+  EXPECT_THAT(named(workflow.roles), ElementsAre("actor", "reward", "reference"));
   EXPECT_THAT(edges_of(workflow),
               UnorderedElementsAre("actor_generate -> reward_infer", "actor_generate -> actor_infer", "actor_generate -> reference_infer",
                                    "actor_generate -> actor_train", "reward_infer -> actor_train", "actor_infer -> actor_train",
@@ -93,7 +93,7 @@ TEST(Grpo, HasTwoPassesForLogProbabilities) {
   EXPECT_THAT(versions_of(workflow, 1),
               UnorderedElementsAre("actor_train -> actor_generate +2", "actor_train -> actor_infer", "actor_train -> actor_train"))
       << "the pass is of the weights that are trained next";
-  EXPECT_EQ(names_of(made("reinforce++").tasks), names_of(workflow.tasks));
+  EXPECT_EQ(named(made("reinforce++").tasks), named(workflow.tasks));
   EXPECT_EQ(made("reinforce++").name, "reinforce++");
 }
 
@@ -110,7 +110,7 @@ TEST(Grpo, AnAveragedReferenceFollowsTheActor) {
 
 TEST(Remax, GeneratesAndJudgesTwice) {
   const Workflow workflow = made("remax");
-  EXPECT_THAT(names_of(workflow.roles), ElementsAre("actor", "reward", "reference"));
+  EXPECT_THAT(named(workflow.roles), ElementsAre("actor", "reward", "reference"));
   EXPECT_THAT(edges_of(workflow),
               UnorderedElementsAre("actor_generate -> reward_infer", "actor_generate_greedy -> reward_infer_greedy",
                                    "actor_generate -> reference_infer", "actor_generate -> actor_train", "reward_infer -> actor_train",
@@ -120,23 +120,23 @@ TEST(Remax, GeneratesAndJudgesTwice) {
   EXPECT_EQ(task_of(workflow, "actor_generate").sequences, (SequenceCount{SequenceCount::Per::sample, 1}));
   AlgorithmOptions by_rule;
   by_rule.reward = RewardUse::rule;
-  EXPECT_THAT(names_of(made("remax", by_rule).roles), ElementsAre("actor", "reference"));
+  EXPECT_THAT(named(made("remax", by_rule).roles), ElementsAre("actor", "reference"));
   EXPECT_TRUE(find_task(made("remax", by_rule), "reward_rule_greedy"));
 }
 
 TEST(WithoutGeneration, AlgorithmsTrainOnTheDataset) {
   const Workflow dpo = made("dpo");
-  EXPECT_THAT(names_of(dpo.roles), ElementsAre("actor", "reference"));
+  EXPECT_THAT(named(dpo.roles), ElementsAre("actor", "reference"));
   EXPECT_THAT(edges_of(dpo), ElementsAre("reference_infer -> actor_train"));
   EXPECT_THAT(dataset_keys(dpo), ElementsAre("pairs"));
   EXPECT_EQ(task_of(dpo, "actor_train").sequences, (SequenceCount{SequenceCount::Per::sample, 2}));
   EXPECT_FALSE(find_algorithm("dpo")->may_skip_reference);
   const Workflow reward = made("reward_model");
-  EXPECT_THAT(names_of(reward.roles), ElementsAre("reward"));
-  EXPECT_THAT(names_of(reward.tasks), ElementsAre("reward_train"));
+  EXPECT_THAT(named(reward.roles), ElementsAre("reward"));
+  EXPECT_THAT(named(reward.tasks), ElementsAre("reward_train"));
   EXPECT_EQ(reward.roles.front().head, Head::scalar);
   const Workflow sft = made("sft");
-  EXPECT_THAT(names_of(sft.tasks), ElementsAre("actor_train"));
+  EXPECT_THAT(named(sft.tasks), ElementsAre("actor_train"));
   EXPECT_THAT(edges_of(sft), IsEmpty());
   EXPECT_THAT(versions_of(sft), ElementsAre("actor_train -> actor_train"));
 }

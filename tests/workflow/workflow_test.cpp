@@ -96,8 +96,8 @@ TEST(Workflow, AMovingAverageWaitsForWhatItAverages) {
 }
 
 TEST(Workflow, KindsHaveNames) {
-  EXPECT_EQ(name_of(TaskKind::generate), "generate");
-  EXPECT_EQ(name_of(TaskKind::rule), "rule");
+  EXPECT_EQ(base::enum_name(TaskKind::generate), "generate");
+  EXPECT_EQ(base::enum_name(TaskKind::rule), "rule");
 }
 
 TEST(WorkflowFault, SoundPartsHaveNone) {

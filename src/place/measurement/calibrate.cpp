@@ -34,10 +34,10 @@ struct Scene {
 };
 
 /// The seconds of an iteration, then of each phase.
-std::vector<double> seconds_of(const std::vector<std::string>& phases, const plan::Job& job, const plan::IterationGraph& graph,
-                               double iteration, const std::vector<StepSeconds>& steps) {
+std::vector<double> seconds_of(const std::vector<Phase>& phases, const plan::Job& job, const plan::IterationGraph& graph, double iteration,
+                               const std::vector<StepSeconds>& steps) {
   std::vector<double> seconds = {iteration};
-  for (const std::string& phase : phases) {
+  for (const Phase& phase : phases) {
     seconds.push_back(0);
     for (std::size_t step = 0; step < steps.size(); ++step) seconds.back() += seconds_in_phase(phase, job, graph.steps[step], steps[step]);
   }
@@ -47,7 +47,7 @@ std::vector<double> seconds_of(const std::vector<std::string>& phases, const pla
 /// Predicts a row. What hangs on the spread alone is worked out once for each hundredth of it.
 class RowPredictor {
  public:
-  RowPredictor(const Measurement& row, std::vector<std::string> phases) : row_(row), phases_(std::move(phases)) {}
+  RowPredictor(const Measurement& row, std::vector<Phase> phases) : row_(row), phases_(std::move(phases)) {}
 
   /// What is printed.
   std::vector<double> estimated(const Candidate& candidate) {
@@ -94,27 +94,29 @@ class RowPredictor {
   }
 
   const Measurement& row_;
-  std::vector<std::string> phases_;
+  std::vector<Phase> phases_;
   std::map<int, std::unique_ptr<Scene>> scenes_;  // [spread in hundredths; 0 where the row leaves it to no fit]
 };
 
 /// What is known of a row's times: its iteration, the phases of each kind, and the tasks that were measured.
 std::vector<cost::MeasuredSeconds> measured_of(const Measurement& row) {
   std::vector<cost::MeasuredSeconds> measured = {{"iteration", row.seconds, row.weight}};
-  for (const std::string_view kind : phase_kinds()) measured.push_back({std::string(kind), 0, 0});
+  for (const PhaseKind kind : phase_kinds) measured.push_back({name_of(kind, row.job), 0, 0});
   for (const MeasuredPhase& phase : row.phases) {
+    const std::string name = name_of(phase.phase, row.job);
     const auto found =
-        std::find_if(measured.begin() + 1, measured.end(), [&](const cost::MeasuredSeconds& one) { return one.phase == phase.name; });
+        std::find_if(measured.begin() + 1, measured.end(), [&](const cost::MeasuredSeconds& one) { return one.phase == name; });
     cost::MeasuredSeconds& place = found == measured.end() ? measured.emplace_back() : *found;
-    place = {phase.name, phase.seconds, phase_weight(row, phase.seconds)};
+    place = {name, phase.seconds, phase_weight(row, phase.seconds)};
   }
   return measured;
 }
 
-std::vector<std::string> phase_names(const std::vector<cost::MeasuredSeconds>& measured) {
-  std::vector<std::string> names;
-  for (std::size_t i = 1; i < measured.size(); ++i) names.push_back(measured[i].phase);
-  return names;
+/// The phases whose seconds stand behind the iteration's.
+std::vector<Phase> phases_of(const std::vector<cost::MeasuredSeconds>& measured, const plan::Job& job) {
+  std::vector<Phase> phases;
+  for (std::size_t i = 1; i < measured.size(); ++i) phases.push_back(*phase_named(measured[i].phase, job));
+  return phases;
 }
 
 bool leaves_spread_open(const Measurements& measurements) {
@@ -147,7 +149,7 @@ bool says_anything(const std::vector<CalibrationRow>& rows, const Candidate& sta
 PredictedRow predicted_row(const Measurement& row, const Candidate& fitted, const Candidate* left_out) {
   PredictedRow answer{row.name, row.group, row.doubtful, row.weight, {}, {}};
   const std::vector<cost::MeasuredSeconds> measured = measured_of(row);
-  RowPredictor predictor(row, phase_names(measured));
+  RowPredictor predictor(row, phases_of(measured, row.job));
   const std::vector<double> by_fit = predictor.estimated(fitted);
   const std::vector<double> by_others = left_out == nullptr ? std::vector<double>() : predictor.estimated(*left_out);
   for (std::size_t i = 0; i < by_fit.size(); ++i) {
@@ -238,7 +240,7 @@ const Candidate* fit_without(const std::string& group, const Calibration& calibr
 
 CalibrationRow calibration_row(const Measurement& row) {
   std::vector<cost::MeasuredSeconds> measured = measured_of(row);
-  auto predictor = std::make_shared<RowPredictor>(row, phase_names(measured));
+  auto predictor = std::make_shared<RowPredictor>(row, phases_of(measured, row.job));
   return {row.name, row.group, std::move(measured), [predictor](const Candidate& candidate) { return predictor->predicted(candidate); }};
 }
 

@@ -28,7 +28,7 @@ class Comparer {
       : run_(run), job_(job), of_(predicted), covered_(job.workflow.tasks.size()) {}
 
   MeasuredComparison compare() {
-    for (const std::string_view kind : phase_kinds()) add_kind(kind);
+    for (const PhaseKind kind : phase_kinds) add_kind(kind);
     add_refit_within();
     add_others();
     add_iteration();
@@ -39,13 +39,13 @@ class Comparer {
  private:
   const std::vector<Task>& tasks() const { return job_.workflow.tasks; }
 
-  static bool is_of_kind(const Task& task, std::string_view kind) {
-    return (kind == "generation" && task.kind == TaskKind::generate) || (kind == "scoring" && task.kind == TaskKind::infer) ||
-           (kind == "training" && task.kind == TaskKind::train);
+  static bool is_of_kind(const Task& task, PhaseKind kind) {
+    return (kind == PhaseKind::generation && task.kind == TaskKind::generate) ||
+           (kind == PhaseKind::scoring && task.kind == TaskKind::infer) || (kind == PhaseKind::training && task.kind == TaskKind::train);
   }
 
   /// Seconds of the plan's steps in a phase; where `among` is not empty only of those tasks.
-  double predicted(std::string_view phase, const std::vector<std::size_t>& among = {}) const {
+  double predicted(const Phase& phase, const std::vector<std::size_t>& among = {}) const {
     const std::vector<plan::Step>& steps = of_.estimate.graph.steps;
     double seconds = 0;
     for (std::size_t index = 0; index < steps.size(); ++index)
@@ -55,7 +55,7 @@ class Comparer {
   }
 
   /// The times of a kind; those whose tasks the job lacks are told to be only measured.
-  std::vector<TimedTasks> times_of(std::string_view kind) {
+  std::vector<TimedTasks> times_of(PhaseKind kind) {
     std::vector<TimedTasks> times;
     for (const MeasuredTime& time : run_.times) {
       if (time.known.use != TimeKind::phase || time.known.phase != kind) continue;
@@ -73,7 +73,7 @@ class Comparer {
     return times;
   }
 
-  void add_kind(std::string_view kind) {
+  void add_kind(PhaseKind kind) {
     const std::vector<TimedTasks> times = times_of(kind);
     if (times.empty()) return;
     std::vector<std::size_t> all;
@@ -86,11 +86,11 @@ class Comparer {
     }
     const bool each_alone = named == times.size() && all.size() == times.size();
     // What a training takes of host memory is apart where the log times it so.
-    const bool apart = kind == "training" && !phases_named("offload", TimeKind::phase).empty();
+    const bool apart = kind == PhaseKind::training && times_offload();
     if (each_alone && !apart)
-      for (const TimedTasks& timed : times) add_phase(tasks()[timed.tasks.front()].name, kind, {timed.time}, {});
+      for (const TimedTasks& timed : times) add_phase(workflow::TaskId(timed.tasks.front()), kind, {timed.time}, {});
     else
-      add_phase(std::string(kind), kind, pointers(times), all);
+      add_phase(kind, kind, pointers(times), all);
   }
 
   static std::vector<const MeasuredTime*> pointers(const std::vector<TimedTasks>& times) {
@@ -99,37 +99,42 @@ class Comparer {
     return result;
   }
 
-  std::vector<const MeasuredTime*> phases_named(std::string_view phase, TimeKind use) const {
-    std::vector<const MeasuredTime*> result;
-    for (const MeasuredTime& time : run_.times)
-      if (time.known.use == use && time.known.phase == phase) result.push_back(&time);
-    return result;
+  bool times_offload() const {
+    return std::any_of(run_.times.begin(), run_.times.end(), [](const MeasuredTime& time) {
+      return time.known.use == TimeKind::phase && time.known.phase == PhaseKind::offload;
+    });
   }
 
-  void add_phase(std::string name, std::string_view kind, const std::vector<const MeasuredTime*>& times,
-                 const std::vector<std::size_t>& among) {
-    MeasuredAgainst phase{.phase = std::move(name), .keys = {}, .measured = spread_of_sum(times), .reasons = {}};
+  void add_phase(const Phase& of, PhaseKind kind, const std::vector<const MeasuredTime*>& times, const std::vector<std::size_t>& among) {
+    MeasuredAgainst phase{.phase = name_of(of, job_),
+                          .kind = kind,
+                          .alone = std::holds_alternative<workflow::TaskId>(of),
+                          .keys = {},
+                          .measured = spread_of_sum(times),
+                          .reasons = {}};
     for (const MeasuredTime* time : times) phase.keys.push_back(time->key);
     phase.seconds = phase.measured.by(run_.statistic);
-    phase.predicted = predicted(phase.phase, among);
-    if (!among.empty() && phase.predicted < predicted(phase.phase)) phase.whole = false;
+    phase.predicted = predicted(of, among);
+    if (!among.empty() && phase.predicted < predicted(of)) phase.whole = false;
     result_.phases.push_back(std::move(phase));
-    kinds_.push_back(kind);
+  }
+
+  std::vector<MeasuredAgainst>::iterator first_of(PhaseKind kind) {
+    return std::find_if(result_.phases.begin(), result_.phases.end(), [kind](const MeasuredAgainst& phase) { return phase.kind == kind; });
   }
 
   /// Without a time of its own a refit is part of generation, as verl had it before it timed `update_weights`.
   void add_refit_within() {
-    const double refit = predicted("refit");
-    if (refit == 0 || std::find(kinds_.begin(), kinds_.end(), "refit") != kinds_.end()) return;
-    const auto generation = std::find(kinds_.begin(), kinds_.end(), "generation");
-    if (generation == kinds_.end() || run_.format != LogFormat::verl) {
+    const double refit = predicted(PhaseKind::refit);
+    if (refit == 0 || first_of(PhaseKind::refit) != result_.phases.end()) return;
+    const auto generation = first_of(PhaseKind::generation);
+    if (generation == result_.phases.end() || run_.format != LogFormat::verl) {
       result_.only_predicted.push_back({"refit", refit});
       return;
     }
-    MeasuredAgainst& phase = result_.phases[static_cast<std::size_t>(generation - kinds_.begin())];
-    phase.with_refit = true;
-    phase.whole = false;
-    phase.predicted += refit;
+    generation->with_refit = true;
+    generation->whole = false;
+    generation->predicted += refit;
   }
 
   void add_only_measured(const MeasuredTime& time) { result_.only_measured.push_back({time.key, time.spread.by(run_.statistic)}); }
@@ -139,13 +144,14 @@ class Comparer {
       if (time.known.use == TimeKind::other || time.known.use == TimeKind::interruption) add_only_measured(time);
     for (std::size_t task = 0; task < tasks().size(); ++task)
       if (!covered_[task] && tasks()[task].kind != TaskKind::rule)
-        result_.only_predicted.push_back({tasks()[task].name, predicted(tasks()[task].name)});
+        result_.only_predicted.push_back({tasks()[task].name, predicted(workflow::TaskId(task))});
   }
 
   void add_iteration() {
     const MeasuredTime* time = iteration_of(run_);
     if (time == nullptr) return;
     result_.iteration = MeasuredAgainst{.phase = "iteration",
+                                        .kind = std::nullopt,
                                         .keys = {time->key},
                                         .measured = time->spread,
                                         .seconds = time->spread.by(run_.statistic),
@@ -160,8 +166,8 @@ class Comparer {
       const double off = std::abs(phase.difference());
       return off > noticed_difference * phase.predicted && off > part;
     };
-    for (std::size_t index = 0; index < result_.phases.size(); ++index)
-      if (is_noticed(result_.phases[index])) result_.phases[index].reasons = reasons_of(ground, result_.phases[index], kinds_[index]);
+    for (MeasuredAgainst& phase : result_.phases)
+      if (is_noticed(phase)) phase.reasons = reasons_of(ground, phase);
     if (result_.iteration && is_noticed(*result_.iteration))
       result_.iteration->reasons =
           iteration_reasons(ground, *result_.iteration, sum(&MeasuredAgainst::seconds), sum(&MeasuredAgainst::predicted));
@@ -177,8 +183,7 @@ class Comparer {
   const plan::Job& job_;
   const EstimatedPlan& of_;
   MeasuredComparison result_;
-  std::vector<std::string_view> kinds_;  // [phase of the result]
-  std::vector<bool> covered_;            // [task] whether the log times it
+  std::vector<bool> covered_;  // [task] whether the log times it
 };
 
 }  // namespace

@@ -7,13 +7,16 @@
 
 #include "place/advice/comparison.h"
 #include "place/measurement/measured.h"
+#include "place/measurement/measurement.h"
 #include "place/predict/estimate.h"
 
 namespace dovetail::place {
 
 /// A phase that was measured and is predicted.
 struct MeasuredAgainst {
-  std::string phase;                 ///< a kind (phase_kinds()), a task by its name, or "iteration"
+  std::string phase;                 ///< its name: that of its kind or of a task, or "iteration"
+  std::optional<PhaseKind> kind;     ///< nothing of the iteration
+  bool alone = false;                ///< a task that the log times by itself
   std::vector<std::string> keys;     ///< the log's
   TimeSpread measured;               ///< of the keys' sum
   double seconds = 0;                ///< that of the run's statistic
@@ -32,7 +35,7 @@ struct OneSided {
 };
 
 struct MeasuredComparison {
-  std::vector<MeasuredAgainst> phases;  ///< in the order of phase_kinds()
+  std::vector<MeasuredAgainst> phases;  ///< in the order of phase_kinds
   std::optional<MeasuredAgainst> iteration;
   std::vector<OneSided> only_measured;   ///< times of the log within the iteration that are in no phase of the plan
   std::vector<OneSided> only_predicted;  ///< tasks and refits of the plan that the log does not time

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "place/measurement/measurement.h"
+
 namespace dovetail::place {
 
 enum class LogFormat { verl, nemo_rl };
@@ -31,7 +33,7 @@ enum class TimeKind {
 struct TimedKey {
   std::string_view name;  ///< behind the prefix
   TimeKind use = TimeKind::other;
-  std::string_view phase = {};               ///< of a phase: its kind (phase_kinds())
+  std::optional<PhaseKind> phase = {};       ///< of a phase: its kind
   std::vector<std::string_view> roles = {};  ///< of a phase: whose tasks it times; empty where the kind has no role
 };
 

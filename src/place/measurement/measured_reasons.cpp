@@ -115,17 +115,28 @@ void add_spread(const ReasonGround& ground, const MeasuredAgainst& phase, std::v
 
 }  // namespace
 
-std::vector<std::string> reasons_of(const ReasonGround& ground, const MeasuredAgainst& phase, std::string_view kind) {
+std::vector<std::string> reasons_of(const ReasonGround& ground, const MeasuredAgainst& phase) {
   const bool longer = phase.difference() > 0;
   std::vector<std::string> reasons;
   add_spread(ground, phase, reasons);
-  if (kind == "generation") add_generation(ground, longer, reasons);
-  if (kind == "scoring") add_scoring(ground, longer, phase.phase != kind, reasons);
-  if (kind == "training") add_training(ground, longer, reasons);
-  if (kind == "refit") add_refit(longer, reasons);
-  if (kind == "offload")
-    reasons.emplace_back(longer ? "host memory that is not pinned, or shared by many processes of a node"
-                                : "states that stay on the device, or transfers behind other work");
+  switch (*phase.kind) {
+    case PhaseKind::generation:
+      add_generation(ground, longer, reasons);
+      break;
+    case PhaseKind::scoring:
+      add_scoring(ground, longer, phase.alone, reasons);
+      break;
+    case PhaseKind::training:
+      add_training(ground, longer, reasons);
+      break;
+    case PhaseKind::refit:
+      add_refit(longer, reasons);
+      break;
+    case PhaseKind::offload:
+      reasons.emplace_back(longer ? "host memory that is not pinned, or shared by many processes of a node"
+                                  : "states that stay on the device, or transfers behind other work");
+      break;
+  }
   return reasons;
 }
 

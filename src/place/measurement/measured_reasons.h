@@ -16,9 +16,9 @@ struct ReasonGround {
   const plan::Plan& plan;
 };
 
-/// The reasons for a phase of this kind ("generation", "scoring", ...), the likeliest first: those that the log shows (lengths that the
+/// The reasons for a phase (REQUIRES: it has a kind), the likeliest first: those that the log shows (lengths that the
 /// job does not say, steps that spread, a refit within), then those that are usual.
-std::vector<std::string> reasons_of(const ReasonGround& ground, const MeasuredAgainst& phase, std::string_view kind);
+std::vector<std::string> reasons_of(const ReasonGround& ground, const MeasuredAgainst& phase);
 
 /// The reasons for an iteration whose phases take so many seconds together, measured and predicted: what they differ by, what overlaps on
 /// one side, time in no phase.

@@ -1,13 +1,16 @@
 // What was measured of RLHF iterations: each run as a job and a plan, with the seconds that it took.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "cost/efficiency.h"
 #include "place/predict/step_seconds.h"
 #include "plan/iteration_graph.h"
@@ -16,9 +19,35 @@
 
 namespace dovetail::place {
 
-/// Seconds of a part of an iteration: all steps of a kind, or one task by its name.
+/// Kinds of steps that are timed together.
+enum class PhaseKind {
+  generation,
+  scoring,
+  training,
+  offload,  ///< what comes from host memory before a training and goes back behind it, which is often timed apart
+  refit,    ///< new weights from where they are trained to where they are used
+};
+constexpr auto names_of(PhaseKind) {
+  return std::array{base::EnumName{"generation", PhaseKind::generation}, base::EnumName{"scoring", PhaseKind::scoring},
+                    base::EnumName{"training", PhaseKind::training}, base::EnumName{"offload", PhaseKind::offload},
+                    base::EnumName{"refit", PhaseKind::refit}};
+}
+
+/// All, in the order in which they are shown.
+inline constexpr std::array phase_kinds{PhaseKind::generation, PhaseKind::scoring, PhaseKind::training, PhaseKind::offload,
+                                        PhaseKind::refit};
+
+/// A part of an iteration: all steps of a kind, or one task.
+using Phase = std::variant<PhaseKind, workflow::TaskId>;
+
+/// What files and tables call it: its kind, or the task's name.
+std::string name_of(const Phase& phase, const plan::Job& job);
+/// The phase of that name, if there is one; a kind comes before a task of its name.
+std::optional<Phase> phase_named(std::string_view name, const plan::Job& job);
+
+/// What a part of an iteration took.
 struct MeasuredPhase {
-  std::string name;
+  Phase phase;
   double seconds = 0;
 };
 
@@ -58,16 +87,11 @@ struct Measurements {
   std::vector<Measurement> rows;
 };
 
-/// The kinds of phases: "generation", "scoring", "training", "offload", what comes from host memory before a training and goes back behind
-/// it, which is often timed apart, and "refit", new weights from where they are trained to where they are used.
-const std::vector<std::string_view>& phase_kinds();
-
-/// Whether a step has something of the phase of that name: of a kind, or of a task of the workflow but rules. Host transfers beside other
-/// tasks are of none: no task waits for them.
-bool is_in_phase(std::string_view phase, const plan::Job& job, const plan::Step& step);
+/// Whether a step has something of the phase. Rules have no phase; nor have host transfers beside other tasks: no task waits for them.
+bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Step& step);
 
 /// How many of a step's seconds belong to the phase: all of a task, of training and offload their parts.
-double seconds_in_phase(std::string_view phase, const plan::Job& job, const plan::Step& step, const StepSeconds& seconds);
+double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Step& step, const StepSeconds& seconds);
 
 /// How much a phase weighs in the fit beside its row's iteration: half of it where it is a tenth of the iteration or more, else a tenth.
 double phase_weight(const Measurement& row, double seconds);

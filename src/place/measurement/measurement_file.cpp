@@ -183,19 +183,19 @@ class RowReader {
     const auto phases = node.find("phases");
     if (!phases) return {};
     const plan::IterationGraph graph = plan::iteration_graph(row.job, row.plan);
-    const auto is_there = [&](std::string_view phase) {
+    const auto is_there = [&](const Phase& phase) {
       return std::any_of(graph.steps.begin(), graph.steps.end(), [&](const plan::Step& step) { return is_in_phase(phase, row.job, step); });
     };
     std::vector<std::string_view> accepted;
-    for (const std::string_view kind : phase_kinds())
-      if (is_there(kind)) accepted.push_back(kind);
-    for (const workflow::Task& task : row.job.workflow.tasks)
-      if (is_there(task.name)) accepted.push_back(task.name);
+    for (const PhaseKind kind : phase_kinds)
+      if (is_there(kind)) accepted.push_back(base::enum_name(kind));
+    for (std::size_t task = 0; task < row.job.workflow.tasks.size(); ++task)
+      if (is_there(workflow::TaskId(task))) accepted.push_back(row.job.workflow.tasks[task].name);
     DOVETAIL_CHECK(base::check_keys(*phases, "`phases`", accepted));
     for (std::size_t index = 0; index < phases->size(); ++index) {
       const std::string name(phases->key(index));
       DOVETAIL_TRY(const double seconds, base::read_number(phases->value(index), quote(name), shortest_seconds, longest_seconds));
-      row.phases.push_back({name, seconds});
+      row.phases.push_back({*phase_named(name, row.job), seconds});
     }
     return {};
   }

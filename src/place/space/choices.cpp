@@ -86,7 +86,8 @@ class Maker {
   std::vector<llm::Layout> cut_further(const llm::Layout& plain) const {
     std::vector<llm::Layout> layouts{plain};
     if (real()) return layouts;
-    const bool cuts_sequences = kind_ != TaskKind::generate && (ground_.lengths.longest() >= long_sequence || pin_.context);
+    const bool cuts_sequences =
+        kind_ != TaskKind::generate && (ground_.lengths.longest() >= long_sequence || pin_.layout.has(&llm::Layout::context));
     for (int context = 2; cuts_sequences && context <= 8 && plain.data % context == 0; context *= 2) {
       llm::Layout layout = plain;
       layout.context = context;

@@ -7,19 +7,19 @@
 namespace dovetail::place {
 namespace {
 
-std::string name_of(const plan::Fusion& fusion) {
-  if (!fusion.any()) return "none";
-  if (fusion.threshold && fusion.training) return "both";
-  return fusion.training ? "intra" : "inter";
-}
-
 FusionVariant variant_of(const plan::Fusion& fusion, const Simulation& simulation, bool played) {
   std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
   for (simulate::Use& use : uses) use.time = base::Ticks(use.time.count() / static_cast<std::int64_t>(simulation.iteration.iterations));
-  return {name_of(fusion), simulation.iteration_seconds, std::move(uses), played, simulation.closed.fits()};
+  return {mode_of(fusion), simulation.iteration_seconds, std::move(uses), played, simulation.closed.fits()};
 }
 
 }  // namespace
+
+FusionMode mode_of(const plan::Fusion& fusion) {
+  if (!fusion.any()) return FusionMode::none;
+  if (fusion.threshold && fusion.training) return FusionMode::both;
+  return fusion.training ? FusionMode::intra : FusionMode::inter;
+}
 
 base::Result<std::vector<FusionVariant>> play_fusion_variants(Simulator& simulator, const plan::Plan& plan, const Simulation& simulation) {
   std::vector<FusionVariant> variants;

@@ -172,7 +172,8 @@ Table fusion_table(const JobPicture& picture) {
     const place::FusionVariant& variant = picture.variants[index];
     double sum = 0;
     for (const double seconds : idle[index]) sum += seconds;
-    std::vector<std::string> row{(variant.name == "none" ? "nothing" : variant.name) + (variant.fits ? "" : ", does not fit"),
+    std::vector<std::string> row{std::string(variant.mode == place::FusionMode::none ? "nothing" : base::enum_name(variant.mode)) +
+                                     (variant.fits ? "" : ", does not fit"),
                                  seconds_text(variant.seconds), fmt::format("{:.2f}x", picture.variants.front().seconds / variant.seconds),
                                  seconds_text(hand_over_seconds(picture, variant)), seconds_text(sum)};
     for (std::size_t cause = 0; cause < all.size(); ++cause)

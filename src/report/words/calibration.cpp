@@ -32,13 +32,13 @@ std::string rows_table(const Calibration& calibration, bool counting) {
   const bool left_out = counting && calibration.left_out.has_value();
   std::vector<Column> columns = {{"row", Align::left}, {"measured s"}, {"fitted s"}, {"error"}};
   if (left_out) columns.push_back({"left out"});
-  const std::size_t kinds = place::phase_kinds().size();
+  const std::size_t kinds = place::phase_kinds.size();
   std::vector<std::size_t> shown;
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     const auto has_some = [kind](const PredictedRow& row) { return row.phases[kind].fitted > 0; };
     if (std::none_of(calibration.rows.begin(), calibration.rows.end(), has_some)) continue;
     shown.push_back(kind);
-    columns.push_back({std::string(place::phase_kinds()[kind])});
+    columns.push_back({std::string(base::enum_name(place::phase_kinds[kind]))});
   }
   if (!counting) columns.push_back({"why", Align::left});
   std::vector<std::vector<std::string>> cells;

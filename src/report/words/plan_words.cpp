@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor_file.h"
 #include "cluster/mesh.h"
 #include "report/words/amounts.h"
 #include "report/words/text.h"
@@ -24,31 +25,14 @@ std::string micro_batch_text(const plan::MicroBatching& batching) {
 }
 
 std::string engine_text(const plan::Engine& engine) {
-  if (!engine.own_weights) return fmt::format("with the trained weights, {} sequences at most", engine.max_num_seqs);
-  return fmt::format("memory utilization {}, {} sequences at most", engine.memory_utilization, engine.max_num_seqs);
+  const std::string weights = base::words_of(engine, &plan::Engine::own_weights);
+  const std::string memory = base::words_of(engine, &plan::Engine::memory_utilization);
+  return fmt::format("{}, {}", engine.own_weights ? memory : weights, base::words_of(engine, &plan::Engine::max_num_seqs));
 }
 
-std::string_view recomputation_text(llm::Recomputation recomputation) {
-  switch (recomputation) {
-    case llm::Recomputation::none:
-      return "nothing recomputed";
-    case llm::Recomputation::selective:
-      return "attention recomputed";
-    case llm::Recomputation::full:
-      break;
-  }
-  return "whole layers recomputed";
-}
-
-std::vector<std::string> offloaded(const plan::Offload& offload) {
-  std::vector<std::string> names;
-  if (offload.weights) names.emplace_back("weights");
-  if (offload.gradients) names.emplace_back("gradients");
-  if (offload.optimizer_on_host)
-    names.emplace_back("optimizer (stepped on the host)");
-  else if (offload.optimizer)
-    names.emplace_back("optimizer");
-  return names;
+std::vector<std::string> offloaded(plan::Offload offload) {
+  if (offload.optimizer_on_host) offload.optimizer = false;  // said once
+  return base::changed_words({}, offload);
 }
 
 std::string offload_text(const plan::Offload& offload) {
@@ -78,29 +62,22 @@ std::string micro_batch_change(const plan::MicroBatching& from, const plan::Micr
   return fmt::format("{} in place of {}", micro_batch_text(to), micro_batch_text(from));
 }
 
-void add_engine_changes(const plan::Engine& from, const plan::Engine& to, std::vector<std::string>& texts) {
-  if (from.own_weights != to.own_weights)
-    texts.push_back(fmt::format("{} in place of {}", engine_text(to), engine_text(from)));
-  else if (from.memory_utilization != to.memory_utilization)
-    texts.push_back(fmt::format("memory utilization {} in place of {}", to.memory_utilization, from.memory_utilization));
-  if (from.max_num_seqs != to.max_num_seqs)
-    texts.push_back(fmt::format("{} sequences at most in place of {}", to.max_num_seqs, from.max_num_seqs));
-  if (from.max_num_batched_tokens != to.max_num_batched_tokens)
-    texts.push_back(fmt::format("{} tokens together at most in place of {}", to.max_num_batched_tokens, from.max_num_batched_tokens));
-  if (from.longest_first != to.longest_first) texts.emplace_back(to.longest_first ? "longest first" : "in the order of arrival");
-  if (from.cuda_graphs != to.cuda_graphs) texts.emplace_back(to.cuda_graphs ? "CUDA graphs" : "no CUDA graphs");
+std::vector<std::string> engine_changes(const plan::Engine& from, const plan::Engine& to) {
+  if (from.own_weights == to.own_weights) return base::changed_words(from, to);
+  std::vector<std::string> texts{fmt::format("{} in place of {}", engine_text(to), engine_text(from))};
+  plan::Engine rest = from;
+  rest.own_weights = to.own_weights;
+  rest.memory_utilization = to.memory_utilization;
+  for (std::string& text : base::changed_words(rest, to)) texts.push_back(std::move(text));
+  return texts;
 }
 
 /// "ZeRO stage 2 in place of 1", and whatever else differs but devices and parallel degrees.
 std::vector<std::string> changed_settings(const TaskPlan& from, const TaskPlan& to, TaskKind kind, bool same_layout) {
   std::vector<std::string> texts;
-  if (same_layout && from.layout.zero != to.layout.zero)
-    texts.push_back(fmt::format("ZeRO stage {} in place of {}", to.layout.zero, from.layout.zero));
-  if (same_layout && from.layout.recomputation != to.layout.recomputation)
-    texts.push_back(
-        fmt::format("{} in place of {}", recomputation_text(to.layout.recomputation), recomputation_text(from.layout.recomputation)));
+  if (same_layout) texts = base::changed_words(from.layout, to.layout);
   if (kind == TaskKind::generate)
-    add_engine_changes(from.engine, to.engine, texts);
+    for (std::string& text : engine_changes(from.engine, to.engine)) texts.push_back(std::move(text));
   else if (from.micro_batching != to.micro_batching)
     texts.push_back(micro_batch_change(from.micro_batching, to.micro_batching));
   if (from.offload != to.offload) texts.push_back(fmt::format("{} in place of {}", offload_text(to.offload), offload_text(from.offload)));
@@ -204,7 +181,9 @@ std::string less_fusion_words(const std::vector<place::FusionVariant>& variants)
   if (played == variants.end()) return "";
   const bool only_fits = best->fits && !played->fits;
   if (!only_fits && seconds_text(best->seconds) == seconds_text(played->seconds)) return "";
-  const std::string what = best->name == "none" ? "nothing is" : best->name == "intra" ? "the trainings alone are" : "generation alone is";
+  const std::string what = best->mode == place::FusionMode::none    ? "nothing is"
+                           : best->mode == place::FusionMode::intra ? "the trainings alone are"
+                                                                    : "generation alone is";
   return fmt::format("{} where {} fused.", only_fits ? "It fits" : "The iteration is shorter", what);
 }
 

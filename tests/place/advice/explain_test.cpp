@@ -334,7 +334,7 @@ TEST(Explain, SaysWhatIsUnlikeThePins) {
   const plan::Plan plan = test::co_located(job);
   job.fixed.resize(plan.tasks.size());
   const std::size_t train = task_named(job, "actor_train");
-  job.fixed[train].tensor = 2;
+  job.fixed[train].layout.set(&llm::Layout::tensor, 2);
   const Ground ground = ground_of(job, software_of(job).value());
   const Explanation explanation = explain(ground, plan, quick).value();
   EXPECT_EQ(explanation.unlike_pins, std::vector<std::size_t>{train});

@@ -32,10 +32,10 @@ Measurements measured_by(const cost::Efficiency& truth) {
   for (Measurement& row : measurements.rows) {
     const Estimate estimate = place::estimate(ground_of(row.job, {conventions_of(row.job.software).value(), truth}), row.plan);
     row.seconds = estimate.iteration_seconds;
-    row.phases = {{"training", 0}, {"generation", 0}};
+    row.phases = {{PhaseKind::training, 0}, {PhaseKind::generation, 0}};
     for (std::size_t step = 0; step < estimate.steps.size(); ++step)
       for (MeasuredPhase& phase : row.phases)
-        phase.seconds += seconds_in_phase(phase.name, row.job, estimate.graph.steps[step], estimate.steps[step]);
+        phase.seconds += seconds_in_phase(phase.phase, row.job, estimate.graph.steps[step], estimate.steps[step]);
   }
   return measurements;
 }

@@ -160,13 +160,13 @@ TEST(MeasuredRun, KnowsNamesUnderAnyPrefixAndInFiles) {
   EXPECT_EQ(time_name(LogFormat::verl, "mytiming_s/gen"), std::nullopt);
   EXPECT_EQ(time_name(LogFormat::verl, "timing_per_token_ms/gen"), std::nullopt);
   EXPECT_EQ(time_name(LogFormat::nemo_rl, "timing/validation/generation"), std::nullopt);
-  EXPECT_EQ(find_timed_key(LogFormat::nemo_rl, "prepare_for_generation_total")->phase, "refit");
+  EXPECT_EQ(find_timed_key(LogFormat::nemo_rl, "prepare_for_generation_total")->phase, PhaseKind::refit);
   EXPECT_EQ(find_timed_key(LogFormat::nemo_rl, "policy_training/sharding_data")->use, TimeKind::part);
   EXPECT_EQ(find_timed_key(LogFormat::nemo_rl, "policy_trainings"), std::nullopt);
   for (const LogFormat format : {LogFormat::verl, LogFormat::nemo_rl})
     for (const TimedKey& key : timed_keys(format)) {
       EXPECT_EQ(find_timed_key(format, key.name)->name, key.name);
-      EXPECT_EQ(key.use == TimeKind::phase, !key.phase.empty());
+      EXPECT_EQ(key.use == TimeKind::phase, key.phase.has_value());
     }
 }
 
@@ -190,7 +190,7 @@ class ComparedRun : public testing::Test {
   double predicted(const std::string& phase) const {
     double seconds = 0;
     for (std::size_t step = 0; step < estimate.steps.size(); ++step)
-      seconds += seconds_in_phase(phase, job, estimate.graph.steps[step], estimate.steps[step]);
+      seconds += seconds_in_phase(phase_named(phase, job).value(), job, estimate.graph.steps[step], estimate.steps[step]);
     return seconds;
   }
 
@@ -284,7 +284,7 @@ TEST_F(ComparedRun, TheFileIsReadByCalibrate) {
     EXPECT_EQ(read->rows[0].name, "one: two");
     EXPECT_DOUBLE_EQ(read->rows[0].seconds, 39);
     ASSERT_EQ(read->rows[0].phases.size(), 5U);
-    EXPECT_EQ(read->rows[0].phases[0].name, "actor_generate");
+    EXPECT_EQ(name_of(read->rows[0].phases[0].phase, read->rows[0].job), "actor_generate");
     EXPECT_DOUBLE_EQ(read->rows[0].phases[0].seconds, 12);
     ASSERT_TRUE(read->rows[0].responses.has_value());
     EXPECT_EQ(read->rows[0].responses->mean, 300);

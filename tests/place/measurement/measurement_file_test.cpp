@@ -41,7 +41,7 @@ TEST(MeasurementFile, ReadsRows) {
   EXPECT_EQ(read.rows[0].group, "qwen3-0.6b") << "the first model's, where the file says nothing";
   EXPECT_EQ(read.rows[0].seconds, 30);
   ASSERT_EQ(read.rows[0].phases.size(), 2U);
-  EXPECT_EQ(read.rows[0].phases[1].name, "actor_train");
+  EXPECT_EQ(name_of(read.rows[0].phases[1].phase, read.rows[0].job), "actor_train");
   EXPECT_EQ(read.rows[0].phases[1].seconds, 4);
   EXPECT_EQ(read.rows[1].group, "other");
   EXPECT_EQ(read.rows[1].weight, 2);

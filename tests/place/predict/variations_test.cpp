@@ -38,7 +38,7 @@ TEST(Variations, KeepWhatTheJobFixes) {
   const std::size_t train = plan.tasks.size() - 1;
   ASSERT_EQ(job.workflow.tasks[train].kind, workflow::TaskKind::train);
   job.fixed[train].micro_batching = plan.tasks[train].micro_batching;
-  job.fixed[train].zero = plan.tasks[train].layout.zero;
+  job.fixed[train].layout.set(&llm::Layout::zero, plan.tasks[train].layout.zero);
   const Ground ground = ground_of(job, software_of(job).value());
   for (const plan::TaskPlan& varied : variations_of(ground, train, plan.tasks[train])) {
     EXPECT_EQ(varied.micro_batching, plan.tasks[train].micro_batching);

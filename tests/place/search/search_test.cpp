@@ -338,8 +338,8 @@ TEST(Choices, KeepWhatIsPinned) {
   job.fixed.resize(job.workflow.tasks.size());
   const std::size_t train = workflow::find_task(job.workflow, "actor_train")->index();
   job.fixed[train].mesh = cluster::Mesh{4, 4};
-  job.fixed[train].tensor = 2;
-  job.fixed[train].recomputation = llm::Recomputation::full;
+  job.fixed[train].layout.set(&llm::Layout::tensor, 2);
+  job.fixed[train].layout.set(&llm::Layout::recomputation, llm::Recomputation::full);
   const Place place(job);
   const std::vector<Found> found = search(place.space, {}, {.chains = 2, .iterations = 3000}).found;
   ASSERT_FALSE(found.empty());

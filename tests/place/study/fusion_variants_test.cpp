@@ -19,13 +19,13 @@ TEST(FusionVariants, AccountForAllOfAnIteration) {
   const Simulation simulation = simulator.simulate(plan).value();
   const std::vector<FusionVariant> variants = play_fusion_variants(simulator, plan, simulation).value();
   EXPECT_EQ(variants.size(), plan.fusion.threshold && plan.fusion.training ? 4U : 2U);
-  EXPECT_EQ(variants.front().name, "none");
+  EXPECT_EQ(variants.front().mode, FusionMode::none);
   EXPECT_FALSE(variants.front().played);
   EXPECT_TRUE(variants.back().played);
   EXPECT_EQ(variants.back().seconds, simulation.iteration_seconds);
   for (const FusionVariant& variant : variants) {
     const double sum = seconds_of(simulate::busy_time(variant.uses)) + seconds_of(simulate::idle_time(variant.uses));
-    EXPECT_NEAR(sum / cluster::device_count(job.cluster), variant.seconds, 1e-6) << variant.name;
+    EXPECT_NEAR(sum / cluster::device_count(job.cluster), variant.seconds, 1e-6) << base::enum_name(variant.mode);
   }
 }
 

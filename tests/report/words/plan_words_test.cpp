@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/job_file.h"
+#include "support/other_value.h"
+
 namespace dovetail::report {
 namespace {
 
 std::vector<place::FusionVariant> variants_of(double none, double inter, double both) {
-  return {{"none", none, {}, false}, {"inter", inter, {}, false}, {"both", both, {}, true}};
+  return {
+      {place::FusionMode::none, none, {}, false}, {place::FusionMode::inter, inter, {}, false}, {place::FusionMode::both, both, {}, true}};
 }
 
 TEST(LessFusionWords, NameWhatIsFasterThanThePlanAsFarAsItShows) {
@@ -35,6 +39,42 @@ TEST(LessFusionWords, FittingIsWorthSayingWhereTimesLookAlike) {
     variants[1].fits = variants[2].fits = false;
     EXPECT_EQ(less_fusion_words(variants), "It fits where nothing is fused.") << none;
   }
+}
+
+plan::Job small_job() {
+  return plan::parse_job(
+             "{format: dovetail/job@1, algorithm: ppo, models: {actor: opt-1.3b, reward: opt-1.3b}, workload: {prompts: 8, "
+             "prompt_length: 9, response_length: 9}, cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}}",
+             "job.yaml")
+      .value();
+}
+
+/// What is said of a plan of generation, the first task, with `to` in place of `from`.
+std::string engine_change(const plan::Engine& from, const plan::Engine& to) {
+  const plan::Job job = small_job();
+  plan::Plan plan;
+  plan.tasks.resize(job.workflow.tasks.size());
+  plan.tasks[0].engine = from;
+  place::Change change{.kind = place::ChangeKind::engine, .tasks = {0}, .plan = plan};
+  change.plan.tasks[0].engine = to;
+  return change_words(job, plan, change);
+}
+
+TEST(ChangeWords, SayEverySettingOfAnEngine) {
+  base::for_each_field<plan::Engine>([](const auto& field) {
+    plan::Engine to;
+    to.*field.member = test::other_value(field.kind, to.*field.member);
+    EXPECT_GT(engine_change({}, to).size(), std::string("actor_generate: ").size()) << field.key;
+  });
+}
+
+TEST(ChangeWords, SayWhatIsInPlaceOfWhat) {
+  EXPECT_EQ(engine_change({}, {.memory_utilization = 0.5}), "actor_generate: memory utilization 0.5 in place of 0.9");
+  EXPECT_EQ(engine_change({}, {.max_num_seqs = 64, .chunked_prefill = false, .longest_first = true}),
+            "actor_generate: 64 sequences at most in place of 256, no chunked prefill, longest first");
+  EXPECT_EQ(engine_change({.max_num_batched_tokens = 512, .cuda_graphs = false}, {.memory_utilization = 0.5, .own_weights = false}),
+            "actor_generate: with the trained weights, 256 sequences at most in place of memory utilization 0.9, 256 sequences at most, "
+            "8192 tokens together at most in place of 512, CUDA graphs");
 }
 
 place::TaskMemory memory_of(std::int64_t needed, std::int64_t host) {

@@ -1,0 +1,186 @@
+// What follows from the fields of a struct (descriptor.h): reading and writing its maps, its canonical form, its
+// limits, and what changes in it, in words.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/json_object.h"
+#include "base/partial.h"
+
+namespace dovetail::base {
+
+/// An Error at `node`, the value of `key`, which says something only beside another.
+Error without_companion(const Node& node, std::string_view key, std::string_view only_with);
+
+/// The items of `node`, a list of some of `accepted`, each once; `key` is the list's. Else an Error at its place.
+Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key, const std::vector<std::string_view>& accepted);
+
+template <class T>
+Status read_value(const Node& node, std::string_view key, Part, std::optional<T>& value);
+
+/// Gives `value` what `map` says under the keys of T. Every mistake in a value is an Error at its line and column; other
+/// keys are not looked at (check_keys).
+template <class T>
+Status read_fields(const Node& map, T& value) {
+  Status status;
+  for_each_field<T>([&](const auto& each) {
+    if (!status.ok()) return;
+    const auto node = map.find(each.key);
+    if (!node) return;
+    if (each.options.applies != nullptr && !each.options.applies(value))
+      status = without_companion(*node, each.key, each.options.only_with);
+    else
+      status = read_value(*node, each.key, each.kind, value.*each.member);
+  });
+  return status;
+}
+
+/// What `map` says, which has no other keys than those of T. `what` names it in messages ("a layout").
+template <class T>
+Result<Partial<T>> read_partial(const Node& map, std::string_view what) {
+  DOVETAIL_CHECK(check_keys(map, what, keys_of<T>()));
+  T value = {};
+  DOVETAIL_CHECK(read_fields(map, value));
+  Partial<T> partial;
+  for_each_field<T>([&](const auto& each) {
+    if (map.find(each.key)) partial.set(each.member, value.*each.member);
+  });
+  return partial;
+}
+
+template <class T>
+Status read_value(const Node& node, std::string_view key, Part, std::optional<T>& value) {
+  DOVETAIL_TRY(const Partial<T> part, read_partial<T>(node, quote(key)));
+  value = part.or_defaults();
+  return {};
+}
+
+/// The flags of T that a list names ("offload: [weights, optimizer]"), as read_names has it.
+template <class T>
+Result<T> read_flags(const Node& node, std::string_view key) {
+  DOVETAIL_TRY(const std::vector<std::string_view> names, read_names(node, key, keys_of<T>()));
+  T value = {};
+  for_each_field<T>([&](const auto& each) {
+    for (const std::string_view name : names)
+      if (name == each.key) value.*each.member = true;
+  });
+  return value;
+}
+
+template <class T>
+std::string json_of(Part, const std::optional<T>& value);
+
+/// What is given, as members that read_partial reads back.
+template <class T>
+JsonObject json_object(const Partial<T>& partial) {
+  JsonObject object;
+  for_each_field<T>([&](const auto& each) {
+    if (partial.has(each.member)) object.add(each.key, json_of(each.kind, partial.or_defaults().*each.member));
+  });
+  return object;
+}
+
+template <class T>
+std::string json_of(Part, const std::optional<T>& value) {
+  return value ? json_object(unusual(*value)).text() : "null";
+}
+
+/// The names of the flags of `value` that are true, as a list that read_flags reads back.
+template <class T>
+std::string json_flags(const T& value) {
+  std::string text;
+  for_each_field<T>([&](const auto& each) {
+    if (value.*each.member) text += (text.empty() ? "" : ", ") + json_of(Name{}, std::string(each.key));
+  });
+  return "[" + text + "]";
+}
+
+/// All of `value` that belongs to its hash: defaults too, but for Hashed::unusual; parts only where they are there.
+template <class T>
+JsonObject canonical_object(const T& value) {
+  JsonObject object;
+  const T usual = {};
+  for_each_field<T>([&](const auto& each) {
+    const auto& member = value.*each.member;
+    if (each.options.hashed == Hashed::never) return;
+    if (each.options.hashed == Hashed::unusual && member == usual.*each.member) return;
+    if constexpr (std::is_same_v<decltype(each.kind), Part>) {
+      if (member) object.add(each.key, canonical_object(*member).text());
+    } else {
+      object.add(each.key, json_of(each.kind, member));
+    }
+  });
+  return object;
+}
+
+/// What messages about its limits call a field.
+template <class T, class Value, class Kind>
+std::string_view what_of(const Field<T, Value, Kind>& field) {
+  return field.options.what.empty() ? field.key : field.options.what;
+}
+
+/// The first number beyond the limits of its field, and what is accepted. Parts are not looked into.
+template <class T>
+std::optional<std::string> find_out_of_range(const T& value) {
+  std::optional<std::string> fault;
+  for_each_field<T>([&](const auto& each) {
+    if (fault) return;
+    if constexpr (std::is_same_v<decltype(each.kind), Whole>)
+      fault = out_of_range(what_of(each), static_cast<std::int64_t>(value.*each.member), each.kind);
+    if constexpr (std::is_same_v<decltype(each.kind), Number>) fault = out_of_range(what_of(each), value.*each.member, each.kind);
+  });
+  return fault;
+}
+
+/// The same of the number `member`, whose limits hang on other members.
+template <class T, class Value, class Kind>
+std::optional<std::string> find_out_of_range(const T& value, Value T::* member, const Kind& limits) {
+  std::optional<std::string> fault;
+  for_each_field<T>([&](const auto& each) {
+    if constexpr (std::is_same_v<decltype(each.member), Value T::*>)
+      if (each.member == member) fault = out_of_range(what_of(each), value.*member, limits);
+  });
+  return fault;
+}
+
+/// `words` with `text` at {}; where they are empty, `key` and the text.
+std::string phrase(std::string_view words, std::string_view key, std::string_view text);
+
+/// What a field says, in words: "memory utilization 0.9", "no CUDA graphs".
+template <class T, class Value, class Kind>
+std::string words_of(const Field<T, Value, Kind>& field, const T& value) {
+  const auto& options = field.options;
+  if constexpr (std::is_same_v<Kind, Flag>)
+    if (!options.words.empty()) return std::string(value.*field.member ? options.words : options.otherwise);
+  return phrase(options.words, field.key, text_of(field.kind, value.*field.member));
+}
+
+/// The same of the field of `member`.
+template <class T, class Value>
+std::string words_of(const T& value, Value T::* member) {
+  std::string words;
+  for_each_field<T>([&](const auto& each) {
+    if constexpr (std::is_same_v<decltype(each.member), Value T::*>)
+      if (each.member == member) words = words_of(each, value);
+  });
+  return words;
+}
+
+/// What each field says that differs: "256 sequences at most in place of 512", "no CUDA graphs".
+template <class T>
+std::vector<std::string> changed_words(const T& from, const T& to) {
+  std::vector<std::string> texts;
+  for_each_field<T>([&](const auto& each) {
+    if (from.*each.member == to.*each.member) return;
+    texts.push_back(words_of(each, to));
+    if constexpr (!std::is_same_v<decltype(each.kind), Flag>) texts.back() += " in place of " + text_of(each.kind, from.*each.member);
+  });
+  return texts;
+}
+
+}  // namespace dovetail::base

@@ -1,0 +1,57 @@
+#include "base/field_kinds.h"
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+
+namespace dovetail::base {
+
+Status read_value(const Node& node, std::string_view key, const Number& kind, double& value) {
+  DOVETAIL_TRY(value, read_number(node, quote(key), kind.min, kind.max));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, Flag, bool& value) {
+  DOVETAIL_TRY(value, read_flag(node, key));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, const WholeList& kind, std::vector<int>& value) {
+  if (!node.is_list()) return node.error(fmt::format("{} is {}; accepted: a list of numbers", quote(key), node.describe()));
+  value.clear();
+  for (std::size_t item = 0; item < node.size(); ++item) {
+    DOVETAIL_TRY(const std::int64_t whole, read_whole(node.item(item), kind.each, kind.min, kind.max));
+    value.push_back(static_cast<int>(whole));
+  }
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, Seconds, Ticks& value) {
+  DOVETAIL_TRY(value, read_seconds(node, quote(key)));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, Name, std::string& value) {
+  DOVETAIL_TRY(value, read_name(node, key));
+  return {};
+}
+
+std::string json_of(const Whole&, std::int64_t value) { return std::to_string(value); }
+std::string json_of(const Whole&, double value) { return fmt::format("{}", value); }
+std::string json_of(const Number&, double value) { return fmt::format("{}", value); }
+std::string json_of(Flag, bool value) { return value ? "true" : "false"; }
+std::string json_of(const WholeList&, const std::vector<int>& value) { return fmt::format("[{}]", fmt::join(value, ", ")); }
+std::string json_of(Seconds, Ticks value) { return format_time(value, TimeUnit::s); }
+std::string json_of(Name, const std::string& value) { return json_string(value); }
+
+std::optional<std::string> out_of_range(std::string_view what, std::int64_t value, const Whole& kind) {
+  if (value >= kind.min && value <= kind.max) return std::nullopt;
+  return fmt::format("{} is {}; accepted: {} to {}", what, value, kind.min, kind.max);
+}
+
+std::optional<std::string> out_of_range(std::string_view what, double value, const Number& kind) {
+  if (value >= kind.min && value <= kind.max) return std::nullopt;
+  return fmt::format("{} is {}; accepted: {} to {}", what, value, kind.min, kind.max);
+}
+
+}  // namespace dovetail::base

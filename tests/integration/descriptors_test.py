@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""A member without a field in its struct's descriptor (src/base/descriptor.h) does not compile.
+
+usage: descriptors_test.py SOURCE_DIR COMPILER
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(".")
+COMPILER = "c++"
+MESSAGE = "each member of the struct has one field in its fields_of"
+EXPECTED = {"Engine", "Offload", "MicroBatching", "Layout", "Transformer", "LatentAttention", "Experts", "AlgorithmOptions",
+            "Software"}
+
+
+def described():
+    """The structs that each header in src/ describes, but for the example in the facility's own."""
+    structs = {}
+    for header in sorted((SOURCE / "src").rglob("*.h")):
+        names = re.findall(r"^constexpr auto fields_of\(const (\w+)\*\)", header.read_text(encoding="utf-8"), re.M)
+        if names:
+            structs[header.relative_to(SOURCE / "src")] = names
+    return structs
+
+
+def errors_with(header, text):
+    """What the compiler says where `text` stands in place of that header."""
+    with tempfile.TemporaryDirectory() as folder:
+        changed = Path(folder) / header
+        changed.parent.mkdir(parents=True)
+        changed.write_text(text, encoding="utf-8")
+        program = Path(folder) / "program.cpp"
+        program.write_text(f'#include "{header.as_posix()}"\n', encoding="utf-8")
+        done = subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", f"-I{folder}", f"-I{SOURCE / 'src'}", str(program)],
+                              capture_output=True, text=True, check=False)
+        return done.stderr if done.returncode else ""
+
+
+class Descriptors(unittest.TestCase):
+    def test_of_each_struct_are_found(self):
+        self.assertLessEqual(EXPECTED, {name for names in described().values() for name in names})
+
+    def test_cover_all_members(self):
+        for header, names in described().items():
+            with self.subTest(header=header):
+                text = (SOURCE / "src" / header).read_text(encoding="utf-8")
+                for name in names:
+                    text, count = re.subn(rf"^struct {name} {{\n", r"\g<0>  bool forgotten = false;\n", text, flags=re.M)
+                    self.assertEqual(count, 1)
+                errors = errors_with(header, text)
+                self.assertEqual(len(re.findall(f"error: static assertion failed.*{MESSAGE}", errors)), len(names), errors)
+
+    def test_take_a_member_with_its_field(self):
+        header = Path("plan/task_plan.h")
+        text = (SOURCE / "src" / header).read_text(encoding="utf-8")
+        text = text.replace("struct Engine {\n", "struct Engine {\n  bool remembered = false;\n")
+        text = text.replace("base::fields<Engine>(\n", 'base::fields<Engine>(\n      field("remembered", &Engine::remembered, Flag{}),\n')
+        self.assertEqual(errors_with(header, text), "")
+
+
+if __name__ == "__main__":
+    SOURCE, COMPILER = Path(sys.argv[1]), sys.argv[2]
+    unittest.main(argv=sys.argv[:1])

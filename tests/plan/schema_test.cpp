@@ -1,0 +1,155 @@
+// The schemas of jobs and plans say of each field what its descriptor says: no key is missing, none too many.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/canonical_json.h"
+#include "base/descriptor_file.h"
+#include "base/file.h"
+#include "plan/job.h"
+#include "workflow/algorithms.h"
+
+namespace dovetail::plan {
+namespace {
+
+using base::Document;
+using base::Node;
+
+Document read_schema(const std::string& name) {
+  const std::string path = DOVETAIL_SOURCE_DIR "/schemas/" + name;
+  return base::parse_json(base::read_file(path).value(), path).value();
+}
+
+const Document& job_schema() {
+  static const Document document = read_schema("job@1.json");
+  return document;
+}
+
+const Document& plan_schema() {
+  static const Document document = read_schema("plan@1.json");
+  return document;
+}
+
+/// A part of a file of schemas.
+struct Schema {
+  const Document* file;
+  Node node;
+
+  /// That at a path of keys.
+  Schema at(const std::vector<std::string_view>& path) const {
+    Schema found = *this;
+    for (const std::string_view key : path) found.node = found.node.find(key).value();
+    return found;
+  }
+
+  /// The value of `key`, its own or of the schema that it refers to: "#/$defs/count", "job@1.json#/$defs/count".
+  std::optional<Node> find(std::string_view key) const {
+    if (const auto own = node.find(key)) return own;
+    const auto reference = node.find("$ref");
+    if (!reference) return std::nullopt;
+    const std::string_view text = reference->text();
+    const Document* other = text.starts_with("job@1.json") ? &job_schema() : file;
+    const std::string_view path = text.substr(text.find("#/") + 2);
+    const std::size_t slash = path.find('/');
+    return Schema{other, other->root()}.at({path.substr(0, slash), path.substr(slash + 1)}).find(key);
+  }
+
+  /// Its canonical text, "none" where it is not there.
+  std::string text_of(std::string_view key) const {
+    const auto value = find(key);
+    return value ? base::canonical_json(*value) : "none";
+  }
+};
+
+std::string canonical(const std::string& json) { return base::canonical_json(json); }
+
+// What a schema says of a field of a kind.
+
+void expect_says(const Schema& schema, const base::Whole& kind) {
+  EXPECT_EQ(schema.text_of("type"), R"("integer")");
+  EXPECT_EQ(schema.text_of("minimum"), std::to_string(kind.min));
+  EXPECT_EQ(schema.text_of("maximum"), std::to_string(kind.max));
+}
+
+void expect_says(const Schema& schema, const base::Number& kind) {
+  EXPECT_EQ(schema.text_of("type"), R"("number")");
+  EXPECT_EQ(schema.text_of("minimum"), canonical(base::json_of(kind, kind.min)));
+  const bool open = schema.find("exclusiveMaximum").has_value();  // of what ends just below a whole number
+  EXPECT_NEAR(std::stod(schema.text_of(open ? "exclusiveMaximum" : "maximum")), kind.max, 1e-6);
+}
+
+void expect_says(const Schema& schema, base::Flag) { EXPECT_EQ(schema.text_of("type"), R"("boolean")"); }
+
+void expect_says(const Schema& schema, base::Name) { EXPECT_EQ(schema.text_of("type"), R"("string")"); }
+
+void expect_says(const Schema& schema, base::Seconds) {
+  EXPECT_EQ(schema.text_of("type"), R"("number")");
+  EXPECT_EQ(schema.text_of("minimum"), "0");
+}
+
+void expect_says(const Schema& schema, const base::WholeList& kind) {
+  EXPECT_EQ(schema.text_of("type"), R"("array")");
+  expect_says(schema.at({"items"}), base::Whole{kind.min, kind.max});
+}
+
+std::vector<std::string_view> names_in(const Schema& schema) {
+  std::vector<std::string_view> names;
+  const Node list = schema.find("enum").value();
+  for (std::size_t index = 0; index < list.size(); ++index) names.push_back(list.item(index).text());
+  return names;
+}
+
+/// `properties` are `keys`; those that are fields of T have the limits, names (but `refused`) and defaults that the descriptor has. A
+/// default that differs from algorithm to algorithm need not be there.
+template <class T>
+void expect_fields(const Schema& properties, const std::vector<std::string_view>& keys, std::string_view refused = {}) {
+  std::vector<std::string_view> found;
+  for (std::size_t index = 0; index < properties.node.size(); ++index) found.push_back(properties.node.key(index));
+  EXPECT_THAT(found, testing::UnorderedElementsAreArray(keys));
+  base::for_each_field<T>([&](const auto& field) {
+    if (!properties.node.find(field.key)) return;
+    SCOPED_TRACE(field.key);
+    const Schema schema = properties.at({field.key});
+    const auto usual = T{}.*field.member;
+    if constexpr (std::is_same_v<decltype(field.kind), base::Choice>) {
+      auto names = base::enum_names<std::remove_const_t<decltype(usual)>>();
+      std::erase(names, refused);
+      EXPECT_EQ(names_in(schema), names);
+    } else {
+      expect_says(schema, field.kind);
+    }
+    if (const auto said = schema.find("default")) EXPECT_EQ(base::canonical_json(*said), canonical(base::json_of(field.kind, usual)));
+  });
+}
+
+TEST(PlanSchema, HasTheFieldsOfATaskPlan) {
+  const Schema definitions = Schema{&plan_schema(), plan_schema().root()}.at({"$defs"});
+  const Schema task = definitions.at({"task", "properties"});
+  expect_fields<llm::Layout>(definitions.at({"layout", "properties"}), base::keys_of<llm::Layout>());
+  expect_fields<Engine>(task.at({"engine", "properties"}), base::keys_of<Engine>());
+  expect_fields<MicroBatching>(task.at({"micro_batch", "properties"}), base::keys_of<MicroBatching>());
+}
+
+TEST(PlanSchema, HasTheWordsOfAnOffload) {
+  const Schema items = Schema{&plan_schema(), plan_schema().root()}.at({"$defs", "task", "properties", "offload", "items"});
+  EXPECT_EQ(names_in(items), base::keys_of<Offload>());
+}
+
+TEST(JobSchema, HasTheFieldsOfSoftware) {
+  const Schema properties = Schema{&job_schema(), job_schema().root()}.at({"properties", "software", "properties"});
+  expect_fields<Software>(properties, base::keys_of<Software>());
+}
+
+TEST(JobSchema, HasTheOptionsOfEachAlgorithm) {
+  const Schema definitions = Schema{&job_schema(), job_schema().root()}.at({"$defs"});
+  for (const workflow::Algorithm& algorithm : workflow::algorithms()) {
+    SCOPED_TRACE(algorithm.name);
+    const bool online = algorithm.options.size() == base::member_count<workflow::AlgorithmOptions>;
+    const char* const name = online ? "online_algorithm" : algorithm.options.empty() ? "training" : "dpo";
+    std::vector<std::string_view> keys = algorithm.options;
+    keys.push_back("name");
+    expect_fields<workflow::AlgorithmOptions>(definitions.at({name, "properties"}), keys, algorithm.may_skip_reference ? "" : "skip");
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::plan
