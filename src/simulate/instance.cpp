@@ -143,7 +143,7 @@ bool Instance::enter_next(std::int64_t most_to_compute) {
 /// One step in which prompts are computed; of the first `ran` sequences those that are complete decode.
 void Instance::play_chunk(const Batch& decoding, std::size_t ran, const Chunk& chunk) {
   const MixedSeconds seconds = clock_->mixed(decoding.sequences, decoding.context, chunk.tokens);
-  const Ticks end = now_ + std::max(Ticks(1), ticks_of(seconds.decode.all + seconds.prefill));
+  const Ticks end = now_ + std::max(Ticks(1), base::ticks_of_seconds(seconds.decode.all + seconds.prefill));
   show_chunk(seconds, decoding, chunk, end);
   now_ = end;
   log_.prefilled += chunk.first;
@@ -157,12 +157,13 @@ void Instance::play_chunk(const Batch& decoding, std::size_t ran, const Chunk& c
 
 /// What decoding takes alone, then what prompts add to it: first what is computed again.
 void Instance::show_chunk(const MixedSeconds& seconds, const Batch& decoding, const Chunk& chunk, Ticks end) {
-  const Ticks decoded = std::min(end, now_ + ticks_of(seconds.decode.all));
+  const Ticks decoded = std::min(end, now_ + base::ticks_of_seconds(seconds.decode.all));
   const double part = static_cast<double>(chunk.again) / static_cast<double>(chunk.first + chunk.again);
   const auto sequences = static_cast<std::int64_t>(chunk.parts.size());
-  if (decoding.sequences > 0) show_span(decoded, Activity::decode, decoding.sequences, ticks_of(seconds.decode.launch));
+  if (decoding.sequences > 0) show_span(decoded, Activity::decode, decoding.sequences, base::ticks_of_seconds(seconds.decode.launch));
   if (chunk.again > 0)
-    show_span(chunk.first > 0 ? std::min(end, decoded + ticks_of(seconds.prefill * part)) : end, Activity::recompute, sequences, Ticks(0));
+    show_span(chunk.first > 0 ? std::min(end, decoded + base::ticks_of_seconds(seconds.prefill * part)) : end, Activity::recompute,
+              sequences, Ticks(0));
   if (chunk.first > 0) show_span(end, Activity::prefill, sequences, Ticks(0));
 }
 
@@ -173,11 +174,11 @@ void Instance::play_stretch(const Batch& decoding, Ticks time) {
     if (sequence.to_compute == 0) steps = std::min(steps, sequence.response - sequence.done);
   steps = steps_until(arrivals_.empty() ? time : std::min(time, arrivals_.front().first), decoding, steps_with_room(steps));
   const StepSeconds seconds = clock_->decode(decoding.sequences, decoding.context, steps);
-  const Ticks length = std::max(Ticks(steps), ticks_of(seconds.all));
+  const Ticks length = std::max(Ticks(steps), base::ticks_of_seconds(seconds.all));
   const std::int64_t parts = std::clamp<std::int64_t>(steps / 64, 1, 16);
   for (std::int64_t part = 0; part < parts; ++part)
     show_memory(now_ + Ticks(length.count() / parts * part), blocks_after(steps * (part + 1) / parts));
-  show_span(now_ + length, Activity::decode, decoding.sequences, std::min(length, ticks_of(seconds.launch)));
+  show_span(now_ + length, Activity::decode, decoding.sequences, std::min(length, base::ticks_of_seconds(seconds.launch)));
   now_ += length;
   log_.decoded += steps * decoding.sequences;
   for (Sequence& sequence : running_)
@@ -186,7 +187,9 @@ void Instance::play_stretch(const Batch& decoding, Ticks time) {
 
 /// The fewest steps that end at `time` or later; `most` where none do.
 std::int64_t Instance::steps_until(Ticks time, const Batch& decoding, std::int64_t most) const {
-  const auto end_of = [&](std::int64_t steps) { return now_ + ticks_of(clock_->decode(decoding.sequences, decoding.context, steps).all); };
+  const auto end_of = [&](std::int64_t steps) {
+    return now_ + base::ticks_of_seconds(clock_->decode(decoding.sequences, decoding.context, steps).all);
+  };
   if (end_of(most) <= time) return most;
   std::int64_t too_few = 0;
   while (most - too_few > 1) {

@@ -150,7 +150,7 @@ Chart iteration_chart(const IterationPicture& picture, std::string title) {
   const ThinnedLanes thin = thinned(rows, chart.end, most_bars);
   if (thin.shortest > base::Ticks())
     chart.note += fmt::format(" Of neighbouring bars shorter than {} one is drawn, as what most of their time is.",
-                              seconds_text(static_cast<double>(thin.shortest.count()) * 1e-9));
+                              seconds_text(base::seconds_of_ticks(thin.shortest)));
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const simulate::Lane& lane = thin.lanes[row];
     if (!lane.memory.empty()) chart.curves.push_back(curve_of(lane, chart.lanes.size()));
