@@ -46,8 +46,7 @@ Score Chain::score(const State& state) {
 double Chain::cost_of(const Score& score) const { return score.cost(usable_) * (has(score.fused, demanded_) ? 1 : lacking); }
 
 void Chain::remember() {
-  if (!has(score_.fused, demanded_) || !pool_.is_wanted(now_.picks, score_)) return;
-  pool_.add(now_.picks, trial_.exact_score(now_.picks, now_.fusion));
+  if (has(score_.fused, demanded_)) pool_.add(now_.picks, score_);
 }
 
 Picks Chain::anywhere() {

@@ -13,24 +13,24 @@ bool has_meshes(const Picks& a, const Picks& b) {
 
 }  // namespace
 
-std::vector<Found>::const_iterator Pool::like(const Picks& picks, const Score& score) const {
-  return std::find_if(found_.begin(), found_.end(),
-                      [&](const Found& known) { return known.score.fused == score.fused && has_meshes(known.picks, picks); });
-}
-
-bool Pool::is_wanted(const Picks& picks, const Score& score) const {
-  if (score.excess > 0 || (found_.size() >= most_ && score.period >= found_.back().score.period)) return false;
-  const auto known = like(picks, score);
-  return known == found_.end() || score.period < known->score.period;
-}
-
 void Pool::add(const Picks& picks, const Score& score) {
-  if (!is_wanted(picks, score)) return;
-  if (const auto known = like(picks, score); known != found_.end()) found_.erase(known);
+  if (score.excess > 0 || (found_.size() >= most_ && score.period >= found_.back().score.period)) return;
+  const auto same = std::find_if(found_.begin(), found_.end(),
+                                 [&](const Found& known) { return known.score.fused == score.fused && has_meshes(known.picks, picks); });
+  if (same != found_.end()) {
+    if (same->score.period <= score.period) return;
+    found_.erase(same);
+  }
   const auto place = std::upper_bound(found_.begin(), found_.end(), score.period,
                                       [](base::Ticks period, const Found& known) { return period < known.score.period; });
   found_.insert(place, {picks, score});
   if (found_.size() > most_) found_.pop_back();
+}
+
+std::vector<Found> scored_exactly(Trial& trial, std::vector<Found> found) {
+  for (Found& one : found) one.score = trial.exact_score(one.picks, one.score.fused);
+  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score.period < b.score.period; });
+  return found;
 }
 
 void put(std::string& message, const std::vector<Found>& found) {

@@ -10,7 +10,7 @@
 
 namespace dovetail::place {
 
-/// Picks with what they cost (Trial::exact_score), and what is fused then.
+/// Picks with what they cost, and what is fused then.
 struct Found {
   Picks picks;
   Score score;
@@ -25,21 +25,18 @@ class Pool {
   /// Keeps `most` plans at most. REQUIRES: most > 0.
   explicit Pool(std::size_t most) : most_(most) {}
 
-  /// Whether they fit and are good enough.
-  bool is_wanted(const Picks& picks, const Score& score) const;
-
-  /// Takes the picks if they are wanted.
+  /// Takes the picks if they fit and are good enough.
   void add(const Picks& picks, const Score& score);
 
   const std::vector<Found>& found() const { return found_; }
 
  private:
-  /// The one with the same meshes and fusions, if there is one.
-  std::vector<Found>::const_iterator like(const Picks& picks, const Score& score) const;
-
   std::size_t most_;
   std::vector<Found> found_;
 };
+
+/// The same plans as Trial::exact_score has them, the best first.
+std::vector<Found> scored_exactly(Trial& trial, std::vector<Found> found);
 
 /// Puts plans behind a message to other processes (parallel/message.h), and takes them from one.
 void put(std::string& message, const std::vector<Found>& found);

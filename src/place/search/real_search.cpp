@@ -27,10 +27,7 @@ std::vector<Found> real_search(const SearchSpace& space, const RealOptions& opti
   Pool pool(1);
   const auto cost_of = [](const Score& score) { return score.period.count() * (score.excess > 0 ? 3 : 1); };
   Score score = trial.score(now);
-  const auto keep = [&] {
-    if (pool.is_wanted(now, score)) pool.add(now, trial.exact_score(now));
-  };
-  keep();
+  pool.add(now, score);
   std::optional<double> heat;  // of the step at hand, once it is needed
   const auto is_refused = [&](const Score& tried) {
     const std::int64_t units = 5 * (cost_of(tried) - cost_of(score)) / 100'000'000;
@@ -47,9 +44,9 @@ std::vector<Found> real_search(const SearchSpace& space, const RealOptions& opti
     if (!tried || is_refused(*tried)) continue;
     now = std::move(next);
     score = *tried;
-    keep();
+    pool.add(now, score);
   }
-  return pool.found();
+  return scored_exactly(trial, pool.found());
 }
 
 }  // namespace dovetail::place

@@ -35,7 +35,7 @@ class Search {
     const FusionPick demanded = demanded_fusion(space.ground->job, options.fusion);
     for (const Picks& picks : starts)
       for (const FusionPick fusion : {demanded, options.fusion})
-        if (const Score score = trial.exact_score(picks, fusion); has(score.fused, demanded)) best_of_starts_.add(picks, score);
+        if (const Score score = trial.score(picks, fusion); has(score.fused, demanded)) best_of_starts_.add(picks, score);
     for (const int number : shared_.numbers()) {
       const Picks* start = starts.empty() ? nullptr : &starts[static_cast<std::size_t>(number) % starts.size()];
       chains_.push_back(std::make_unique<Chain>(tables_, start, options.fusion, options.seed, number, options.kept));
@@ -53,7 +53,8 @@ class Search {
       planned_ = std::exchange(next_planned_, std::nullopt).value_or(planned_);
       tell();
     }
-    SearchResult result{merged().found(), {}};
+    Trial trial(tables_.space(), tables_);
+    SearchResult result{scored_exactly(trial, merged().found()), {}};
     result.run = {options_.chains, options_.seed, done_, stopped_by(), shared_.seconds(), evaluations_per_second(), shared_.lost()};
     return result;
   }

@@ -47,7 +47,7 @@ class Trial {
     return *score_unless(picks, fusion, [](const Score&) { return false; });
   }
 
-  /// The same, with the period that timed_iteration() says. For what a search keeps.
+  /// The same, with the period that timed_iteration() says. For what a search answers with.
   Score exact_score(const Picks& picks, FusionPick fusion = {});
 
   /// As score(); nothing where `is_too_much` is true of a Score that is no more: it fuses no less, the period is the work of the busiest
