@@ -133,7 +133,7 @@ const ScoringTask& FusedSteps::scoring_of(std::size_t task, Pick pick) {
   if (!scoring) {
     const Choice& choice = space_.choice(task, pick);
     // Not the choice's duration, which is rounded to whole ns: with others it adds up before that.
-    scoring = scoring_task(*space_.ground, task, choice.planned, task_seconds(*space_.ground, task, choice.planned).seconds);
+    scoring = scoring_task(*space_.ground, task, choice.planned, choice.seconds);
   }
   return *scoring;
 }
