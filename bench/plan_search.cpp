@@ -50,9 +50,7 @@ plan::Job job_of(const Case& one) {
   return plan::parse_job(text, "search.yaml").value();
 }
 
-double seconds_of(const std::vector<place::Found>& found) {
-  return found.empty() ? 0 : static_cast<double>(found.front().score.period.count()) * 1e-9;
-}
+double seconds_of(const std::vector<place::Found>& found) { return found.empty() ? 0 : base::seconds_of_ticks(found.front().score.period); }
 
 /// Random plans scored on one thread, a second.
 double evaluation_rate(const place::SearchSpace& space, int evaluations) {

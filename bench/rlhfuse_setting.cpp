@@ -139,8 +139,6 @@ struct Played {
   bool there() const { return iteration > 0; }
 };
 
-double seconds_of(base::Ticks ticks) { return 1e-9 * static_cast<double>(ticks.count()); }
-
 /// Seconds from the beginning of the first step of these kinds to the end of the last.
 double seconds_of(const place::Simulation& simulation, const plan::Job& job, const std::function<bool(workflow::TaskKind)>& counts) {
   base::Ticks begin = base::Ticks::max();
@@ -151,7 +149,7 @@ double seconds_of(const place::Simulation& simulation, const plan::Job& job, con
     begin = std::min(begin, simulation.iteration.steps[index].begin);
     end = std::max(end, simulation.iteration.steps[index].end);
   }
-  return seconds_of(end - begin);
+  return base::seconds_of_ticks(end - begin);
 }
 
 /// The plan of a system, with the threshold that simulation chooses; nothing there where no plan fits.
@@ -185,7 +183,7 @@ Played play(const System& system, const std::array<const char*, 2>& pair, int le
   played.scored = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate || kind == TaskKind::infer; });
   played.trained = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::train; });
   played.mini_by_mini = played.trained;
-  if (const auto& fused = simulation.training) played.mini_by_mini += seconds_of(fused->mini_by_mini - fused->trace.end);
+  if (const auto& fused = simulation.training) played.mini_by_mini += base::seconds_of_ticks(fused->mini_by_mini - fused->trace.end);
   return played;
 }
 

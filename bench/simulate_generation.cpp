@@ -87,7 +87,7 @@ Row draw_row(std::uint64_t seed, std::uint64_t number, int draws) {
   for (int draw = 0; draw < draws; ++draw) {
     const simulate::Generation generation =
         simulate::simulate_generation(task, simulate::draw_samples(workload, {}, seed + number, static_cast<std::uint64_t>(draw)));
-    row.simulated += 1e-9 * static_cast<double>(generation.end.count()) / draws;
+    row.simulated += base::seconds_of_ticks(generation.end) / draws;
     row.recomputed += static_cast<double>(generation.counts.recomputed) / static_cast<double>(generation.counts.decoded) / draws;
   }
   row.text = fmt::format("{} dp{} tp{}, {:.0f} GB, {} prompts of {} x {}, mean {} sigma {} cap {}, {} places{}", model, setting.layout.data,
@@ -122,7 +122,7 @@ Speed speed_of(int samples, std::int64_t cap, int devices, int draws) {
                                     {8, 0, 0},
                                     cost::machine_of(setting.cluster, task.generation.mesh, {}),
                                     cost::Efficiency(),
-                                    simulate::ticks_of(1),
+                                    base::ticks_of_seconds(1),
                                     {},
                                     1 + static_cast<std::int32_t>(task.infer.size())};
     task.infer.push_back(infer);

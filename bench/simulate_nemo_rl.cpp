@@ -55,7 +55,7 @@ plan::Job job_of(const place::Measurement& row, const cost::Candidate& constants
 double device_seconds(const simulate::Iteration& iteration, const plan::Plan& plan, std::size_t task, simulate::Activity activity) {
   double seconds = 0;
   for (const simulate::Use& use : simulate::uses_of(iteration.trace))
-    if (use.activity == activity && use.task == static_cast<std::int32_t>(task)) seconds += 1e-9 * static_cast<double>(use.time.count());
+    if (use.activity == activity && use.task == static_cast<std::int32_t>(task)) seconds += base::seconds_of_ticks(use.time);
   return seconds / (std::max(1, plan.tasks[task].mesh.count) * static_cast<double>(iteration.iterations));
 }
 
@@ -63,7 +63,7 @@ double device_seconds(const simulate::Iteration& iteration, const plan::Plan& pl
 place::StepSeconds played_step(const place::Simulation& simulation, const plan::Plan& plan, std::size_t index) {
   const plan::Step& of = simulation.closed.graph.steps[index];
   const plan::StepTime& time = simulation.iteration.steps[index];
-  const double seconds = 1e-9 * static_cast<double>((time.end - time.begin).count());
+  const double seconds = base::seconds_of_ticks(time.end - time.begin);
   const bool moves = of.kind == plan::Step::Kind::task;
   const double transfers = moves ? device_seconds(simulation.iteration, plan, of.task, simulate::Activity::loading) : 0;
   return place::sum_of({{"host transfers", transfers}, {"all else", seconds - transfers}});

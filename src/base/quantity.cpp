@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/decimal.h"
 
@@ -19,6 +21,9 @@ struct UnitFacts {
 constexpr std::array<UnitFacts, 5> units = {
     {{TimeUnit::tick, "tick", 0}, {TimeUnit::s, "s", 9}, {TimeUnit::ms, "ms", 6}, {TimeUnit::us, "us", 3}, {TimeUnit::ns, "ns", 0}}};
 constexpr int memory_decimals = 6;
+
+/// Not yet whole, within what ticks_of_seconds gives.
+double ns_of(double seconds) { return std::clamp(seconds * 1e9, 0.0, static_cast<double>(largest_time + 1)); }
 
 const UnitFacts& facts_of(TimeUnit unit) {
   for (const UnitFacts& facts : units) {
@@ -67,6 +72,12 @@ bool is_above(const ScaledDecimal& scaled, std::int64_t largest) {
 }
 
 }  // namespace
+
+Ticks ticks_of_seconds(double seconds) { return Ticks(std::llround(ns_of(seconds))); }
+
+Ticks ticks_within_seconds(double seconds) { return Ticks(static_cast<std::int64_t>(ns_of(seconds))); }
+
+double seconds_of_ticks(Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
 
 std::string_view name_of(TimeUnit unit) { return facts_of(unit).name; }
 

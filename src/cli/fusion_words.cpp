@@ -47,7 +47,7 @@ Json fusion_json(const plan::Job& job, const place::Estimate& estimate) {
     object["intra_stage"] = Json{{"tasks", Json::array({job.workflow.tasks[fused->pair[0]].name, job.workflow.tasks[fused->pair[1]].name})},
                                  {"seconds", json_seconds(fused->seconds())},
                                  {"apart_seconds", json_seconds(fused->apart)},
-                                 {"schedule_seconds", json_seconds(fused->schedule)},
+                                 {"schedule_seconds", json_seconds(fused->schedule_seconds)},
                                  {"bound_seconds", json_seconds(fused->bound)}};
   return object;
 }

@@ -32,12 +32,13 @@ base::Result<std::vector<place::Placement>> placements_of(const std::vector<std:
 
 /// The figures of a line, each with what stands before it.
 std::vector<ProgressField> figures(const place::SearchProgress& progress) {
-  const auto seconds = [](base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; };
-  std::vector<ProgressField> fields{{progress.best == nullptr ? std::string("no plan that fits yet")
-                                                              : seconds_text(seconds(progress.best->score.period)) + " an iteration"}};
+  std::vector<ProgressField> fields{{progress.best == nullptr
+                                         ? std::string("no plan that fits yet")
+                                         : seconds_text(base::seconds_of_ticks(progress.best->score.period)) + " an iteration"}};
   if (progress.best != nullptr && progress.bound > base::Ticks(0))
-    fields.push_back({fmt::format(" (bound {}, {})", seconds_text(seconds(progress.bound)),
-                                  gap_text(seconds(progress.best->score.period) / seconds(progress.bound) - 1))});
+    fields.push_back(
+        {fmt::format(" (bound {}, {})", seconds_text(base::seconds_of_ticks(progress.bound)),
+                     gap_text(base::seconds_of_ticks(progress.best->score.period) / base::seconds_of_ticks(progress.bound) - 1))});
   const double share = static_cast<double>(progress.iterations) / static_cast<double>(progress.planned);
   fields.push_back({fmt::format(", {} done", percent(share)), 1});
   fields.push_back({fmt::format(", {} evaluations/s", short_number(progress.evaluations_per_second))});

@@ -32,7 +32,7 @@ std::optional<double> bound_of(const place::Ground& ground, const place::RankOpt
   const place::SearchSpace space =
       place::make_search_space(ground, place::search_meshes(ground.job), {options.means}, options.search.threads);
   if (place::impossible_task(space)) return std::nullopt;
-  return place::period_bound(space, fuses) + ground.software.efficiency.iteration;
+  return place::iteration_seconds(ground, place::period_bound(space, fuses));
 }
 
 /// A chosen plan to be fused.
@@ -69,7 +69,7 @@ void fuse_generation(const Asked& asked) {
   const int draws = std::max(asked.arguments.draws, 3);
   const simulate::ThresholdChoice choice = place::simulated_thresholds(asked.ground, plan, asked.arguments.search.budget.seed, draws);
   plan.fusion.threshold = choice.points[choice.best].threshold;
-  const auto seconds = [](const simulate::ThresholdPoint& point) { return seconds_text(static_cast<double>(point.value.count()) * 1e-9); };
+  const auto seconds = [](const simulate::ThresholdPoint& point) { return seconds_text(base::seconds_of_ticks(point.value)); };
   if (plan.fusion.threshold)
     asked.notes.push_back(
         fmt::format("generation and inference are fused at {:g}% unfinished samples: {} in place of {}, the best of {} thresholds in the "

@@ -21,8 +21,8 @@ using plan::Step;
 /// Seconds from the beginning of an iteration until the step begins, with what each iteration takes beside its steps.
 double begin_of(const place::Estimate& estimate, std::size_t index) {
   const base::Ticks period = estimate.timing.period;
-  const base::Ticks overhead(std::llround(estimate.iteration_seconds * 1e9) - period.count());
-  return static_cast<double>(plan::with_overheads(estimate.timing.steps[index].begin, period, overhead).count()) * 1e-9;
+  const base::Ticks overhead = base::ticks_of_seconds(estimate.iteration_seconds) - period;
+  return base::seconds_of_ticks(plan::with_overheads(estimate.timing.steps[index].begin, period, overhead));
 }
 
 std::string name_of(const Prediction& prediction, const Step& step) { return report::step_words(prediction.job, step.kind, step.task); }

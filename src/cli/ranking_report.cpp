@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "cli/fusion_words.h"
@@ -22,15 +23,15 @@ using workflow::TaskKind;
 
 /// From the first beginning to the last end of the tasks of a kind, within an iteration.
 double seconds_of(const place::Ground& ground, const Estimate& estimate, TaskKind kind) {
-  std::int64_t begin = -1;
-  std::int64_t end = 0;
+  std::optional<base::Ticks> begin;
+  base::Ticks end;
   for (std::size_t task = 0; task < ground.job.workflow.tasks.size(); ++task) {
     if (ground.job.workflow.tasks[task].kind != kind) continue;
     const plan::StepTime& time = estimate.timing.steps[task];
-    begin = begin < 0 ? time.begin.count() : std::min(begin, time.begin.count());
-    end = std::max(end, time.end.count());
+    begin = begin ? std::min(*begin, time.begin) : time.begin;
+    end = std::max(end, time.end);
   }
-  return begin < 0 ? 0 : static_cast<double>(end - begin) * 1e-9;
+  return begin ? base::seconds_of_ticks(end - *begin) : 0;
 }
 
 std::int64_t most_host(const Estimate& estimate) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <compare>
 
+#include "plan/turns.h"
+
 namespace dovetail::plan {
 namespace {
 
@@ -17,24 +19,17 @@ constexpr int longest_warm_up = 24;
 /// Plays iteration after iteration until they repeat.
 class IterationPlayer {
  public:
-  explicit IterationPlayer(const IterationGraph& graph) : into_(graph.steps.size()), out_of_(graph.steps.size()) {
+  explicit IterationPlayer(const IterationGraph& graph) : edges_(edges_by_step(graph.edges, graph.steps.size())) {
     for (const Step& step : graph.steps) {
       is_reallocation_.push_back(step.kind == Step::Kind::reallocation ? 1 : 0);
       is_host_transfer_.push_back(is_host_transfer(step) ? 1 : 0);
     }
-    int lag = 1;
-    for (const StepEdge& edge : graph.edges) {
-      into_[edge.to].push_back(edge);
-      out_of_[edge.from].push_back(edge);
-      lag = std::max(lag, edge.iterations);
-    }
-    under_way_ = lag + 1;
   }
 
   void set_early(std::size_t from, std::size_t to, Ticks early) {
-    for (StepEdge& edge : out_of_[from])
+    for (StepEdge& edge : edges_.out_of[from])
       if (edge.to == to) edge.early = early;
-    for (StepEdge& edge : into_[to])
+    for (StepEdge& edge : edges_.into[to])
       if (edge.from == from) edge.early = early;
   }
 
@@ -49,7 +44,7 @@ class IterationPlayer {
     turns_ = 0;
     repeated_ = false;
     free_.assign(blocks.borders.size(), Ticks(0));
-    for (int iteration = 0; iteration < under_way_; ++iteration) open(Ticks(0));
+    for (std::size_t iteration = 0; iteration < edges_.under_way; ++iteration) open(Ticks(0));
     while (true) {
       run(take_next());
       while (left_[ended_.size()] == 0) {
@@ -109,29 +104,27 @@ class IterationPlayer {
     for (std::size_t step = 0; step < steps(); ++step) {
       Node& node = nodes_[index_of(iteration, step)];
       node.ready = time;
-      for (const StepEdge& edge : into_[step]) {
+      for (const StepEdge& edge : edges_.into[step]) {
         const auto lag = static_cast<std::size_t>(edge.iterations);
         if (lag > iteration) continue;
         const Node& from = nodes_[index_of(iteration - lag, edge.from)];
         if (from.turn == 0) ++node.waits_for;
-        if (from.turn != 0) node.ready = std::max(node.ready, from.time.end - edge.early);
+        if (from.turn != 0) node.ready = std::max(node.ready, let_go(edge, from.time.end));
       }
       if (node.waits_for == 0) waiting_.push_back(index_of(iteration, step));
     }
   }
 
-  /// When a step can start, and which goes first of those that can at the same time.
+  /// When a step can start, and its turn.
   struct Key {
     Ticks begin;
-    bool later = false;
-    std::size_t index = 0;
+    Turn turn;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   Key key_of(std::size_t index) const {
     const std::size_t step = index % steps();
     const BlockRange& second = blocks_->of[step][1];
-    const bool apart = is_reallocation_[step] != 0 && second.begin != second.end;
-    return {begin_of(index), !apart, index};
+    return {begin_of(index), {!is_urgent(is_reallocation_[step] != 0, second.begin != second.end), index}};
   }
 
   std::size_t take_next() {
@@ -146,7 +139,7 @@ class IterationPlayer {
     }
     waiting_[best] = waiting_.back();
     waiting_.pop_back();
-    return best_key.index;
+    return best_key.turn.node;
   }
 
   Ticks begin_of(std::size_t index) const {
@@ -165,10 +158,10 @@ class IterationPlayer {
       for (std::size_t block = range.begin; block < range.end; ++block) free_[block] = node.time.end;
     node.turn = ++turns_;
     --left_[index / steps()];
-    for (const StepEdge& edge : out_of_[step]) {
+    for (const StepEdge& edge : edges_.out_of[step]) {
       const std::size_t next = index_of(index / steps() + static_cast<std::size_t>(edge.iterations), edge.to);
       if (next >= nodes_.size()) continue;
-      nodes_[next].ready = std::max(nodes_[next].ready, node.time.end - edge.early);
+      nodes_[next].ready = std::max(nodes_[next].ready, let_go(edge, node.time.end));
       if (--nodes_[next].waits_for == 0) waiting_.push_back(next);
     }
   }
@@ -179,7 +172,7 @@ class IterationPlayer {
     Ticks end = ended_.empty() ? Ticks(0) : ended_.back().time;
     for (std::size_t step = 0; step < steps(); ++step) end = std::max(end, nodes_[index_of(iteration, step)].time.end);
     ended_.push_back({end, turns_});
-    const auto under_way = static_cast<std::size_t>(under_way_);
+    const std::size_t under_way = edges_.under_way;
     for (std::size_t length = 1; length + under_way <= iteration + 1 && length <= 2 * under_way; ++length)
       if (repeats(length)) {
         repeated_ = true;
@@ -197,7 +190,7 @@ class IterationPlayer {
     const Ended& now = ended_[last];
     const Ended& then = ended_[last - length];
     const Ticks later = now.time - then.time;
-    const auto under_way = static_cast<std::size_t>(under_way_);
+    const std::size_t under_way = edges_.under_way;
     for (std::size_t index = index_of(last + 1 - under_way, 0); index < index_of(last + under_way, 0); ++index) {
       const Node& node = nodes_[index];
       const Node& before = nodes_[index - length * steps()];
@@ -218,13 +211,11 @@ class IterationPlayer {
   const std::vector<Ticks>* durations_ = nullptr;
   std::vector<char> is_reallocation_;   // [step]
   std::vector<char> is_host_transfer_;  // [step]
-  int under_way_ = 2;
-  std::vector<std::vector<StepEdge>> into_;    // [step]
-  std::vector<std::vector<StepEdge>> out_of_;  // [step]
-  std::vector<Node> nodes_;                    // [iteration * steps + step]
-  std::vector<std::size_t> left_;              // [iteration] steps that have not run
-  std::vector<Ended> ended_;                   // [iteration]
-  std::vector<Ticks> free_;                    // [block]
+  EdgesByStep edges_;
+  std::vector<Node> nodes_;        // [iteration * steps + step]
+  std::vector<std::size_t> left_;  // [iteration] steps that have not run
+  std::vector<Ended> ended_;       // [iteration]
+  std::vector<Ticks> free_;        // [block]
   std::size_t turns_ = 0;
   bool repeated_ = false;
   std::vector<std::size_t> waiting_;  // nodes whose predecessors have ended

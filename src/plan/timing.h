@@ -64,11 +64,8 @@ class IterationTimer {
 };
 
 /// List scheduling: of all steps whose predecessors have ended, the one goes next that can start first, as all of its devices are free
-/// then. Of several a reallocation between meshes (generation on other devices waits for it), then the one of the earlier iteration, then
-/// of the lower number. As many iterations are under way at a time as the longest edge spans, and one more: what waits for no other task,
-/// such as a pass of DPO's reference, runs no further ahead. Where an edge is early (StepEdge::early, of a step that lasts no less), its
-/// predecessor counts as ended so long before it has. A load or an unload has the links of its task's devices to host memory for
-/// itself, not the devices.
+/// then; of several the one whose Turn it is. How far iterations run ahead, when an edge lets go, and turns: see plan/turns.h. A load or an
+/// unload has the links of its task's devices to host memory for itself, not the devices.
 ///
 /// Iterations are played until n of them repeat the n before, all that is under way included, only t later: the period is t / n, rounded up
 /// to whole ns. Warming up counts for nothing then, nor that nothing comes after the last (docs/facts.md#composition); and no

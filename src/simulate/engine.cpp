@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "plan/timing.h"
+#include "plan/turns.h"
 
 namespace dovetail::simulate {
 namespace {
@@ -42,16 +43,8 @@ class Engine {
   Engine(const Activities& activities, std::size_t most_iterations, Courses& courses)
       : activities_(activities),
         most_(most_iterations),
-        into_(activities.items.size()),
-        out_of_(activities.items.size()),
+        edges_(plan::edges_by_step(activities.edges, activities.items.size())),
         traffic_(activities.links, &courses) {
-    int lag = 1;
-    for (const plan::StepEdge& edge : activities.edges) {
-      into_[edge.to].push_back(edge);
-      out_of_[edge.from].push_back(edge);
-      lag = std::max(lag, edge.iterations);
-    }
-    under_way_ = static_cast<std::size_t>(lag) + 1;
     std::vector<std::array<cluster::Mesh, 2>> meshes;
     for (const Activities::Item& item : activities.items) meshes.push_back(item.devices);
     plan::find_blocks(meshes, blocks_);
@@ -60,7 +53,7 @@ class Engine {
   }
 
   Play run() {
-    for (std::size_t iteration = 0; iteration < under_way_; ++iteration) open();
+    for (std::size_t iteration = 0; iteration < edges_.under_way; ++iteration) open();
     while (!done()) {
       while (begin_one()) {
       }
@@ -81,7 +74,7 @@ class Engine {
     nodes_.resize(first + size());
     play_.played.resize(first + size(), {Ticks(0), Ticks(-1), {}, nothing});
     for (std::size_t item = 0; item < size(); ++item) {
-      for (const plan::StepEdge& edge : into_[item]) {
+      for (const plan::StepEdge& edge : edges_.into[item]) {
         const auto back = static_cast<std::size_t>(edge.iterations) * size();
         if (back <= first && !has_made(first - back + edge.from, edge)) ++nodes_[first + item].waits_for;
       }
@@ -91,9 +84,9 @@ class Engine {
 
   /// When the node has made what the edge waits for, as far as is known.
   std::optional<Ticks> made_at(std::size_t node, const plan::StepEdge& edge) const {
-    if (nodes_[node].state == State::ended) return play_.played[node].end - edge.early;
+    if (nodes_[node].state == State::ended) return plan::let_go(edge, play_.played[node].end);
     if (nodes_[node].state == State::waiting || edge.early == Ticks(0)) return std::nullopt;
-    return nodes_[node].prepared - edge.early;
+    return plan::let_go(edge, nodes_[node].prepared);
   }
   bool has_made(std::size_t node, const plan::StepEdge& edge) const {
     const std::optional<Ticks> made = made_at(node, edge);
@@ -115,9 +108,9 @@ class Engine {
   /// Begins with the first of those that can; false where none can.
   bool begin_one() {
     std::size_t best = nothing;
+    const auto turn_of = [this](std::size_t node) { return plan::Turn{!item_of(node).urgent, node}; };
     for (const std::size_t node : ready_) {
-      const auto key = [&](std::size_t of) { return std::tuple(!item_of(of).urgent, of); };
-      if (best != nothing && key(best) < key(node)) continue;
+      if (best != nothing && turn_of(best) < turn_of(node)) continue;
       if (is_free(node)) best = node;
     }
     if (best == nothing) return false;
@@ -135,15 +128,15 @@ class Engine {
     nodes_[node].state = State::preparing;
     nodes_[node].prepared = now_ + item_of(node).duration;
     running_.push_back(node);
-    for (const plan::StepEdge& edge : out_of_[node % size()])
-      if (edge.early > Ticks(0)) early_.push_back({nodes_[node].prepared - edge.early, node, edge});
+    for (const plan::StepEdge& edge : edges_.out_of[node % size()])
+      if (edge.early > Ticks(0)) early_.push_back({plan::let_go(edge, nodes_[node].prepared), node, edge});
     if (nodes_[node].prepared == now_ || has_early()) settle();
   }
 
   /// What ended just now and let `node` begin.
   std::size_t awaited(std::size_t node) {
     const std::size_t iteration = node / size();
-    for (const plan::StepEdge& edge : into_[node % size()]) {
+    for (const plan::StepEdge& edge : edges_.into[node % size()]) {
       const auto lag = static_cast<std::size_t>(edge.iterations);
       if (lag > iteration) continue;
       const std::size_t from = (iteration - lag) * size() + edge.from;
@@ -192,7 +185,7 @@ class Engine {
       holder_[block] = nothing;
       released_by_[block] = node;
     });
-    for (const plan::StepEdge& edge : out_of_[node % size()])
+    for (const plan::StepEdge& edge : edges_.out_of[node % size()])
       if (edge.early == Ticks(0)) pass_on(node, edge);
   }
 
@@ -253,7 +246,7 @@ class Engine {
 
   /// Whether the last iterations repeat those before them, or there were enough.
   void find_end(std::size_t iteration) {
-    for (std::size_t length = 1; length <= iteration && length <= 2 * under_way_; ++length)
+    for (std::size_t length = 1; length <= iteration && length <= 2 * edges_.under_way; ++length)
       if (moments_[iteration].like(moments_[iteration - length])) return stop_at(iteration, length, true);
     if (iteration + 1 >= most_) stop_at(iteration, std::max<std::size_t>(1, iteration / 2), false);
   }
@@ -264,14 +257,12 @@ class Engine {
     play_.iterations = length;
     play_.last = iteration;
     play_.steady = steady;
-    stop_ = iteration + length + under_way_;
+    stop_ = iteration + length + edges_.under_way;
   }
 
   const Activities& activities_;
   std::size_t most_;
-  std::vector<std::vector<plan::StepEdge>> into_;    // [item]
-  std::vector<std::vector<plan::StepEdge>> out_of_;  // [item]
-  std::size_t under_way_ = 2;                        // iterations
+  plan::EdgesByStep edges_;
   plan::Blocks blocks_;
   std::vector<std::size_t> holder_;       // [block] the node that has it
   std::vector<std::size_t> released_by_;  // [block] the last that had it

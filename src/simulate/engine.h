@@ -2,11 +2,9 @@
 //
 // What happens at one moment happens in this order: transfers arrive and activities end, in the order of (iteration, number); what early
 // edges wait for is there; an iteration of which all has ended lets the next one in; then activities begin, each as soon as all that it
-// waits for has ended and its devices are free. Of those that can begin at once an urgent one goes first, then that of the earlier
-// iteration, then that of the lower number. What does not get its devices waits for the next moment; nothing is ever interrupted. These are
-// the rules of plan::time_iterations, which knows no transfers: where there are none, both answer alike.
-//
-// As many iterations are under way at a time as the longest edge spans, and one more.
+// waits for has ended and its devices are free; of those that can begin at once the one whose turn it is. What does not get its devices
+// waits for the next moment; nothing is ever interrupted. Turns, how far iterations run ahead and when an edge lets go are the rules of
+// plan/turns.h, as for plan::time_iterations, which knows no transfers: where there are none, both answer alike.
 #pragma once
 
 #include <array>

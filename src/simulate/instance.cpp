@@ -69,7 +69,7 @@ void Instance::play_chunks(const batching::EngineStep& step) {
   const Batch decoding = batch_of(step);
   const Prefill prefill = prefill_of(step);
   const MixedSeconds seconds = clock_->mixed(decoding.sequences, decoding.context, prefill.tokens);
-  const Ticks end = now_ + std::max(Ticks(1), ticks_of(seconds.decode.all + seconds.prefill));
+  const Ticks end = now_ + std::max(Ticks(1), base::ticks_of_seconds(seconds.decode.all + seconds.prefill));
   show_chunks(seconds, decoding, prefill, step.chunks.size(), end);
   now_ = end;
   log_.prefilled += prefill.first;
@@ -80,12 +80,13 @@ void Instance::play_chunks(const batching::EngineStep& step) {
 
 /// What decoding takes alone, then what prompts add to it: first what is computed again.
 void Instance::show_chunks(const MixedSeconds& seconds, const Batch& decoding, const Prefill& prefill, std::size_t sequences, Ticks end) {
-  const Ticks decoded = std::min(end, now_ + ticks_of(seconds.decode.all));
+  const Ticks decoded = std::min(end, now_ + base::ticks_of_seconds(seconds.decode.all));
   const double part = static_cast<double>(prefill.again) / static_cast<double>(prefill.first + prefill.again);
   const auto computed = static_cast<std::int64_t>(sequences);
-  if (decoding.sequences > 0) show_span(decoded, Activity::decode, decoding.sequences, ticks_of(seconds.decode.launch));
+  if (decoding.sequences > 0) show_span(decoded, Activity::decode, decoding.sequences, base::ticks_of_seconds(seconds.decode.launch));
   if (prefill.again > 0)
-    show_span(prefill.first > 0 ? std::min(end, decoded + ticks_of(seconds.prefill * part)) : end, Activity::recompute, computed, Ticks(0));
+    show_span(prefill.first > 0 ? std::min(end, decoded + base::ticks_of_seconds(seconds.prefill * part)) : end, Activity::recompute,
+              computed, Ticks(0));
   if (prefill.first > 0) show_span(end, Activity::prefill, computed, Ticks(0));
 }
 
@@ -99,11 +100,11 @@ void Instance::play_stretch(const batching::EngineStep& step, Ticks time) {
   }
   steps = steps_until(arrivals_.empty() ? time : std::min(time, arrivals_.front().first), decoding, engine_.steps_unchanged(steps));
   const StepSeconds seconds = clock_->decode(decoding.sequences, decoding.context, steps);
-  const Ticks length = std::max(Ticks(steps), ticks_of(seconds.all));
+  const Ticks length = std::max(Ticks(steps), base::ticks_of_seconds(seconds.all));
   const std::int64_t parts = std::clamp<std::int64_t>(steps / 64, 1, 16);
   for (std::int64_t part = 0; part < parts; ++part)
     show_memory(now_ + Ticks(length.count() / parts * part), engine_.blocks_after(steps * (part + 1) / parts));
-  show_span(now_ + length, Activity::decode, decoding.sequences, std::min(length, ticks_of(seconds.launch)));
+  show_span(now_ + length, Activity::decode, decoding.sequences, std::min(length, base::ticks_of_seconds(seconds.launch)));
   now_ += length;
   log_.decoded += steps * decoding.sequences;
   engine_.advance(steps);
@@ -111,7 +112,9 @@ void Instance::play_stretch(const batching::EngineStep& step, Ticks time) {
 
 /// The fewest steps that end at `time` or later; `most` where none do.
 std::int64_t Instance::steps_until(Ticks time, const Batch& decoding, std::int64_t most) const {
-  const auto end_of = [&](std::int64_t steps) { return now_ + ticks_of(clock_->decode(decoding.sequences, decoding.context, steps).all); };
+  const auto end_of = [&](std::int64_t steps) {
+    return now_ + base::ticks_of_seconds(clock_->decode(decoding.sequences, decoding.context, steps).all);
+  };
   if (end_of(most) <= time) return most;
   std::int64_t too_few = 0;
   while (most - too_few > 1) {

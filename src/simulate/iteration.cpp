@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "plan/turns.h"
 #include "simulate/accounting.h"
 
 namespace dovetail::simulate {
@@ -36,7 +37,7 @@ Activities activities_of(const Workload& workload) {
     if (step.host) item.devices[0] = {workload.devices + step.host->devices.first, step.host->devices.count};
     item.duration = step.trace.end;
     // Generation on other devices waits for new weights.
-    item.urgent = step.reallocation && step.devices[1].count > 0;
+    item.urgent = plan::is_urgent(step.reallocation, step.devices[1].count > 0);
     for (const DeviceTransfer& way : step.transfers) item.transfers.push_back(transfer_of(way));
     activities.items.push_back(std::move(item));
   }

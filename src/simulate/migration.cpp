@@ -87,7 +87,8 @@ void send(const GenerationTask& task, const Fleet& fleet, const std::vector<Tick
     const double bytes = static_cast<double>(move.tokens) * fleet.limits.token_bytes;
     move.transfer.links = {link_of(move.from, true, move.between), link_of(move.to, false, move.between)};
     move.transfer.bytes = std::llround(bytes);
-    move.transfer.alone = std::max(Ticks(1), ticks_of(cluster::send_seconds(move.between ? links.between : links.inside, bytes)));
+    move.transfer.alone =
+        std::max(Ticks(1), base::ticks_of_seconds(cluster::send_seconds(move.between ? links.between : links.inside, bytes)));
   }
   Traffic traffic(static_cast<int>(4 * starts.size()));
   // Each instance's next one; the moves of an instance stand together.
@@ -177,7 +178,7 @@ Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance
     left = std::max(left, starts[move.from]);
     sent = std::max(sent, move.arrival);
   }
-  migration.computed_again = sent - left > ticks_of(seconds_to_compute(task, fleet, moves));
+  migration.computed_again = sent - left > base::ticks_of_seconds(seconds_to_compute(task, fleet, moves));
   if (migration.computed_again) forget(starts, moves);
   freed = starts;
   for (const std::size_t destination : migration.destinations) freed[destination] = Ticks(0);

@@ -197,10 +197,10 @@ class Scorer {
     const auto part = static_cast<std::size_t>(std::ceil(static_cast<double>(queue.size()) * own / sharing));
     Batch batch{task, take_from(queue, part, limits_[task], own, samples_)};
     const BatchSeconds seconds = seconds_of(tasks_[task], batch.samples, own, samples_);
-    const Ticks next = now_ + std::max(Ticks(1), ticks_of(seconds.next));
-    const Ticks done = std::max(next, now_ + ticks_of(seconds.done));
+    const Ticks next = now_ + std::max(Ticks(1), base::ticks_of_seconds(seconds.next));
+    const Ticks done = std::max(next, now_ + base::ticks_of_seconds(seconds.done));
     show(worker, {now_, next, Activity::score, tasks_[task].task, static_cast<std::int64_t>(batch.samples.size()),
-                  std::min(next - now_, ticks_of(seconds.launch))});
+                  std::min(next - now_, base::ticks_of_seconds(seconds.launch))});
     if (done > next) show(worker, {next, done, Activity::bubble, tasks_[task].task});
     state.free = false;
     state.available = next;

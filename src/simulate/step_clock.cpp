@@ -8,10 +8,6 @@
 #include "cost/generation.h"
 
 namespace dovetail::simulate {
-base::Ticks ticks_of(double seconds) {
-  return base::Ticks(std::llround(std::clamp(seconds * 1e9, 0.0, static_cast<double>(base::largest_time))));
-}
-
 StepClock::StepClock(const cost::ModelFacts& facts, const llm::Layout& layout, const cost::Machine& machine,
                      const cost::Efficiency& efficiency, std::int64_t longest)
     : facts_(facts),

@@ -13,9 +13,6 @@
 
 namespace dovetail::simulate {
 
-/// `seconds` in whole ns, half up; at most base::largest_time.
-base::Ticks ticks_of(double seconds);
-
 /// Seconds of steps, and what of them the device waits for launches and other work of the host.
 struct StepSeconds {
   double all = 0;

@@ -86,6 +86,27 @@ TEST(Format, IsTheShortestExactDecimal) {
   EXPECT_EQ(format_memory(Memory(std::numeric_limits<std::int64_t>::min())), "-9223372036854.775808");
 }
 
+TEST(Seconds, AreRoundedToTheNearestNs) {
+  EXPECT_EQ(ticks_of_seconds(1.5), Ticks(1'500'000'000));
+  EXPECT_EQ(ticks_of_seconds(0.5e-9), Ticks(1));
+  EXPECT_EQ(ticks_of_seconds(0.49e-9), Ticks(0));
+  EXPECT_EQ(ticks_within_seconds(1.9e-9), Ticks(1));
+  EXPECT_EQ(seconds_of_ticks(Ticks(2'500'000'000)), 2.5);
+}
+
+TEST(Seconds, StayWithinWhatFilesMaySay) {
+  EXPECT_EQ(ticks_of_seconds(-1), Ticks(0));
+  EXPECT_EQ(ticks_within_seconds(-1e-17), Ticks(0));
+  EXPECT_EQ(ticks_of_seconds(1e6), Ticks(largest_time));
+  EXPECT_EQ(ticks_of_seconds(1e300), Ticks(largest_time + 1));
+  EXPECT_EQ(ticks_within_seconds(std::numeric_limits<double>::infinity()), Ticks(largest_time + 1));
+}
+
+RC_GTEST_PROP(Seconds, OfTicksAreTheSameTicks, ()) {
+  const Ticks ticks(*rc::gen::inRange<std::int64_t>(0, largest_time + 1));
+  RC_ASSERT(ticks_of_seconds(seconds_of_ticks(ticks)) == ticks);
+}
+
 RC_GTEST_PROP(Format, IsReadBackTheSame, ()) {
   const auto count = *rc::gen::inRange<std::int64_t>(0, largest_time + 1);
   const auto unit = *rc::gen::element(TimeUnit::tick, TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns);

@@ -23,7 +23,7 @@ using test::StageGround;
 TEST(InterStage, WithoutFusionInferenceFollowsWithTheSecondsOfTheClosedForm) {
   StageGround ground("llama-3.1-8b", layout_of(4, 2, 1));
   const InferTask& infer = ground.add("llama-3.1-8b", 2, 2, 4, 1.5);
-  ground.task.drop = ticks_of(0.25);
+  ground.task.drop = base::ticks_of_seconds(0.25);
   const std::vector<Sample> samples = equal_samples(64, 100, 200);
   ground.know(samples);
   const InterStage plain = simulate_inter_stage(ground.task, samples, std::nullopt);
@@ -46,7 +46,8 @@ TEST(InterStage, EqualLengthsLeaveNothingToOverlap) {
   const InterStage fused = simulate_inter_stage(ground.task, samples, 0.2);
   EXPECT_FALSE(fused.migration);
   EXPECT_EQ(fused.gain(), Ticks(0));
-  EXPECT_EQ(fused.end, fused.generation_end + ticks_of(1.5) + ground.task.infer[0].alone + ticks_of(0.5) + ground.task.infer[1].alone);
+  EXPECT_EQ(fused.end, fused.generation_end + base::ticks_of_seconds(1.5) + ground.task.infer[0].alone + base::ticks_of_seconds(0.5) +
+                           ground.task.infer[1].alone);
 }
 
 TEST(InterStage, ALongTailHidesInference) {
@@ -81,7 +82,7 @@ TEST(InterStage, TheLastHundredthOfGenerationIsNoTail) {
 TEST(InterStage, AWorkerWaitsForWeightsThatItsDevicesLack) {
   StageGround ground("llama-3.1-8b", layout_of(4, 2, 1));
   InferTask& infer = ground.add("llama-3.1-8b", 2, 1, 4, 0);
-  infer.gathering = ticks_of(0.25);
+  infer.gathering = base::ticks_of_seconds(0.25);
   const std::vector<Sample> samples = long_tailed(256, 200, 31, 10);
   ground.know(samples);
   const InterStage fused = simulate_inter_stage(ground.task, samples, 0.1);
@@ -90,7 +91,7 @@ TEST(InterStage, AWorkerWaitsForWeightsThatItsDevicesLack) {
   for (const Lane& lane : fused.trace.lanes)
     for (const Span& span : lane.spans)
       if (span.activity == Activity::loading) {
-        EXPECT_EQ(span.end - span.begin, ticks_of(0.25));
+        EXPECT_EQ(span.end - span.begin, base::ticks_of_seconds(0.25));
         ++loading;
       }
   EXPECT_EQ(loading, 3) << "of four instances one keeps the tail";
@@ -106,8 +107,8 @@ TEST(InterStage, PaddedSamplesAreScoredAsLongAsTheirRow) {
   ground.task.row = static_cast<std::int64_t>(row);
   const InterStage fused = simulate_inter_stage(ground.task, samples, 0.1);
   ASSERT_TRUE(fused.migration);
-  const Ticks pass =
-      ticks_of(cost::scoring_passes(infer.facts, infer.layout, {row, row * row}, infer.machine, infer.efficiency).stages.front().sum());
+  const Ticks pass = base::ticks_of_seconds(
+      cost::scoring_passes(infer.facts, infer.layout, {row, row * row}, infer.machine, infer.efficiency).stages.front().sum());
   std::int64_t scored = 0;
   for (const Lane& lane : fused.trace.lanes)
     for (const Span& span : lane.spans)
@@ -204,7 +205,7 @@ TEST(InterStage, LinksWithoutLimitMakeMigrationFree) {
   EXPECT_FALSE(fused.migration->computed_again);
   ASSERT_GT(fused.migration->moved, 0U);
   // A sample takes one ns; an instance ends its step before it sends, which takes up to some ms.
-  EXPECT_LT(fused.migration->end - fused.migration->at, ticks_of(0.02));
+  EXPECT_LT(fused.migration->end - fused.migration->at, base::ticks_of_seconds(0.02));
   // Fewer sequences in a batch are no slower: what is together now was apart, and one batch of eight is nearly as fast as one of one.
   EXPECT_LT(static_cast<double>(fused.generation_end.count()),
             1.1 * static_cast<double>(simulate_generation(ground.task.generation, samples).end.count()));

@@ -108,25 +108,25 @@ TEST(Scoring, AWorkerThatIsTooSmallLeavesAModelToOthers) {
 
 TEST(Scoring, ALoneWorkerHasPaidAllHandOversBeforeTheTailEnds) {
   StageGround ground("llama-3.1-8b", layout_of(1, 1, 1));
-  for (int task = 0; task < 3; ++task) ground.add("llama-3.1-8b", 1, 1, 4, 0).hand_over = ticks_of(1);
+  for (int task = 0; task < 3; ++task) ground.add("llama-3.1-8b", 1, 1, 4, 0).hand_over = base::ticks_of_seconds(1);
   const std::vector<Sample> samples = equal_samples(2, 100, 100);
-  const std::vector<Ticks> ready{Ticks(0), ticks_of(9)};
+  const std::vector<Ticks> ready{Ticks(0), base::ticks_of_seconds(9)};
   const Scoring scoring = score(ground.task.infer, samples, ready, workers_of(1, 1, Ticks(0)));
-  EXPECT_EQ(scoring.end - ready[1], ticks_of(seconds_of(ground.task.infer[0], {1}, 1, samples).done) * 3);
+  EXPECT_EQ(scoring.end - ready[1], base::ticks_of_seconds(seconds_of(ground.task.infer[0], {1}, 1, samples).done) * 3);
 }
 
 TEST(Scoring, HandsOverBeforeItLoads) {
   StageGround ground("llama-3.1-8b", layout_of(1, 1, 1));
   InferTask& task = ground.add("llama-3.1-8b", 1, 1, 4, 0);
-  task.hand_over = ticks_of(1);
-  task.load = ticks_of(2);
+  task.hand_over = base::ticks_of_seconds(1);
+  task.load = base::ticks_of_seconds(2);
   const Scoring scoring = score(ground.task.infer, equal_samples(1, 100, 100), {Ticks(0)}, workers_of(1, 1, Ticks(0)));
   const std::vector<Span>& spans = scoring.spans[0];
   ASSERT_GE(spans.size(), 3U);
   EXPECT_EQ(spans[0].activity, Activity::hand_over);
-  EXPECT_EQ(spans[0].end, ticks_of(1));
+  EXPECT_EQ(spans[0].end, base::ticks_of_seconds(1));
   EXPECT_EQ(spans[1].activity, Activity::loading);
-  EXPECT_EQ(spans[1].end, ticks_of(3));
+  EXPECT_EQ(spans[1].end, base::ticks_of_seconds(3));
   EXPECT_EQ(spans[2].activity, Activity::score);
 }
 
@@ -222,11 +222,13 @@ TEST(ScoringSplit, NoModelWaitsForAnotherWhereAllHaveRoom) {
   const std::vector<Sample> samples = equal_samples(32, 100, 100);
   // All but one are there when weights are; the last one comes long after.
   std::vector<Ticks> ready(samples.size(), Ticks(0));
-  ready.back() = ticks_of(5);
-  const SplitScoring found = score_best(ground.task.infer, samples, ready, free_devices(8, 40, Ticks(0)), free_devices(0, 8, ticks_of(5)));
+  ready.back() = base::ticks_of_seconds(5);
+  const SplitScoring found =
+      score_best(ground.task.infer, samples, ready, free_devices(8, 40, Ticks(0)), free_devices(0, 8, base::ticks_of_seconds(5)));
   // The last is scored by all three at once: as soon as by the slowest of them alone.
   Ticks slowest;
-  for (const InferTask& task : ground.task.infer) slowest = std::max(slowest, ticks_of(seconds_of(task, {31}, 1, samples).done));
+  for (const InferTask& task : ground.task.infer)
+    slowest = std::max(slowest, base::ticks_of_seconds(seconds_of(task, {31}, 1, samples).done));
   EXPECT_EQ(found.scoring.end, ready.back() + slowest);
   std::size_t devices = 0;
   for (const Worker& worker : found.workers) devices += worker.devices.size();
@@ -240,10 +242,10 @@ TEST(ScoringSplit, WhatFitsOnLaterDevicesAloneWaitsForThem) {
   const std::vector<Sample> samples = equal_samples(16, 100, 100);
   const std::vector<Ticks> ready(samples.size(), Ticks(0));
   const SplitScoring found =
-      score_best(ground.task.infer, samples, ready, free_devices(0, 16, Ticks(0)), free_devices(16, 32, ticks_of(9)));
+      score_best(ground.task.infer, samples, ready, free_devices(0, 16, Ticks(0)), free_devices(16, 32, base::ticks_of_seconds(9)));
   for (std::size_t sample = 0; sample < samples.size(); ++sample) {
-    EXPECT_LT(found.scoring.scored[0][sample], ticks_of(9));
-    EXPECT_GT(found.scoring.scored[1][sample], ticks_of(9));
+    EXPECT_LT(found.scoring.scored[0][sample], base::ticks_of_seconds(9));
+    EXPECT_GT(found.scoring.scored[1][sample], base::ticks_of_seconds(9));
   }
 }
 

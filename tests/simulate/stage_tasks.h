@@ -28,7 +28,7 @@ struct StageGround {
                           {sequences, 0, 0},
                           cost::machine_of(generation.cluster, task.generation.mesh, {}),
                           cost::Efficiency(),
-                          ticks_of(load_seconds),
+                          base::ticks_of_seconds(load_seconds),
                           {},
                           static_cast<std::int32_t>(models.size())};
     task.infer.push_back(infer);
@@ -42,9 +42,10 @@ struct StageGround {
     const auto count = static_cast<std::int64_t>(samples.size());
     const auto lengths = workflow::LengthDistribution::fixed(tokens / count);
     for (InferTask& infer : task.infer)
-      infer.alone = ticks_of(cost::scoring_seconds(infer.facts, infer.layout, cost::batch_of(static_cast<double>(count), lengths),
-                                                   infer.micro_batching, infer.machine, infer.efficiency)
-                                 .seconds);
+      infer.alone =
+          base::ticks_of_seconds(cost::scoring_seconds(infer.facts, infer.layout, cost::batch_of(static_cast<double>(count), lengths),
+                                                       infer.micro_batching, infer.machine, infer.efficiency)
+                                     .seconds);
   }
 };
 

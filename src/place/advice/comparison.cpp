@@ -149,8 +149,7 @@ std::vector<StepComparison> compare_steps(const Ground& ground, const EstimatedP
 }  // namespace
 
 std::vector<double> criticality(const Ground& ground, const EstimatedPlan& of) {
-  std::vector<base::Ticks> durations;
-  for (const StepSeconds& step : of.estimate.steps) durations.emplace_back(std::llround(step.seconds * 1e9));
+  std::vector<base::Ticks> durations = durations_of(of.estimate.steps);
   std::vector<double> shares;
   for (base::Ticks& duration : durations) {
     const base::Ticks whole = duration;

@@ -18,7 +18,7 @@ double shared_seconds(const plan::Timing& timing, std::size_t one, std::size_t t
     const Ticks later = timing.period * iteration;
     shared += std::max(Ticks(0), std::min(a.end, b.end + later) - std::max(a.begin, b.begin + later));
   }
-  return static_cast<double>(shared.count()) * 1e-9;
+  return base::seconds_of_ticks(shared);
 }
 
 }  // namespace

@@ -34,14 +34,12 @@ struct Cost {
 /// [task] by their devices, the fewest first.
 using Costs = std::vector<std::vector<Cost>>;
 
-double seconds_of(base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
-
 /// The least on meshes of each shape, with weights of its own and without.
 Costs costs_of(const SearchSpace& space, FusionPick fusion) {
   const double devices = cluster::device_count(space.ground->job.cluster);
   Costs costs(space.choices.size());
   for (std::size_t task = 0; task < costs.size(); ++task) {
-    if (space.is_rule(task)) costs[task] = {{all_alike(seconds_of(space.rules[task])), 0, 0, 0}};
+    if (space.is_rule(task)) costs[task] = {{all_alike(base::seconds_of_ticks(space.rules[task])), 0, 0, 0}};
     const bool generates = space.ground->job.workflow.tasks[task].kind == workflow::TaskKind::generate;
     for (std::size_t shape = 0; shape < space.choices[task].size(); ++shape) {
       std::optional<TaskFloor> least[2];
@@ -53,7 +51,9 @@ Costs costs_of(const SearchSpace& space, FusionPick fusion) {
       const double part = space.examples[shape].count / devices;
       const RefitTicks& refit = space.refits[task][shape];
       if (least[0]) costs[task].push_back({*least[0], 0, 0, part});
-      if (least[1]) costs[task].push_back({*least[1], seconds_of(std::min(refit.same, refit.apart)), seconds_of(refit.same), part});
+      if (least[1])
+        costs[task].push_back(
+            {*least[1], base::seconds_of_ticks(std::min(refit.same, refit.apart)), base::seconds_of_ticks(refit.same), part});
     }
     std::stable_sort(costs[task].begin(), costs[task].end(), [](const Cost& a, const Cost& b) { return a.devices < b.devices; });
   }

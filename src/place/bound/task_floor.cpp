@@ -51,7 +51,7 @@ TaskFloor least_of(const TaskFloor& a, const TaskFloor& b) {
 
 TaskFloor task_floor(const Ground& ground, std::size_t task, const Choice& choice, FusionPick fusion) {
   const plan::TaskPlan& planned = choice.planned;
-  const double seconds = static_cast<double>(choice.duration.count()) * 1e-9;
+  const double seconds = base::seconds_of_ticks(choice.duration);
   const TaskFloor own = all_alike(seconds - hidden_transfers(ground, task, planned));
   switch (ground.job.workflow.tasks[task].kind) {
     case TaskKind::generate:

@@ -4,12 +4,13 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/assert.h"
 #include "cost/efficiency_file.h"
-#include "place/predict/estimate.h"
 #include "place/predict/software.h"
+#include "place/predict/timed_iteration.h"
 #include "workflow/log_normal.h"
 
 namespace dovetail::place {
@@ -21,25 +22,24 @@ using cost::Candidate;
 constexpr double shortest_seconds = 1e-9;
 constexpr std::size_t sigma = 0;  // Candidate::workload: of the logarithm of the responses' lengths
 
-/// A row with one spread of its responses.
+/// A row with one spread of its responses, and what is worked out once for it: it hangs little or not at all on efficiencies.
 struct Scene {
-  Scene(plan::Job job_of_spread, const plan::Plan& plan)
-      : job(std::move(job_of_spread)),
-        ground(ground_of(job, {conventions_of(job.software).value(), {}})),
-        graph(plan::iteration_graph(job, plan)) {}
+  explicit Scene(plan::Job job_of_spread)
+      : job(std::move(job_of_spread)), ground(ground_of(job, {conventions_of(job.software).value(), {}})) {}
 
   plan::Job job;
   Ground ground;
-  plan::IterationGraph graph;
+  std::optional<IntraStage> training;             ///< of fused train tasks, with the first efficiencies that were asked for
+  std::optional<std::vector<TaskMemory>> memory;  ///< where the software prefetches
 };
 
 /// The seconds of an iteration, then of each phase.
-std::vector<double> seconds_of(const std::vector<Phase>& phases, const plan::Job& job, const plan::IterationGraph& graph, double iteration,
-                               const std::vector<StepSeconds>& steps) {
-  std::vector<double> seconds = {iteration};
+std::vector<double> seconds_of(const std::vector<Phase>& phases, const plan::Job& job, const TimedIteration& iteration) {
+  std::vector<double> seconds = {iteration.iteration_seconds};
   for (const Phase& phase : phases) {
     seconds.push_back(0);
-    for (std::size_t step = 0; step < steps.size(); ++step) seconds.back() += seconds_in_phase(phase, job, graph.steps[step], steps[step]);
+    for (std::size_t step = 0; step < iteration.steps.size(); ++step)
+      seconds.back() += seconds_in_phase(phase, job, iteration.graph.steps[step], iteration.steps[step]);
   }
   return seconds;
 }
@@ -52,31 +52,28 @@ class RowPredictor {
   /// What is printed.
   std::vector<double> estimated(const Candidate& candidate) {
     const Scene& scene = scene_of(candidate);
-    const Estimate estimate = place::estimate(scene.ground, row_.plan);
-    return seconds_of(phases_, scene.job, estimate.graph, estimate.iteration_seconds, estimate.steps);
+    return seconds_of(phases_, scene.job, timed_iteration(scene.ground, row_.plan));
   }
 
-  /// The same as place::estimate has it, without memory, which a fit would ask for some hundred thousand times and nothing but prefetching
-  /// depends on.
+  /// The same, as quickly as a fit needs it that asks some hundred thousand times: trainings in one schedule get longer and shorter with
+  /// their bound, as no schedule is made for each candidate.
   std::vector<double> predicted(const Candidate& candidate) {
-    std::vector<double> seconds = row_.job.software.prefetch ? estimated(candidate) : timed(candidate);
+    Scene& scene = scene_of(candidate);
+    work_out_once(scene);
+    std::optional<IntraStage> training;
+    if (scene.training) training = intra_stage_like(scene.ground, row_.plan, *scene.training);
+    const KnownParts known{training ? &*training : nullptr, scene.memory ? &*scene.memory : nullptr};
+    std::vector<double> seconds = seconds_of(phases_, scene.job, timed_iteration(scene.ground, row_.plan, {}, known));
     // A fit takes the logarithm of what was measured, also where the plan says that it takes no time.
     for (double& phase : seconds) phase = std::max(phase, shortest_seconds);
     return seconds;
   }
 
  private:
-  std::vector<double> timed(const Candidate& candidate) {
-    const Scene& scene = scene_of(candidate);
-    std::vector<StepSeconds> steps;
-    std::vector<base::Ticks> durations;
-    for (const plan::Step& step : scene.graph.steps) {
-      steps.push_back(step_seconds(scene.ground, row_.plan, step));
-      durations.emplace_back(std::llround(steps.back().seconds * 1e9));
-    }
-    const plan::Timing timing = plan::time_iterations(scene.graph, scene.job, row_.plan, durations);
-    const double iteration = static_cast<double>(timing.period.count()) * 1e-9 + candidate.efficiency.iteration;
-    return seconds_of(phases_, scene.job, scene.graph, iteration, steps);
+  void work_out_once(Scene& scene) const {
+    if (row_.plan.fusion.training && !scene.training) scene.training = intra_stage(scene.ground, row_.plan);
+    if (row_.job.software.prefetch && !scene.memory)
+      scene.memory = task_memory(scene.ground, row_.plan, scene.training ? scene.training->activations : std::nullopt);
   }
 
   Scene& scene_of(const Candidate& candidate) {
@@ -87,7 +84,7 @@ class RowPredictor {
       if (row_.responses)
         job.workload.response_length =
             workflow::log_normal_lengths({.mean = row_.responses->mean, .sigma = hundredths / 100.0, .cap = row_.responses->cap});
-      scene = std::make_unique<Scene>(std::move(job), row_.plan);
+      scene = std::make_unique<Scene>(std::move(job));
     }
     scene->ground.software.efficiency = candidate.efficiency;
     return *scene;

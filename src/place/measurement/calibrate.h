@@ -1,7 +1,8 @@
 // Fits efficiencies to measured runs, and says what error is left, row by row and phase by phase.
 //
-// Each run is predicted by place::estimate, as any other plan is: what is fitted is what plans are predicted with. (The fit itself asks for
-// the same seconds without memory; all that comes out is place::estimate's.) What a fit minimises, and how, is in cost/calibration.h.
+// Each run is predicted by place::timed_iteration, as any other plan is: what is fitted is what plans are predicted with. (While it fits,
+// two trainings in one schedule get longer and shorter with their bound; all that comes out has a schedule of its own.) What a fit
+// minimises, and how, is in cost/calibration.h.
 #pragma once
 
 #include <functional>
@@ -14,8 +15,8 @@
 
 namespace dovetail::place {
 
-/// A run with the seconds that place::estimate predicts of it: its iteration, then the phases of each kind, measured or not, then measured
-/// tasks. Weights are the row's and phase_weight's; 0 of what was not measured. The row must outlive it.
+/// A run with the seconds that place::timed_iteration predicts of it: its iteration, then the phases of each kind, measured or not, then
+/// measured tasks. Weights are the row's and phase_weight's; 0 of what was not measured. The row must outlive it.
 cost::CalibrationRow calibration_row(const Measurement& row);
 
 /// What is fitted: the constants that the measurements name, or those that the rows say anything of (a tenth more of one changes what is

@@ -124,6 +124,13 @@ ScoringLoad scoring_of(const Ground& ground, const std::vector<plan::TaskPlan>& 
 
 }  // namespace
 
+StepSeconds step_seconds(const InterStage& fused) {
+  return sum_of({{"until the threshold", fused.until},
+                 {"migration", fused.migration},
+                 {"tail, beside scoring", fused.tail},
+                 {"scoring of the rest", fused.rest}});
+}
+
 std::vector<GenerationTail> generation_tails(const Ground& ground, std::size_t generate, const plan::TaskPlan& planned,
                                              const std::vector<double>& thresholds) {
   const auto samples = workflow::sequences_of(ground.job.workflow.tasks[generate], ground.job.workload);

@@ -44,7 +44,12 @@ struct InterStage {
   /// When scoring begins.
   double scoring_begins() const { return keepers < instances ? until + migration + set_up : until; }
   double generation_ends() const { return until + migration + tail; }
+  /// So long before its end generation has ended, of whole ns each.
+  base::Ticks early() const { return base::ticks_of_seconds(seconds()) - base::ticks_of_seconds(generation_ends()); }
 };
+
+/// Of the stage as one step.
+StepSeconds step_seconds(const InterStage& fused);
 
 /// Generation at a threshold, whatever is scored beside it.
 struct GenerationTail {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "base/assert.h"
-#include "place/predict/training_phase.h"
+#include <utility>
 
 namespace dovetail::place {
 namespace {
@@ -30,35 +28,47 @@ std::optional<FoundSchedule> schedule_of(const Ground& ground, const plan::Plan&
 
 /// All that no schedule is needed for; as if both followed one another.
 IntraStage without_schedule(const Ground& ground, const plan::Plan& plan) {
-  DOVETAIL_ASSERT(plan.fusion.training.has_value());
   IntraStage fused;
-  fused.pair = *plan.fusion.training;
+  fused.pair = plan.fusion.training.value();
+  fused.overhead = fused_overhead(ground, plan);
   for (const std::size_t task : fused.pair) {
-    const OverheadSeconds overhead = overhead_seconds(ground, task, plan.tasks[task]);
     const double seconds = task_seconds(ground, task, plan.tasks[task]).seconds;
-    fused.overhead.host_transfers += overhead.host_transfers;
-    fused.overhead.hand_over = overhead.hand_over;
     fused.apart += seconds;
-    fused.schedule += seconds - overhead.host_transfers;
+    fused.schedule_seconds += seconds - overhead_seconds(ground, task, plan.tasks[task]).host_transfers;
   }
-  fused.schedule -= fused.overhead.hand_over;
-  fused.bound = fused.schedule;
+  fused.schedule_seconds -= fused.overhead.hand_over;
+  fused.bound = fused.schedule_seconds;
   return fused;
 }
 
 }  // namespace
+
+StepSeconds fused_training_seconds(double schedule_seconds, const OverheadSeconds& overhead) {
+  return sum_of({{"fused schedule", schedule_seconds}, {host_transfers, overhead.host_transfers}, {"hand-over", overhead.hand_over}});
+}
 
 std::int64_t activation_room(const Ground& ground, const plan::Plan& plan) {
   const std::int64_t left = task_memory(ground, plan, 0)[(*plan.fusion.training)[0]].margin();
   return static_cast<std::int64_t>(static_cast<double>(left) / std::max(1.0, ground.software.conventions.reserved_factor));
 }
 
+OverheadSeconds fused_overhead(const Ground& ground, const plan::Plan& plan) {
+  OverheadSeconds both;
+  for (const std::size_t task : plan.fusion.training.value()) {
+    const OverheadSeconds own = overhead_seconds(ground, task, plan.tasks[task]);
+    both.host_transfers += own.host_transfers;
+    both.hand_over = own.hand_over;
+  }
+  return both;
+}
+
 IntraStage intra_stage(const Ground& ground, const plan::Plan& plan) {
   IntraStage fused = without_schedule(ground, plan);
   const double fullest = fullest_over_average(ground, fused.pair, plan);
-  const auto found = schedule_of(ground, plan, fullest);
+  auto found = schedule_of(ground, plan, fullest);
   if (!found) return fused;
-  fused.schedule = found->schedule.seconds;
+  fused.schedule = std::move(found->schedule.schedule);
+  fused.schedule_seconds = found->schedule.seconds;
   fused.bound = found->schedule.bound;
   fused.activations = std::llround(fullest * static_cast<double>(found->schedule.activations));
   fused.limited = found->limited;
@@ -71,7 +81,27 @@ IntraStage intra_stage_over_bound(const Ground& ground, const plan::Plan& plan, 
   const auto bound = fused_training_bound(ground, {first, plan.tasks[first]}, {second, plan.tasks[second]});
   if (!bound.ok()) return fused;
   fused.bound = *bound;
-  fused.schedule = *bound * over_bound;
+  fused.schedule_seconds = *bound * over_bound;
+  return fused;
+}
+
+std::optional<IntraStage> intra_stage_floor(const Ground& ground, const plan::Plan& plan) {
+  const auto [first, second] = plan.fusion.training.value();
+  const base::Result<double> floor = fused_training_floor(ground, {first, plan.tasks[first]}, {second, plan.tasks[second]});
+  if (!floor.ok()) return std::nullopt;
+  IntraStage fused;
+  fused.pair = {first, second};
+  fused.overhead = fused_overhead(ground, plan);
+  fused.schedule_seconds = fused.bound = *floor;
+  return fused;
+}
+
+IntraStage intra_stage_like(const Ground& ground, const plan::Plan& plan, const IntraStage& like) {
+  if (like.schedule == nullptr) return without_schedule(ground, plan);
+  IntraStage fused = intra_stage_over_bound(ground, plan, 1);
+  fused.schedule_seconds = like.schedule_seconds * (fused.bound / like.bound);
+  fused.activations = like.activations;
+  fused.limited = like.limited;
   return fused;
 }
 

@@ -61,9 +61,7 @@ class Variants {
 
  private:
   base::Ticks period_of(const Variant& variant) const {
-    std::vector<base::Ticks> durations;
-    for (const StepSeconds& step : variant.steps) durations.emplace_back(std::llround(step.seconds * 1e9));
-    return plan::time_iterations(variant.graph, ground_.job, plan_, durations).period;
+    return plan::time_iterations(variant.graph, ground_.job, plan_, durations_of(variant.steps)).period;
   }
 
   const Ground& ground_;

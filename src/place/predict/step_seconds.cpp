@@ -131,6 +131,12 @@ StepSeconds sum_of(std::vector<SecondsPart> parts) {
   return seconds;
 }
 
+std::vector<base::Ticks> durations_of(const std::vector<StepSeconds>& steps) {
+  std::vector<base::Ticks> durations;
+  for (const StepSeconds& step : steps) durations.push_back(base::ticks_of_seconds(step.seconds));
+  return durations;
+}
+
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout) {
   if (facts.model.experts && layout.expert == 1) layout.expert_tensor = layout.tensor;
   return cost::weight_bytes(facts, layout);
@@ -197,7 +203,7 @@ StepSeconds task_seconds(const Ground& ground, std::size_t index, const plan::Ta
       break;
   }
   const auto sequences = static_cast<double>(workflow::sequences_of(task, ground.job.workload));
-  return sum_of({{"rule", sequences * static_cast<double>(task.time_per_sequence.count()) * 1e-9}});
+  return sum_of({{"rule", sequences * base::seconds_of_ticks(task.time_per_sequence)}});
 }
 
 StepSeconds step_seconds(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {

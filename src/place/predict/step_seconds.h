@@ -32,6 +32,9 @@ inline constexpr std::string_view host_transfers = "host transfers";
 /// Of these parts.
 StepSeconds sum_of(std::vector<SecondsPart> parts);
 
+/// [step] in whole ns.
+std::vector<base::Ticks> durations_of(const std::vector<StepSeconds>& steps);
+
 /// Bytes of an engine's weights on the device with the most. An engine without expert parallelism cuts its experts like all else, over its
 /// tensor-parallel ranks (vLLM).
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,14 +27,8 @@ using pipeline::Model;
 using pipeline::ModelLayout;
 using pipeline::Problem;
 
-constexpr double ns_a_second = 1e9;
-
-/// At least one, and never more than just beyond what a problem accepts: find_fault sees that.
-Ticks ticks_of(double seconds) {
-  return Ticks(std::llround(std::clamp(seconds * ns_a_second, 1.0, static_cast<double>(base::largest_time + 1))));
-}
-
-double seconds_of(Ticks ticks) { return static_cast<double>(ticks.count()) / ns_a_second; }
+/// At least one; what is longer than a problem accepts is for find_fault to see.
+Ticks ticks_of_op(double seconds) { return std::max(Ticks(1), base::ticks_of_seconds(seconds)); }
 
 const std::string& name_of(const Ground& ground, const TrainTask& train) { return ground.job.workflow.tasks[train.task].name; }
 
@@ -104,14 +99,14 @@ Model model_of(const Ground& ground, const TrainTask& train) {
   model.microbatches = passes.micro_batches;
   model.minibatches = of.stepping.mini_batches;
   for (const cost::ChunkPasses& chunk : passes.chunks) {
-    model.forward.push_back(ticks_of(chunk.forward.sum()));
-    model.backward.push_back(ticks_of(chunk.backward.sum()));
+    model.forward.push_back(ticks_of_op(chunk.forward.sum()));
+    model.backward.push_back(ticks_of_op(chunk.backward.sum()));
   }
   model.activation = chunk_activations(ground, of, passes.micro_batch);
-  model.transfer_forward.assign(passes.chunks.size() - 1, ticks_of(passes.hop));
+  model.transfer_forward.assign(passes.chunks.size() - 1, ticks_of_op(passes.hop));
   model.transfer_backward = model.transfer_forward;
   const double steps = static_cast<double>(of.stepping.mini_batches) * of.layout.virtual_stages;
-  model.step.assign(passes.chunks.size(), ticks_of((closed.gradients + closed.optimizer) / steps));
+  model.step.assign(passes.chunks.size(), ticks_of_op((closed.gradients + closed.optimizer) / steps));
   return model;
 }
 
@@ -223,19 +218,19 @@ base::Result<double> scheduled_training_seconds(const Ground& ground, const Trai
   const bool interleaved = train.planned.layout.virtual_stages > 1;
   const fuse::Answer answer = interleaved ? fuse::solve_interleaved_1f1b(problem, {}) : fuse::solve_1f1b(problem, {});
   if (const auto* none = std::get_if<fuse::NotApplicable>(&answer)) return base::bad_input(none->why);
-  return seconds_of(std::get<fuse::Solution>(answer).evaluation.makespan);
+  return base::seconds_of_ticks(std::get<fuse::Solution>(answer).evaluation.makespan);
 }
 
 base::Result<double> fused_training_bound(const Ground& ground, const TrainTask& first, const TrainTask& second) {
   FusedLayouts fused;
   DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
-  return seconds_of(fuse::bounds_of(fused.problem).makespan);
+  return base::seconds_of_ticks(fuse::bounds_of(fused.problem).makespan);
 }
 
 base::Result<double> fused_training_floor(const Ground& ground, const TrainTask& first, const TrainTask& second) {
   FusedLayouts fused;
   DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
-  return seconds_of(floor_of(fused.problem));
+  return base::seconds_of_ticks(floor_of(fused.problem));
 }
 
 StageWork stage_work(const Ground& ground, const TrainTask& train) {
@@ -246,8 +241,8 @@ StageWork stage_work(const Ground& ground, const TrainTask& train) {
   for (std::size_t chunk = 0; chunk < spans.size(); ++chunk) work[chunk % work.size()] += work_of(model, spans, chunk);
   StageWork result;
   for (const Ticks here : work) {
-    result.busiest = std::max(result.busiest, seconds_of(here));
-    result.mean += seconds_of(here) / stages;
+    result.busiest = std::max(result.busiest, base::seconds_of_ticks(here));
+    result.mean += base::seconds_of_ticks(here) / stages;
   }
   return result;
 }
@@ -269,10 +264,10 @@ base::Result<FusedSchedule> fused_schedule(const Ground& ground, const TrainTask
   DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
   fuse::SolveOptions options = brief_search(iterations);
   if (most_activations) options.memory_cap = Memory(*most_activations);
-  const base::Result<fuse::Solved> solved = fuse::solve(fused.problem, "auto", options);
-  if (!solved.ok()) return solved.error();
-  const pipeline::Evaluation& evaluation = solved.value().solution.evaluation;
-  return FusedSchedule{seconds_of(evaluation.makespan), seconds_of(solved.value().bounds.makespan), evaluation.peak_activation.count()};
+  DOVETAIL_TRY(fuse::Solved solved, fuse::solve(fused.problem, "auto", options));
+  const pipeline::Evaluation& evaluation = solved.solution.evaluation;
+  return FusedSchedule{std::make_shared<const pipeline::Schedule>(std::move(solved.schedule)), base::seconds_of_ticks(evaluation.makespan),
+                       base::seconds_of_ticks(solved.bounds.makespan), evaluation.peak_activation.count()};
 }
 
 }  // namespace dovetail::place

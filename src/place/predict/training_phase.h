@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "base/result.h"
@@ -16,6 +17,7 @@
 #include "fuse/solution/solution.h"
 #include "pipeline/fuse_layouts.h"
 #include "pipeline/problem.h"
+#include "pipeline/schedule.h"
 #include "place/predict/ground.h"
 #include "plan/plan.h"
 
@@ -66,8 +68,12 @@ StageWork stage_work(const Ground& ground, const TrainTask& train);
 /// a second (SolveOptions::brief).
 fuse::SolveOptions brief_search(std::int64_t iterations);
 
+/// A schedule that a prediction was made from, for whoever executes or draws it: copies of the prediction share it. Null: none was made.
+using KeptSchedule = std::shared_ptr<const pipeline::Schedule>;
+
 /// Both tasks in one schedule.
 struct FusedSchedule {
+  KeptSchedule schedule;  ///< of fused_training_problem
   double seconds = 0;
   double bound = 0;              ///< fused_training_bound
   std::int64_t activations = 0;  ///< bytes that the fullest device holds at most, of average micro-batches

@@ -78,7 +78,7 @@ std::vector<ScoredPicks> fused_pairs(const SearchSpace& space, Trial& trial, con
       tried[second].choice = b;
       // Each has to be trained: what takes longer alone than others do fused is not looked at.
       const base::Ticks longer = std::max(space.choice(first, tried[first]).duration, space.choice(second, tried[second]).duration);
-      if (least >= 0 && static_cast<double>(longer.count()) * 1e-9 > 1.1 * least) continue;
+      if (least >= 0 && base::seconds_of_ticks(longer) > 1.1 * least) continue;
       add(tried);
       if (!found.empty()) least = least < 0 ? found.back().seconds : std::min(least, found.back().seconds);
     }

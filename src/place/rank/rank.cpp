@@ -143,7 +143,7 @@ double finalists_seconds(const SearchSpace& space, const RankOptions& options, c
 SearchOptions search_options(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates, double bound,
                              double spent) {
   SearchOptions within = options.search;
-  within.bound = base::Ticks(static_cast<std::int64_t>(bound * 1e9));
+  within.bound = base::ticks_within_seconds(bound);
   if (options.on_better)
     within.on_better = [&](const Found& found) {
       const plan::Plan plan = plan_of(space, found.picks, std::string(name_of(Placement::searched)));
@@ -159,14 +159,13 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
 /// Of plans that fuse nothing, and of all. Returns the seconds that no plan of the search has less than, without what an iteration has
 /// beside its steps.
 double find_bounds(const SearchSpace& space, FusionPick fusion, int threads, Ranking& ranking) {
-  const double beside = space.ground->software.efficiency.iteration;
   double bounds[2];  // of plans that fuse nothing, and of others
   parallel::for_each_index(fusion.any() ? 2 : 1, threads,
                            [&](int fuses) { bounds[fuses] = period_bound(space, fuses != 0 ? fusion : FusionPick{}); });
-  ranking.bound = bounds[0] + beside;
+  ranking.bound = iteration_seconds(*space.ground, bounds[0]);
   if (!fusion.any()) return bounds[0];
   const double bound = std::min(bounds[0], bounds[1]);
-  ranking.fused_bound = bound + beside;
+  ranking.fused_bound = iteration_seconds(*space.ground, bound);
   return bound;
 }
 

@@ -27,6 +27,12 @@ void Pool::add(const Picks& picks, const Score& score) {
   if (found_.size() > most_) found_.pop_back();
 }
 
+std::vector<Found> scored_exactly(Trial& trial, std::vector<Found> found) {
+  for (Found& one : found) one.score = trial.exact_score(one.picks, one.score.fused);
+  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score.period < b.score.period; });
+  return found;
+}
+
 void put(std::string& message, const std::vector<Found>& found) {
   parallel::put(message, static_cast<std::int64_t>(found.size()));
   for (const Found& one : found) {

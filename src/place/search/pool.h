@@ -35,6 +35,9 @@ class Pool {
   std::vector<Found> found_;
 };
 
+/// The same plans as Trial::exact_score has them, the best first.
+std::vector<Found> scored_exactly(Trial& trial, std::vector<Found> found);
+
 /// Puts plans behind a message to other processes (parallel/message.h), and takes them from one.
 void put(std::string& message, const std::vector<Found>& found);
 std::vector<Found> take_found(std::string_view& message);

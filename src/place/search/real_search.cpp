@@ -46,7 +46,7 @@ std::vector<Found> real_search(const SearchSpace& space, const RealOptions& opti
     score = *tried;
     pool.add(now, score);
   }
-  return pool.found();
+  return scored_exactly(trial, pool.found());
 }
 
 }  // namespace dovetail::place

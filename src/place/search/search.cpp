@@ -53,7 +53,8 @@ class Search {
       planned_ = std::exchange(next_planned_, std::nullopt).value_or(planned_);
       tell();
     }
-    SearchResult result{merged().found(), {}};
+    Trial trial(tables_.space(), tables_);
+    SearchResult result{scored_exactly(trial, merged().found()), {}};
     result.run = {options_.chains, options_.seed, done_, stopped_by(), shared_.seconds(), evaluations_per_second(), shared_.lost()};
     return result;
   }

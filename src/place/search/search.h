@@ -19,7 +19,7 @@ namespace dovetail::place {
 
 /// What a search tells at the border of each round.
 struct SearchProgress {
-  const Found* best = nullptr;        ///< so far; null while none was met that fits
+  const Found* best = nullptr;        ///< so far, by Trial::score; null while none was met that fits
   base::Ticks bound;                  ///< ns that no plan's period is below; 0: none known
   std::int64_t iterations = 0;        ///< done, of a chain
   std::int64_t planned = 0;           ///< of the whole run, of a chain
@@ -57,8 +57,8 @@ struct SearchRun {
 };
 
 struct SearchResult {
-  std::vector<Found> found;  ///< the plans that fit with the least periods, the best first; of those with the same meshes and fusions only
-                             ///< the best
+  std::vector<Found> found;  ///< the plans that fit with the least periods, which are exact, the best first; of those with the same meshes
+                             ///< and fusions only the best
   SearchRun run;
 };
 

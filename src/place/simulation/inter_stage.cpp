@@ -48,13 +48,13 @@ simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan
                           .micro_batching = planned.micro_batching,
                           .machine = cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency),
                           .efficiency = ground.software.efficiency,
-                          .load = simulate::ticks_of(overhead.host_transfers),
+                          .load = base::ticks_of_seconds(overhead.host_transfers),
                           .after = read_before(ground.job.workflow, stage, infer),
                           .task = static_cast<std::int32_t>(infer),
                           .alone = scoring_trace(ground, infer, planned).end,
                           .held = memory.scoring[index],
-                          .hand_over = simulate::ticks_of(overhead.hand_over),
-                          .gathering = simulate::ticks_of(gathering_seconds(ground, infer, planned))});
+                          .hand_over = base::ticks_of_seconds(overhead.hand_over),
+                          .gathering = base::ticks_of_seconds(gathering_seconds(ground, infer, planned))});
   }
   return task;
 }

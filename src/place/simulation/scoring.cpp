@@ -17,7 +17,6 @@ namespace {
 using base::Ticks;
 using simulate::Activity;
 using simulate::Span;
-using simulate::ticks_of;
 
 /// What a micro-batch takes on each stage.
 struct MicroBatches {
@@ -38,10 +37,10 @@ MicroBatches micro_batches_of(const Ground& ground, std::size_t task, const plan
   micro_batches.count = static_cast<std::int64_t>(std::ceil(batches.count));
   const double part = batches.count / static_cast<double>(micro_batches.count);
   for (const cost::PassSeconds& stage : passes.stages) {
-    micro_batches.stages.push_back(std::max(Ticks(1), ticks_of(part * stage.sum())));
-    micro_batches.launches.push_back(std::min(ticks_of(part * stage.launch), micro_batches.stages.back()));
+    micro_batches.stages.push_back(std::max(Ticks(1), base::ticks_of_seconds(part * stage.sum())));
+    micro_batches.launches.push_back(std::min(base::ticks_of_seconds(part * stage.launch), micro_batches.stages.back()));
   }
-  micro_batches.hop = ticks_of(passes.hop);
+  micro_batches.hop = base::ticks_of_seconds(passes.hop);
   return micro_batches;
 }
 

@@ -96,7 +96,7 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   }
   simulate::Workload workload;
   workload.devices = cluster::device_count(ground_.job.cluster);
-  workload.overhead = simulate::ticks_of(ground_.software.efficiency.iteration);
+  workload.overhead = base::ticks_of_seconds(ground_.software.efficiency.iteration);
   workload.most_iterations = options_.most_iterations;
   workload.courses = &courses_;
   DOVETAIL_TRY(workload.steps, fixed_steps(plan, simulation));
@@ -107,7 +107,7 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
     tell(fmt::format("playing draw {} of {}", draw + 1, options_.draws));
     add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation, workload);
     simulate::Iteration iteration = simulate::play_iterations(workload);
-    simulation.draws.push_back(static_cast<double>((iteration.period + workload.overhead).count()) * 1e-9);
+    simulation.draws.push_back(base::seconds_of_ticks(iteration.period + workload.overhead));
     if (draw == 0) simulation.iteration = std::move(iteration);
   }
   simulation.iteration_seconds =

@@ -19,7 +19,6 @@ namespace {
 using base::Ticks;
 using simulate::Activity;
 using simulate::DeviceTransfer;
-using simulate::ticks_of;
 using workflow::TaskKind;
 
 std::int32_t number_of(std::size_t task) { return static_cast<std::int32_t>(task); }
@@ -65,8 +64,8 @@ void add_refit(const Ground& ground, const plan::Plan& plan, const plan::Step& f
   const cluster::Mesh engine = plan.tasks[from.task].mesh;
   const cluster::Mesh trained = plan.tasks[from.train].mesh;
   const cost::Efficiency& efficiency = ground.software.efficiency;
-  const Ticks all = ticks_of(step_seconds(ground, plan, from).seconds);
-  const Ticks waking = std::min(all, ticks_of(efficiency.refit + facts.tensors * efficiency.refit_tensor));
+  const Ticks all = base::ticks_of_seconds(step_seconds(ground, plan, from).seconds);
+  const Ticks waking = std::min(all, base::ticks_of_seconds(efficiency.refit + facts.tensors * efficiency.refit_tensor));
   step.trace = preparation(waking, step);
   const bool between = cluster::nodes_of(ground.job.cluster, engine) > 1;
   constexpr std::int64_t bytes_an_element = 2;
@@ -95,11 +94,12 @@ void add_moves(const Ground& ground, const plan::Plan& plan, const plan::Step& f
     const cluster::Link& link = between ? links.between : links.inside;
     const std::int64_t messages = (bytes + moves.options.bucket - 1) / moves.options.bucket;
     const auto count = static_cast<double>(messages);
-    const Ticks alone = ticks_of(count * link.latency + (static_cast<double>(bytes) + count * link.half_size) / link.bandwidth);
+    const Ticks alone =
+        base::ticks_of_seconds(count * link.latency + (static_cast<double>(bytes) + count * link.half_size) / link.bandwidth);
     step.transfers.push_back({pair.first, pair.second, between, alone, bytes});
     busiest = std::max({busiest, busy[{-pair.first - 1, between}] += alone, busy[{pair.second, between}] += alone});
   }
-  const Ticks all = ticks_of(realloc::reallocation_seconds(moves, links).seconds);
+  const Ticks all = base::ticks_of_seconds(realloc::reallocation_seconds(moves, links).seconds);
   step.trace = preparation(std::max(Ticks(0), all - busiest), step);
 }
 
@@ -112,9 +112,9 @@ struct Overhead {
 
 /// Training gives back half of what is transferred.
 Overhead overhead_of(const OverheadSeconds& seconds, bool trains) {
-  const Ticks transfers = ticks_of(seconds.host_transfers);
+  const Ticks transfers = base::ticks_of_seconds(seconds.host_transfers);
   const Ticks back(trains ? transfers.count() / 2 : 0);
-  return {ticks_of(seconds.hand_over), transfers - back, back};
+  return {base::ticks_of_seconds(seconds.hand_over), transfers - back, back};
 }
 
 /// Without what is a step of its own in `graph`.
@@ -182,7 +182,7 @@ base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& p
   step.task = number_of(task);
   switch (ground.job.workflow.tasks[task].kind) {
     case TaskKind::rule:
-      step.trace.end = ticks_of(task_seconds(ground, task, planned).seconds);
+      step.trace.end = base::ticks_of_seconds(task_seconds(ground, task, planned).seconds);
       return step;
     case TaskKind::generate:
       DOVETAIL_ASSERT(false);
@@ -227,7 +227,7 @@ simulate::Step fused_training_step(const plan::Plan& plan, const FusedTraining& 
 simulate::Step host_transfer_step(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
   simulate::Step made;
   made.task = number_of(step.task);
-  made.trace.end = ticks_of(step_seconds(ground, plan, step).seconds);
+  made.trace.end = base::ticks_of_seconds(step_seconds(ground, plan, step).seconds);
   made.host = simulate::HostTransfer{.devices = plan::host_links_of(step, plan),
                                      .step = step.task,
                                      .back = step.kind == plan::Step::Kind::unload,

@@ -32,14 +32,13 @@ struct LaunchTicks {
 
 /// With `merged` stages of the task in one of the problem.
 LaunchTicks launches_of(const cost::TrainingPasses& passes, std::size_t merged) {
-  const auto ticks = [](double seconds) { return Ticks(static_cast<std::int64_t>(std::floor(seconds * 1e9))); };
   LaunchTicks launches;
   for (std::size_t begin = 0; begin < passes.chunks.size(); begin += merged) {
     Ticks forward;
     Ticks backward;
     for (std::size_t chunk = begin; chunk < begin + merged; ++chunk) {
-      forward += ticks(passes.chunks[chunk].forward.launch);
-      backward += ticks(passes.chunks[chunk].backward.launch);
+      forward += base::ticks_within_seconds(passes.chunks[chunk].forward.launch);
+      backward += base::ticks_within_seconds(passes.chunks[chunk].backward.launch);
     }
     launches.forward.push_back(forward);
     launches.backward.push_back(backward);
@@ -144,7 +143,7 @@ cost::TrainingPasses passes_of(const Ground& ground, const TrainTask& train, con
 /// The problem of a task's own pipeline with these passes in place of `before`; activations grow with the tokens. An Error where a problem
 /// cannot be as large or as long.
 base::Result<Problem> with_passes(Problem problem, const cost::TrainingPasses& before, const cost::TrainingPasses& passes) {
-  const auto ticks = [](double seconds) { return std::max(Ticks(1), simulate::ticks_of(seconds)); };
+  const auto ticks = [](double seconds) { return std::max(Ticks(1), base::ticks_of_seconds(seconds)); };
   pipeline::Model& model = problem.models.front();
   model.microbatches = passes.micro_batches;
   for (std::size_t chunk = 0; chunk < passes.chunks.size(); ++chunk) {
@@ -180,7 +179,7 @@ base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTa
 base::Result<FusedTraining> fused_training_trace(const Ground& ground, const TrainTask& first, const TrainTask& second,
                                                  const FusedSearch& search) {
   DOVETAIL_TRY(const pipeline::FusedLayouts fused, fused_training_problem(ground, first, second));
-  DOVETAIL_TRY(const fuse::Solved answer, solved(fused.problem, "auto", search));
+  DOVETAIL_TRY(fuse::Solved answer, solved(fused.problem, "auto", search));
   FusedTraining training;
   const auto merged = [&](int model) { return static_cast<std::size_t>(fused.merged_model == model ? fused.merged_stages : 1); };
   training.trace = trace_of(answer.schedule, first.planned.mesh,
@@ -189,6 +188,7 @@ base::Result<FusedTraining> fused_training_trace(const Ground& ground, const Tra
   if (fused.merged_stages <= 1 && first.planned.layout.data == second.planned.layout.data)
     training.trace =
         with_ranks(std::move(training.trace), {ranks_of(ground, first.task, first.planned), ranks_of(ground, second.task, second.planned)});
+  training.schedule = std::make_shared<const pipeline::Schedule>(std::move(answer.schedule));
   training.bound = answer.bounds.makespan;
   training.peak = answer.solution.evaluation.peak_activation.count();
   DOVETAIL_TRY(training.apart, makespan_of(fused.problem, "1f1b", {}));

@@ -31,6 +31,7 @@ struct FusedTraining {
   /// The d-th part of the mesh is device d of the fused problem; in lanes by kind of rank, too, where both tasks have as many ranks
   /// and stages.
   simulate::Trace trace;
+  KeptSchedule schedule;     ///< that the trace is of
   base::Ticks bound;         ///< ns: no schedule of both is shorter
   base::Ticks apart;         ///< one after the other under 1F1B, in the fused problem's stages
   base::Ticks mini_by_mini;  ///< each pair of mini-batches fused by itself, one pair after the other: without drifting across their borders

@@ -271,7 +271,8 @@ std::int64_t kept_bytes(const Choice& choice, bool weights_away) {
 
 Choice choice_of(const Ground& ground, std::size_t task, const TaskPlan& planned) {
   Choice choice = weigh(ground, task, planned);
-  choice.duration = base::Ticks(std::llround(task_seconds(ground, task, planned).seconds * 1e9));
+  choice.seconds = task_seconds(ground, task, planned).seconds;
+  choice.duration = base::ticks_of_seconds(choice.seconds);
   return choice;
 }
 
@@ -295,7 +296,8 @@ std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const clu
   for (const TaskPlan& planned : plans_of(ground, task, mesh, rules)) {
     Choice choice = weigh(ground, task, planned);
     if (!fits_alone(ground, task, choice)) continue;
-    choice.duration = base::Ticks(std::llround(task_seconds(ground, task, planned).seconds * 1e9));
+    choice.seconds = task_seconds(ground, task, planned).seconds;
+    choice.duration = base::ticks_of_seconds(choice.seconds);
     all.push_back(std::move(choice));
   }
   std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.duration < b.duration; });

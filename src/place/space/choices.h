@@ -22,7 +22,8 @@ enum class Means {
 /// One layout with settings for one task, on a mesh of one shape.
 struct Choice {
   plan::TaskPlan planned;           ///< its mesh is one of that shape
-  base::Ticks duration;             ///< ns
+  double seconds = 0;               ///< task_seconds
+  base::Ticks duration;             ///< of these, in whole ns
   std::int64_t working = 0;         ///< bytes of working_memory
   StoredBytes stored;               ///< of its role's weights, as this task has them
   std::int64_t host_gradients = 0;  ///< bytes of gradients that follow an optimizer on the host

@@ -13,8 +13,6 @@ namespace {
 
 using workflow::TaskKind;
 
-base::Ticks ticks_of(double seconds) { return base::Ticks(std::llround(seconds * 1e9)); }
-
 /// Stages that are remembered: walks come back to the same ones again and again.
 constexpr unsigned remembered_bits = 13;
 constexpr std::size_t remembered = std::size_t{1} << remembered_bits;
@@ -43,16 +41,15 @@ std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, c
   const Ground& ground = *space.ground;
   plan::Plan plan;
   plan.tasks.resize(space.choices.size());
-  for (const std::size_t task : pair) plan.tasks[task] = space.choice(task, picks[task]).planned;
-  const base::Result<double> least = fused_training_floor(ground, {pair[0], plan.tasks[pair[0]]}, {pair[1], plan.tasks[pair[1]]});
-  if (!least.ok()) return std::nullopt;
-  double seconds = *least + ground.software.efficiency.task;
+  plan.fusion.training = pair;
+  for (const std::size_t task : pair) plan.tasks[task] = task_plan_of(space, task, picks[task]);
+  std::optional<IntraStage> fused = intra_stage_floor(ground, plan);
+  if (!fused) return std::nullopt;
   std::int64_t activations = 0;
-  for (const std::size_t task : pair) {
-    seconds += overhead_seconds(ground, task, plan.tasks[task]).host_transfers;
-    activations = std::max(activations, activations_of(ground, task, plan.tasks[task]));
-  }
-  return FusionTables::Training{ticks_of(seconds), bytes_of(fused_working_memory(ground, plan, pair, activations))};
+  for (const std::size_t task : pair) activations = std::max(activations, activations_of(ground, task, plan.tasks[task]));
+  fused->activations = activations;
+  const base::Ticks duration = base::ticks_of_seconds(fused_training_seconds(fused->schedule_seconds, fused->overhead).seconds);
+  return FusionTables::Training{std::move(*fused), duration, bytes_of(fused_working_memory(ground, plan, pair, activations))};
 }
 
 }  // namespace
@@ -135,7 +132,8 @@ const ScoringTask& FusedSteps::scoring_of(std::size_t task, Pick pick) {
   std::optional<ScoringTask>& scoring = known[static_cast<std::size_t>(pick.choice)];
   if (!scoring) {
     const Choice& choice = space_.choice(task, pick);
-    scoring = scoring_task(*space_.ground, task, choice.planned, static_cast<double>(choice.duration.count()) * 1e-9);
+    // Not the choice's duration, which is rounded to whole ns: with others it adds up before that.
+    scoring = scoring_task(*space_.ground, task, choice.planned, choice.seconds);
   }
   return *scoring;
 }
@@ -152,6 +150,12 @@ FusedSteps::Remembered& FusedSteps::remembered_of(const Generation& generation, 
   return remembered_[hash >> (64U - remembered_bits)];
 }
 
+void FusedSteps::set_length(Generation& generation, const Length& length) {
+  generation.duration = length.duration;
+  generation.rest = length.rest;
+  generation.threshold = length.threshold;
+}
+
 FusedSteps::LeastGeneration FusedSteps::least_generation(const Picks& picks) {
   Generation found;
   found.stage = stage_of(picks, found.number);
@@ -165,8 +169,7 @@ FusedSteps::LeastGeneration FusedSteps::least_generation(const Picks& picks) {
     return {found, false};
   }
   if (!known.length) return {};
-  found.duration = known.length->duration;
-  found.rest = known.length->rest;
+  set_length(found, *known.length);
   return {found, true};
 }
 
@@ -177,8 +180,7 @@ std::optional<FusedSteps::Generation> FusedSteps::generation(const Picks& picks)
   Remembered& known = remembered_of(found, picks);
   if (known.key != key_) known = {key_, fused_length(*found.stage, picks)};
   if (!known.length) return std::nullopt;
-  found.duration = known.length->duration;
-  found.rest = known.length->rest;
+  set_length(found, *known.length);
   return found;
 }
 
@@ -195,7 +197,7 @@ std::optional<base::Ticks> FusedSteps::least_length(const plan::GenerationStage&
   if (tails.empty()) return std::nullopt;
   double least = tails.front().at.generation.apart + load_.overheads + load_.work;
   for (const FusionTables::Tail& tail : tails) least = std::min(least, tail.least(load_.work));
-  return ticks_of(least);
+  return base::ticks_of_seconds(least);
 }
 
 /// Nothing where no threshold gains.
@@ -206,6 +208,7 @@ std::optional<FusedSteps::Length> FusedSteps::fused_length(const plan::Generatio
   const double apart = tails.front().at.generation.apart + load_.overheads + load_.work;
   double least = fixed ? std::numeric_limits<double>::infinity() : apart;
   double ends = least;
+  double threshold = 0;
   const auto try_tail = [&](const FusionTables::Tail& tail) {
     if (tail.least(load_.work) >= least) return;
     const double generation = tail.before + tail.at.generation.tail;
@@ -213,6 +216,7 @@ std::optional<FusedSteps::Length> FusedSteps::fused_length(const plan::Generatio
     if (seconds >= least) return;
     least = seconds;
     ends = generation;
+    threshold = tail.at.generation.threshold;
   };
   // The one that promises most leaves few others to look at.
   const auto first =
@@ -221,7 +225,7 @@ std::optional<FusedSteps::Length> FusedSteps::fused_length(const plan::Generatio
   for (auto tail = tails.begin(); tail != tails.end(); ++tail)
     if (tail != first) try_tail(*tail);
   if (!fixed && least >= apart) return std::nullopt;
-  return Length{ticks_of(least), ticks_of(least) - ticks_of(ends)};
+  return Length{base::ticks_of_seconds(least), base::ticks_of_seconds(least) - base::ticks_of_seconds(ends), threshold};
 }
 
 const FusedSteps::Training* FusedSteps::training(const Picks& picks) {
@@ -229,6 +233,14 @@ const FusedSteps::Training* FusedSteps::training(const Picks& picks) {
   const auto [entry, is_new] = trainings_.try_emplace(pair_key(space_, *pair_, picks));
   if (is_new) entry->second = tables_.training(*pair_, picks);
   return entry->second;
+}
+
+plan::Plan FusedSteps::fused_plan(const Picks& picks, FusionPick fusion) {
+  plan::Plan plan = plan_of(space_, picks, "");
+  if (fusion.generation)
+    if (const auto fused = generation(picks)) plan.fusion.threshold = fused->threshold;
+  if (fusion.training && training(picks) != nullptr) plan.fusion.training = pair_;
+  return plan;
 }
 
 }  // namespace dovetail::place

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "place/predict/inter_stage.h"
+#include "place/predict/intra_stage.h"
 #include "place/space/search_space.h"
 #include "plan/fusion.h"
 
@@ -37,9 +38,10 @@ class FusionTables {
   explicit FusionTables(const SearchSpace& space) : space_(space) {}
 
   struct Training {
-    base::Ticks duration;      ///< fused_training_floor, with what both have beside their schedule
-    std::int64_t working = 0;  ///< bytes of fused_working_memory, with the activations of the task that holds more: as much as a schedule
-                               ///< of both needs that runs one after the other
+    IntraStage at_least;       ///< intra_stage_floor, with the activations of the task that holds more: as many as a schedule of both
+                               ///< needs that runs one after the other
+    base::Ticks duration;      ///< of it
+    std::int64_t working = 0;  ///< bytes of fused_working_memory
   };
   /// Of the job's train_pair(); null where their picks cannot be fused. REQUIRES: both are on one mesh.
   const Training* training(const plan::TrainPair& pair, const Picks& picks);
@@ -78,12 +80,13 @@ class FusedSteps {
     std::size_t number = 0;  ///< of the stage: equal stages have equal numbers
     const plan::GenerationStage* stage = nullptr;
     base::Ticks duration;  ///< of InterStage::seconds() at the best of simulate::usual_thresholds(), or at the one that the job fixes
-    base::Ticks rest;      ///< of it, behind InterStage::generation_ends()
+    base::Ticks rest;      ///< InterStage::early()
+    double threshold = 0;
   };
   /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes none).
   std::optional<Generation> generation(const Picks& picks);
 
-  /// The same, quickly: what is not remembered may take less, be fused though that gains nothing, and has no rest.
+  /// The same, quickly: what is not remembered may take less, be fused though that gains nothing, and has neither rest nor threshold.
   struct LeastGeneration {
     std::optional<Generation> generation;
     bool exact = true;
@@ -97,17 +100,22 @@ class FusedSteps {
   /// The job's, where it has one.
   const std::optional<plan::TrainPair>& pair() const { return pair_; }
 
+  /// The plan of picks with the fusions that are found for them here, of those in `fusion`.
+  plan::Plan fused_plan(const Picks& picks, FusionPick fusion);
+
  private:
-  /// Generation::duration and rest.
+  /// Of a Generation.
   struct Length {
     base::Ticks duration;
     base::Ticks rest;
+    double threshold = 0;
   };
   /// What a stage was found to take with some choices.
   struct Remembered {
     std::vector<std::int32_t> key;  // the stage's number, its mesh's shape, its tasks' choices; empty: nothing yet
     std::optional<Length> length;
   };
+  static void set_length(Generation& generation, const Length& length);
   std::optional<Length> fused_length(const plan::GenerationStage& stage, const Picks& picks);
   std::optional<base::Ticks> least_length(const plan::GenerationStage& stage, const Picks& picks);
   const std::vector<FusionTables::Tail>& tails_of(const plan::GenerationStage& stage, const Picks& picks);

@@ -52,7 +52,7 @@ RefitTicks refit_ticks(const Ground& ground, std::size_t task, const cluster::Me
   const cost::ModelFacts& facts = ground.models[ground.job.workflow.role_of[task]->index()];
   const cost::Machine machine = cost::machine_of(ground.job.cluster, mesh, ground.software.efficiency);
   const auto ticks = [&](bool apart) {
-    return base::Ticks(std::llround(cost::refit_seconds(facts, mesh.count, apart, machine, ground.software.efficiency) * 1e9));
+    return base::ticks_of_seconds(cost::refit_seconds(facts, mesh.count, apart, machine, ground.software.efficiency));
   };
   return {ticks(false), ticks(true)};
 }
@@ -122,7 +122,7 @@ SearchSpace make_search_space(const Ground& ground, std::vector<cluster::Mesh> m
   std::vector<std::vector<plan::TaskPlan>> known(ground.job.workflow.roles.size());
   for (std::size_t task = 0; task < tasks; ++task) {
     if (space.is_rule(task)) {
-      space.rules[task] = base::Ticks(std::llround(task_seconds(ground, task, {}).seconds * 1e9));
+      space.rules[task] = base::ticks_of_seconds(task_seconds(ground, task, {}).seconds);
       continue;
     }
     auto& of_role = known[ground.job.workflow.role_of[task]->index()];
@@ -139,15 +139,18 @@ std::optional<std::size_t> impossible_task(const SearchSpace& space) {
   return std::nullopt;
 }
 
+plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Pick pick) {
+  plan::TaskPlan planned = space.choice(task, pick).planned;
+  planned.mesh = space.meshes[static_cast<std::size_t>(pick.mesh)];
+  return planned;
+}
+
 plan::Plan plan_of(const SearchSpace& space, const Picks& picks, std::string placement) {
   plan::Plan plan;
   plan.placement = std::move(placement);
   plan.tasks.resize(picks.size());
-  for (std::size_t task = 0; task < picks.size(); ++task) {
-    if (space.is_rule(task)) continue;
-    plan.tasks[task] = space.choice(task, picks[task]).planned;
-    plan.tasks[task].mesh = space.meshes[static_cast<std::size_t>(picks[task].mesh)];
-  }
+  for (std::size_t task = 0; task < picks.size(); ++task)
+    if (!space.is_rule(task)) plan.tasks[task] = task_plan_of(space, task, picks[task]);
   return plan;
 }
 

@@ -60,6 +60,8 @@ SearchSpace make_search_space(const Ground& ground, std::vector<cluster::Mesh> m
 /// The first task that has no choice on any mesh; nothing where all have one.
 std::optional<std::size_t> impossible_task(const SearchSpace& space);
 
+/// What a task of a plan gets by a pick. REQUIRES: the task is no rule.
+plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Pick pick);
 /// The plan of some picks, of that placement's name.
 plan::Plan plan_of(const SearchSpace& space, const Picks& picks, std::string placement);
 

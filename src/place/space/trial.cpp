@@ -6,6 +6,7 @@
 
 #include "cluster/collective.h"
 #include "place/predict/memory.h"
+#include "place/predict/timed_iteration.h"
 
 namespace dovetail::place {
 namespace {
@@ -53,13 +54,18 @@ struct Trial::BlockBytes {
 };
 
 double Score::cost(std::int64_t usable) const {
-  const double seconds = static_cast<double>(period.count()) * 1e-9;
+  const double seconds = base::seconds_of_ticks(period);
   return excess == 0 ? seconds : seconds * (1.5 + 3 * static_cast<double>(excess) / static_cast<double>(usable));
 }
 
 Trial::Trial(const SearchSpace& space)
-    : space_(space), own_tables_(std::make_unique<FusionTables>(space)), fused_(*own_tables_), links_(remembered_links) {}
-Trial::Trial(const SearchSpace& space, FusionTables& tables) : space_(space), fused_(tables), links_(remembered_links) {}
+    : space_(space),
+      own_tables_(std::make_unique<FusionTables>(space)),
+      fused_(*own_tables_),
+      links_(remembered_links),
+      reallocations_(space) {}
+Trial::Trial(const SearchSpace& space, FusionTables& tables)
+    : space_(space), fused_(tables), links_(remembered_links), reallocations_(space) {}
 Trial::~Trial() = default;
 
 namespace {
@@ -131,7 +137,7 @@ double Trial::slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& 
   return known.bandwidth;
 }
 
-/// The slowest link on the way to the destination, at full speed.
+/// Between trainers and scorers, unless exactly: the slowest link on the way to the destination, at full speed.
 base::Ticks Trial::reallocation_ticks(const Picks& picks, const plan::Step& step) {
   const Pick to = picks[step.task];
   const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(to.mesh)];
@@ -140,9 +146,10 @@ base::Ticks Trial::reallocation_ticks(const Picks& picks, const plan::Step& step
     const RefitTicks& refit = space_.refits[step.task][space_.shapes[static_cast<std::size_t>(to.mesh)]];
     return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)]) ? refit.same : refit.apart;
   }
+  if (exact_reallocations_) return reallocations_.ticks(picks, step);
   const cluster::Mesh& from = space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)];
   const auto bytes = static_cast<double>(choice.stored.weights);
-  return base::Ticks(std::llround(bytes / slowest_bandwidth(from, mesh) * 1e9));
+  return base::ticks_of_seconds(bytes / slowest_bandwidth(from, mesh));
 }
 
 base::Ticks Trial::task_ticks(const Picks& picks, std::size_t task) const {
@@ -298,7 +305,7 @@ Score Trial::least_score(const Picks& picks, FusionPick fusion) {
   return work_score(picks);
 }
 
-Score Trial::exact_score(const Picks& picks) {
+Score Trial::fused_score(const Picks& picks) {
   generation_ = fused_.generation(picks);
   exact_ = true;
   return work_score(picks);
@@ -310,6 +317,17 @@ std::int64_t Trial::excess(const Picks& picks) {
   std::int64_t most = 0;
   for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block) most = std::max(most, excess_of_block(picks, *last_, block));
   return most;
+}
+
+Score Trial::exact_score(const Picks& picks, FusionPick fusion) {
+  exact_reallocations_ = true;
+  Score exact = score(picks, fusion);
+  exact_reallocations_ = false;
+  if (!space_.ground->job.software.prefetch) return exact;
+  const plan::Plan plan = fused_.fused_plan(picks, exact.fused);
+  const KnownParts known{.training = training_ != nullptr ? &training_->at_least : nullptr};
+  exact.period = timed_iteration(*space_.ground, plan, {}, known).timing.period;
+  return exact;
 }
 
 base::Ticks Trial::period() {

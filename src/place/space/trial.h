@@ -1,10 +1,11 @@
 // What picks cost, as a search asks it hundreds of thousands of times a second.
 //
 // Tables in place of formulas (search_space.h), one iteration graph for all plans whose roles share weights alike, and blocks of devices in
-// place of devices. Two things are simpler than in place::estimate, which has the last word on whatever is printed: a reallocation between
-// meshes takes what a device of the destination receives over its slowest link; and host memory is looked at on all nodes of a task, not
-// only on that of its fullest device, so that it may miss more. Two trainings in one schedule take what no schedule beats
-// (FusedSteps::Training): how long the real one is, place::estimate says.
+// place of devices. The period of exact_score() is that of timed_iteration(), to the ns, of the plan with the same fusions and, where it
+// fuses two trainings, given FusionTables::Training::at_least: how long their real schedule is, place::estimate says. score() takes two
+// things simpler, as what is exact of them takes a thousand times as long: a reallocation between meshes takes what a device of the
+// destination receives over its slowest link, and nothing is prefetched. Host memory is looked at on all nodes of a task, not only on that
+// of its fullest device, so that it may miss more.
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "place/space/fused_steps.h"
+#include "place/space/reallocation_table.h"
 #include "plan/timing.h"
 
 namespace dovetail::place {
@@ -45,7 +47,10 @@ class Trial {
     return *score_unless(picks, fusion, [](const Score&) { return false; });
   }
 
-  /// The same; nothing where `is_too_much` is true of a Score that is no more: it fuses no less, the period is the work of the busiest
+  /// The same, with the period that timed_iteration() says. For what a search answers with.
+  Score exact_score(const Picks& picks, FusionPick fusion = {});
+
+  /// As score(); nothing where `is_too_much` is true of a Score that is no more: it fuses no less, the period is the work of the busiest
   /// device (with a generation that may take less), the excess that of the picks or none. What a search refuses is mostly so bad that no
   /// iteration has to be played.
   template <class IsTooMuch>
@@ -53,7 +58,7 @@ class Trial {
     Score score = least_score(picks, fusion);
     if (is_too_much(score)) return std::nullopt;
     if (!exact_) {
-      score = exact_score(picks);
+      score = fused_score(picks);
       if (is_too_much(score)) return std::nullopt;
     }
     score.excess = excess(picks);
@@ -74,7 +79,7 @@ class Trial {
   };
   /// The four parts of score_unless, in this order.
   Score least_score(const Picks& picks, FusionPick fusion);
-  Score exact_score(const Picks& picks);
+  Score fused_score(const Picks& picks);
   std::int64_t excess(const Picks& picks);
   base::Ticks period();
   Score work_score(const Picks& picks);
@@ -112,6 +117,8 @@ class Trial {
   std::vector<base::Ticks> durations_;                // [step]
   std::vector<CopyBytes> copies_;                     // [Sharing::copies]
   std::vector<KnownLink> links_;                      // [hash of the hull]: the last one of each
+  ReallocationTable reallocations_;
+  bool exact_reallocations_ = false;  // whether reallocations_ are asked
 };
 
 }  // namespace dovetail::place

@@ -24,8 +24,6 @@ using pipeline::Problem;
 using plan::TaskPlan;
 using Construction = fuse::Answer (*)(const Problem& problem, const fuse::SolveOptions& options);
 
-double seconds_of(Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
-
 /// One train task in some way, or why it cannot be had.
 struct TaskRun {
   TaskPlan planned = {};  // its part of the plan then
@@ -146,7 +144,8 @@ class TaskWays {
     if (const auto* none = std::get_if<fuse::NotApplicable>(&answer)) return without(none->why);
     const pipeline::Evaluation& evaluation = std::get<fuse::Solution>(answer).evaluation;
     const double fullest = fullest_over_average(ground_, task_, planned);
-    return {planned, seconds_of(evaluation.makespan), std::llround(fullest * static_cast<double>(evaluation.peak_activation.count()))};
+    return {planned, base::seconds_of_ticks(evaluation.makespan),
+            std::llround(fullest * static_cast<double>(evaluation.peak_activation.count()))};
   }
 
   TaskRun scheduled(const TaskPlan& planned, Construction construct) const {
@@ -166,7 +165,7 @@ class TaskWays {
       const cost::PassSeconds products =
           cost::forward_pass(facts(), planned_.layout, layers, {tokens.count, 0}, machine, ground_.software.efficiency);
       const std::int64_t most = std::max<std::int64_t>(1, model.backward[stage].count() - 1);
-      const Ticks weights(std::clamp<std::int64_t>(std::llround(products.compute * 1e9), 1, most));
+      const Ticks weights(std::clamp<std::int64_t>(base::ticks_of_seconds(products.compute).count(), 1, most));
       model.backward[stage] = std::max(Ticks(1), model.backward[stage] - weights);
       model.weight_gradient.push_back(weights);
     }
@@ -316,7 +315,7 @@ TrainingAlternative fused_smaller_alternative(const Ground& ground, const plan::
     }
     const IntraStage fused = intra_stage(ground, other);
     if (!fused.activations) continue;
-    TrainingAlternative phase = fused_alternative(ground, other, pair, {fused.schedule, *fused.activations});
+    TrainingAlternative phase = fused_alternative(ground, other, pair, {fused.schedule_seconds, *fused.activations});
     if (!best.why_not.empty() || is_better(phase, best)) {
       best = std::move(phase);
       best.how = std::move(how);

@@ -225,7 +225,7 @@ class Study {
     }
     durations[*policy_] = generation;
     const plan::Timing timing = plan::time_iterations(base_->graph, ground_.job, plan, durations);
-    return static_cast<double>(timing.period.count()) * 1e-9 + ground_.software.efficiency.iteration;
+    return iteration_seconds(ground_, base::seconds_of_ticks(timing.period));
   }
 
   const Ground& ground_;

@@ -16,8 +16,6 @@
 namespace dovetail::place {
 namespace {
 
-double seconds_of(base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
-
 /// "12.3%": how much shorter `seconds` is than `with`.
 std::string shorter(double seconds, double with) { return fmt::format("{:.1f}%", 100 * (1 - seconds / with)); }
 
@@ -81,8 +79,8 @@ double tail_of(const Ground& ground, const plan::Plan& plan, std::size_t generat
   const simulate::Generation generation = generation_of(ground, generate, plan.tasks[generate], {seed, 0});
   base::Ticks tail;
   for (const simulate::Lane& lane : generation.trace.lanes) tail += simulate::time_of(simulate::uses_of(lane), simulate::Activity::tail);
-  const double all = seconds_of(generation.end) * static_cast<double>(generation.trace.lanes.size());
-  return all > 0 ? seconds_of(tail) / all : 0;
+  const double all = base::seconds_of_ticks(generation.end) * static_cast<double>(generation.trace.lanes.size());
+  return all > 0 ? base::seconds_of_ticks(tail) / all : 0;
 }
 
 /// Where the best threshold takes off enough: whether scoring side by side behind generation takes off as much.
@@ -146,9 +144,9 @@ TrainingWorth training_worth(const Ground& ground, const plan::Plan& plan, const
   } else {
     const plan::TrainPair pair = plan.fusion.training ? *plan.fusion.training : *plan::train_pair(ground.job);
     const std::int64_t activations = std::llround(fullest_over_average(ground, pair, plan) * static_cast<double>(fused->peak));
-    found.ways.push_back(fused_alternative(ground, plan, pair, {seconds_of(fused->trace.end), activations}));
+    found.ways.push_back(fused_alternative(ground, plan, pair, {base::seconds_of_ticks(fused->trace.end), activations}));
     found.ways.push_back(fused_smaller_alternative(ground, plan, pair));
-    found.bound = seconds_of(fused->bound);
+    found.bound = base::seconds_of_ticks(fused->bound);
   }
   found.fusion = judge(found.ways);
   return found;
@@ -163,12 +161,13 @@ GenerationWorth generation_worth(const Ground& ground, const plan::Plan& plan, c
     return found;
   }
   const std::vector<simulate::ThresholdPoint>& points = what_ifs.thresholds->points;
-  found.plain = seconds_of(points.front().value);
-  found.side_by_side = seconds_of(what_ifs.thresholds->side_by_side);
+  found.plain = base::seconds_of_ticks(points.front().value);
+  found.side_by_side = base::seconds_of_ticks(what_ifs.thresholds->side_by_side);
   found.tail = tail_of(ground, plan, stage->generate, seed);
   for (std::size_t index = 1; index < points.size(); ++index) {
     const bool planned = points[index].threshold == plan.fusion.threshold;
-    if (planned || index == what_ifs.thresholds->best) found.fused.push_back({*points[index].threshold, seconds_of(points[index].value)});
+    if (planned || index == what_ifs.thresholds->best)
+      found.fused.push_back({*points[index].threshold, base::seconds_of_ticks(points[index].value)});
     if (index == what_ifs.thresholds->best) found.best = found.fused.size() - 1;
   }
   found.fusion = judge(found, plan.tasks[stage->generate].layout.data, find_migration_fault(ground, plan, *what_ifs.thresholds));

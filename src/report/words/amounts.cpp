@@ -6,7 +6,7 @@
 
 namespace dovetail::report {
 
-double seconds_of(base::Ticks time) { return static_cast<double>(time.count()) * 1e-9; }
+double seconds_of(base::Ticks time) { return base::seconds_of_ticks(time); }
 
 std::string seconds_text(double seconds) {
   if (seconds < 0) return "-" + seconds_text(-seconds);

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/file.h"
 #include "place/measurement/measurement_file.h"
 #include "place/measurements.h"
 #include "place/predict/estimate.h"
 #include "place/predict/software.h"
+#include "plan/job_file.h"
+#include "plan/plan_file.h"
 
 namespace dovetail::place {
 namespace {
@@ -56,6 +59,52 @@ TEST(Calibrate, ARowIsPredictedAsAPlanIs) {
   double kinds = 0;
   for (std::size_t i = 1; i <= 5; ++i) kinds += predicted[i];
   EXPECT_NEAR(predicted[0], kinds + measurements.start.iteration, 1e-6) << "one after the other";
+}
+
+/// A job of examples/jobs with a plan beside it.
+struct Example {
+  std::string name;  ///< of the plan: JOB.plan.json
+  bool inter = true;
+  bool intra = true;
+};
+
+/// The example as if it had been measured: with what `dovetail plan --plan` says of it.
+Measurements measured_example(const Example& example) {
+  const std::string folder = DOVETAIL_SOURCE_DIR "/examples/jobs/";
+  const std::string job_path = folder + example.name.substr(0, example.name.find('.')) + ".yaml";
+  plan::Job job = plan::parse_job(base::read_file(job_path).value(), job_path).value();
+  plan::Plan plan = plan::parse_plan(base::read_file(folder + example.name).value(), example.name, job).value();
+  Measurement row{.name = example.name, .group = example.name, .job = std::move(job), .plan = std::move(plan)};
+  if (!example.inter) row.plan.fusion.threshold.reset();
+  if (!example.intra) row.plan.fusion.training.reset();
+  const Software software = software_of(row.job).value();
+  const Estimate estimate = place::estimate(ground_of(row.job, software), row.plan);
+  row.seconds = estimate.iteration_seconds;
+  for (const std::string_view kind : phase_kinds()) {
+    MeasuredPhase& phase = row.phases.emplace_back(MeasuredPhase{std::string(kind), 0});
+    for (std::size_t step = 0; step < estimate.steps.size(); ++step)
+      phase.seconds += seconds_in_phase(kind, row.job, estimate.graph.steps[step], estimate.steps[step]);
+  }
+  std::erase_if(row.phases, [](const MeasuredPhase& phase) { return phase.seconds == 0; });
+  Measurements measurements{
+      .name = "as predicted", .source = "itself", .start = software.efficiency, .fitted = {}, .spread = {}, .rows = {}};
+  measurements.rows.push_back(std::move(row));
+  return measurements;
+}
+
+TEST(Calibrate, LeavesConstantsWherePredictionsAreMeasured) {
+  for (const Example& example : {Example{"rlhfuse-33b-13b.plan.json"}, Example{"rlhfuse-33b-13b.plan.json", true, false},
+                                 Example{"rlhfuse-33b-13b.plan.json", false, true}, Example{"rlhfuse-33b-13b.plan.json", false, false},
+                                 Example{"ppo-7b.plan.yaml"}, Example{"grpo-8b-async.plan.json"}}) {
+    CalibrateOptions options;
+    options.fit.restarts = 0;
+    options.fit.evaluations = 120;
+    const Calibration calibration = calibrate(measured_example(example), options);
+    EXPECT_GE(calibration.values.size(), 5U);
+    for (const FittedValue& value : calibration.values)
+      EXPECT_NEAR(value.value / value.start, 1, 1e-6) << example.name << ", " << value.name;
+    EXPECT_LT(calibration.fitted.mean, 1e-6) << example.name;
+  }
 }
 
 TEST(Calibrate, WhatMovesToTheHostIsNoTraining) {

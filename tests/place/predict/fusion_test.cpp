@@ -131,7 +131,7 @@ TEST(IntraStage, IsBetweenItsBoundAndOneAfterTheOther) {
   scene.plan.fusion.training = plan::train_pair(scene.job);
   const IntraStage fused = intra_stage(scene.ground, scene.plan);
   EXPECT_GT(fused.bound, 0);
-  EXPECT_GE(fused.schedule, fused.bound);
+  EXPECT_GE(fused.schedule_seconds, fused.bound);
   EXPECT_LT(fused.seconds(), fused.apart);
   EXPECT_GT(fused.activations.value(), 0);
   EXPECT_NEAR(fused.apart, scene.seconds("actor_train") + scene.seconds("critic_train"), 1e-9 * fused.apart);

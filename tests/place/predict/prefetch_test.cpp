@@ -55,8 +55,6 @@ bool has(const Estimate& estimate, Step::Kind kind, std::size_t task) {
   return step_of(estimate, kind, task) < estimate.graph.steps.size();
 }
 
-double seconds_of(base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
-
 double transfers_of(const StepSeconds& step) {
   double seconds = 0;
   for (const SecondsPart& part : step.parts)
@@ -77,7 +75,7 @@ TEST(Prefetch, HidesWhatFitsBesideTheOtherTasks) {
   EXPECT_TRUE(has(after, Step::Kind::unload, train));
   const double hidden = transfers_of(before.steps[reference]) + transfers_of(before.steps[train]);
   EXPECT_GT(hidden, 0);
-  EXPECT_NEAR(seconds_of(before.timing.period - after.timing.period), hidden, 1e-8);
+  EXPECT_NEAR(base::seconds_of_ticks(before.timing.period - after.timing.period), hidden, 1e-8);
   EXPECT_EQ(transfers_of(after.steps[reference]), 0);
   EXPECT_EQ(transfers_of(after.steps[train]), 0);
   // No second is lost: what is no part of the tasks is in the steps beside them.
@@ -93,10 +91,10 @@ TEST(Prefetch, OfALongTransferHidesAPart) {
   const std::size_t reference = job.task("reference_infer");
   const double load = transfers_of(before.steps[reference]);
   const double pass = before.steps[reference].seconds - load;
-  const double others = seconds_of(before.timing.period) - before.steps[reference].seconds;
+  const double others = base::seconds_of_ticks(before.timing.period) - before.steps[reference].seconds;
   ASSERT_GT(load, others);
   // The next load begins as the pass ends, and the next pass as the load does.
-  EXPECT_NEAR(seconds_of(after.timing.period), load + pass, 1e-8);
+  EXPECT_NEAR(base::seconds_of_ticks(after.timing.period), load + pass, 1e-8);
 }
 
 TEST(Prefetch, WithoutRoomEverythingIsAsItWas) {
@@ -202,7 +200,7 @@ RC_GTEST_PROP(Prefetch, NeverMakesAnIterationLongerNorBeatsTheBound, ()) {
   RC_ASSERT(after.timing.period <= before.timing.period);
   RC_CLASSIFY(after.timing.period < before.timing.period, "shorter");
   RC_CLASSIFY(after.fits(), "fits");
-  RC_ASSERT(seconds_of(after.timing.period) >= bound - 1e-6);
+  RC_ASSERT(base::seconds_of_ticks(after.timing.period) >= bound - 1e-6);
   double all_before = 0;
   double all_after = 0;
   for (const StepSeconds& step : before.steps) all_before += step.seconds;

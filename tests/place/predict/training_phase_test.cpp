@@ -42,8 +42,6 @@ plan::TaskPlan planned(int data, int tensor, int pipeline, int virtual_stages, d
   return plan;
 }
 
-double ticks_as_seconds(base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
-
 base::Ticks makespan_of(const fuse::Answer& answer) { return std::get<fuse::Solution>(answer).evaluation.makespan; }
 
 struct Phase : testing::Test {
@@ -61,8 +59,8 @@ TEST_F(Phase, OneStageIsTheSumOfItsPasses) {
   EXPECT_EQ(model.minibatches, 2);
   EXPECT_EQ(model.microbatches, 8);  // 512 samples, 2 mini-batches, 16 ranks, 2 sequences each
   const base::Ticks sum = (model.forward[0] + model.backward[0]) * 16 + model.step[0] * 2;
-  EXPECT_DOUBLE_EQ(scheduled_training_seconds(ground, {critic, plan}).value(), ticks_as_seconds(sum));
-  EXPECT_NEAR(closed_training_seconds(ground, {critic, plan}).sum(), ticks_as_seconds(sum), 1e-6);
+  EXPECT_DOUBLE_EQ(scheduled_training_seconds(ground, {critic, plan}).value(), base::seconds_of_ticks(sum));
+  EXPECT_NEAR(closed_training_seconds(ground, {critic, plan}).sum(), base::seconds_of_ticks(sum), 1e-6);
 }
 
 TEST_F(Phase, EqualStagesWithoutMessagesFillAndDrainOnce) {
@@ -122,7 +120,7 @@ TEST_F(Phase, FusedIsBetweenItsBoundAndBothInTurn) {
   EXPECT_EQ(fused.copies[1], 2);
   const double bound = fused_training_bound(ground, {actor, large}, {critic, small}).value();
   const double found = fused_schedule(ground, {actor, large}, {critic, small}, 2000)->seconds;
-  const double in_turn = ticks_as_seconds(makespan_of(fuse::solve_1f1b(fused.problem, {})));
+  const double in_turn = base::seconds_of_ticks(makespan_of(fuse::solve_1f1b(fused.problem, {})));
   EXPECT_GT(bound, 0);
   EXPECT_LE(bound, found);
   EXPECT_LT(found, in_turn);

@@ -71,7 +71,7 @@ base::Ticks least_period(const SearchSpace& space, FusionPick fusion) {
   for (bool more = true; more;) {
     for (std::size_t task = 0; task < all.size(); ++task) picks[task] = all[task][digits[task]];
     for (const FusionPick tried : {FusionPick{}, FusionPick{fusion.generation, false}, FusionPick{false, fusion.training}, fusion})
-      if (const Score score = trial.score(picks, tried); score.excess == 0) least = std::min(least, score.period);
+      if (const Score score = trial.exact_score(picks, tried); score.excess == 0) least = std::min(least, score.period);
     std::size_t task = 0;
     while (task < digits.size() && ++digits[task] == all[task].size()) digits[task++] = 0;
     more = task < digits.size();
@@ -89,8 +89,8 @@ TEST(FusedSearch, FindsTheBestOfAllPlansOfASmallSpace) {
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.front().score.period, least);
   EXPECT_TRUE(found.front().score.fused.any());
-  EXPECT_LE(period_bound(place.space, both), static_cast<double>(least.count()) * 1e-9);
-  EXPECT_LE(period_bound(place.space), static_cast<double>(unfused.count()) * 1e-9);
+  EXPECT_LE(period_bound(place.space, both), base::seconds_of_ticks(least));
+  EXPECT_LE(period_bound(place.space), base::seconds_of_ticks(unfused));
 }
 
 TEST(FusedSearch, IsNoWorseThanFusingWhatIsFoundWithoutFusion) {
@@ -159,7 +159,7 @@ TEST(FusedBound, IsBelowEveryPlanWhateverItFuses) {
       const Picks picks = round % 2 == 0 ? test::random_picks(place.space, random) : test::random_co_located_picks(place.space, random);
       const Score score = trial.score(picks, fusion);
       fused += score.fused.any() ? 1 : 0;
-      EXPECT_GE(static_cast<double>(score.period.count()) * 1e-9, bound * (1 - 1e-9)) << algorithm;
+      EXPECT_GE(base::seconds_of_ticks(score.period), bound * (1 - 1e-9)) << algorithm;
     }
     EXPECT_GT(fused, 0) << algorithm;
   }

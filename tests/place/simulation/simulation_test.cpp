@@ -35,7 +35,7 @@ struct Case {
   Ground ground;
 };
 
-double seconds_of(const plan::StepTime& time) { return static_cast<double>((time.end - time.begin).count()) * 1e-9; }
+double seconds_of(const plan::StepTime& time) { return base::seconds_of_ticks(time.end - time.begin); }
 
 constexpr double whole_ns = 2e-8;  // seconds that rounding each op to whole ns may cost
 

@@ -17,8 +17,6 @@ plan::Job ppo_job() {
   return test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
 }
 
-double seconds_of(base::Ticks ticks) { return static_cast<double>(ticks.count()) * 1e-9; }
-
 TEST(FusedSteps, FuseGenerationAsTheEvaluatorDoes) {
   const test::Place place(ppo_job());
   Trial trial(place.space);
@@ -43,10 +41,10 @@ TEST(FusedSteps, FuseGenerationAsTheEvaluatorDoes) {
     const Score score = trial.score(picks, {.generation = true, .training = false});
     EXPECT_EQ(score.fused.generation, stage.has_value());
     const Estimate exact = estimate(place.ground, plan);
-    EXPECT_NEAR(seconds_of(score.period) / seconds_of(exact.timing.period), 1, 0.02) << round;
+    EXPECT_NEAR(base::seconds_of_ticks(score.period) / base::seconds_of_ticks(exact.timing.period), 1, 0.02) << round;
     if (!stage) continue;
     ++gains;
-    EXPECT_NEAR(seconds_of(stage->duration), exact.inter_stage->seconds(), 1e-6) << round;
+    EXPECT_NEAR(base::seconds_of_ticks(stage->duration), exact.inter_stage->seconds(), 1e-6) << round;
     EXPECT_EQ(stage->stage->infer, exact.inter_stage->stage.infer);
   }
   EXPECT_GT(gains, 5);
@@ -71,14 +69,14 @@ TEST(FusedSteps, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
     ++tried;
     plan.fusion.training = fused.pair();
     const IntraStage bound = intra_stage_over_bound(place.ground, plan, 1);
-    EXPECT_LE(seconds_of(training->duration), bound.seconds() + 1e-6) << round;
-    least = std::min(least, seconds_of(training->duration) / bound.seconds());
+    EXPECT_LE(base::seconds_of_ticks(training->duration), bound.seconds() + 1e-6) << round;
+    least = std::min(least, base::seconds_of_ticks(training->duration) / bound.seconds());
     for (const std::size_t task : *fused.pair())
-      EXPECT_GE(seconds_of(training->duration) + 1e-6, stage_work(place.ground, {task, plan.tasks[task]}).busiest) << round;
+      EXPECT_GE(base::seconds_of_ticks(training->duration) + 1e-6, stage_work(place.ground, {task, plan.tasks[task]}).busiest) << round;
     const Score score = trial.score(picks, {.generation = false, .training = true});
     EXPECT_TRUE(score.fused.training);
-    const double exact = seconds_of(estimate(place.ground, plan, bound).timing.period);
-    EXPECT_LE(seconds_of(score.period), 1.02 * exact) << round;
+    const double exact = base::seconds_of_ticks(estimate(place.ground, plan, bound).timing.period);
+    EXPECT_LE(base::seconds_of_ticks(score.period), 1.02 * exact) << round;
   }
   std::printf("of %d pairs of trainings the floor is %.1f%% of the bound at the least\n", tried, 100 * least);
   EXPECT_EQ(tried, 40);

@@ -7,8 +7,6 @@
 namespace dovetail::place {
 namespace {
 
-double seconds_of(base::Ticks time) { return static_cast<double>(time.count()) * 1e-9; }
-
 TEST(FusionVariants, AccountForAllOfAnIteration) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
   const Ground ground = ground_of(job, software_of(job).value());
@@ -24,7 +22,8 @@ TEST(FusionVariants, AccountForAllOfAnIteration) {
   EXPECT_TRUE(variants.back().played);
   EXPECT_EQ(variants.back().seconds, simulation.iteration_seconds);
   for (const FusionVariant& variant : variants) {
-    const double sum = seconds_of(simulate::busy_time(variant.uses)) + seconds_of(simulate::idle_time(variant.uses));
+    const double sum =
+        base::seconds_of_ticks(simulate::busy_time(variant.uses)) + base::seconds_of_ticks(simulate::idle_time(variant.uses));
     EXPECT_NEAR(sum / cluster::device_count(job.cluster), variant.seconds, 1e-6) << base::enum_name(variant.mode);
   }
 }

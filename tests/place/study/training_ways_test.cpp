@@ -25,7 +25,7 @@ TrainingAlternative fused_of(const Scene& scene) {
   plan::Plan plan = scene.plan;
   plan.fusion.training = pair;
   const IntraStage fused = intra_stage(scene.ground, plan);
-  return fused_alternative(scene.ground, scene.plan, pair, {fused.schedule, fused.activations.value()});
+  return fused_alternative(scene.ground, scene.plan, pair, {fused.schedule_seconds, fused.activations.value()});
 }
 
 double scheduled(const Scene& scene, std::string_view task) {

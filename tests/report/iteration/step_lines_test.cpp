@@ -22,7 +22,7 @@ TEST(StepLines, NameEachStepOnceWithItsSeconds) {
   bool moves_weights = false;
   for (const StepLine& line : lines) {
     const plan::StepTime& time = simulation.iteration.steps[line.step];
-    EXPECT_NEAR(line.simulated, static_cast<double>((time.end - time.begin).count()) * 1e-9, 1e-12);
+    EXPECT_NEAR(line.simulated, base::seconds_of_ticks(time.end - time.begin), 1e-12);
     EXPECT_EQ(line.closed, simulation.closed.steps[line.step].seconds);
     if (line.name == "weights to actor_generate") moves_weights = true;
     if (line.name == "actor_train") {
