@@ -189,6 +189,13 @@ std::string file_name(const std::string& path) { return std::filesystem::path(pa
 
 std::string efficiency_name(const std::string& efficiency) { return is_efficiency_file(efficiency) ? file_name(efficiency) : efficiency; }
 
+std::string limits_text(const MinMargin& margin) {
+  JsonObject text;
+  add(text, "margin_share", margin.share);
+  add(text, "margin_bytes", margin.bytes);
+  return text.text();
+}
+
 std::string fixed_text(const Job& job) {
   std::vector<std::string> members;
   for (std::size_t task = 0; task < job.fixed.size(); ++task)
@@ -224,6 +231,7 @@ std::string canonical_job(const Job& job) {
   text.add("workload", workload_text(job.workload));
   text.add("cluster", cluster_text(job.cluster));
   text.add("software", software.text());
+  if (job.limits.margin) text.add("limits", limits_text(*job.limits.margin));
   text.add("fixed", fixed_text(job));
   return base::canonical_json(text.text());
 }
