@@ -33,7 +33,19 @@ struct Verdict {
   bool fits = true;
   std::string task;
   place::TaskMemory tightest;
+  std::string parts;  ///< largest_parts of it
 };
+
+std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-9); }
+
+/// The largest parts: what a person would change.
+std::string largest_parts(const place::TaskMemory& memory, const workflow::Workflow& workflow) {
+  constexpr std::size_t shown = 4;
+  std::string text;
+  for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
+    text += fmt::format("{}{} {}", part == 0 ? "" : ", ", name_of(memory.parts[part], workflow), gigabytes(memory.parts[part].bytes));
+  return text;
+}
 
 /// The value, or the end of the program: rows are jobs and plans of our own.
 template <class Value>
@@ -55,6 +67,7 @@ Verdict verdict_of(const FitRow& row) {
     verdict.task = job.workflow.tasks[task].name;
     verdict.tightest = memory[task];
   }
+  verdict.parts = largest_parts(verdict.tightest, job.workflow);
   return verdict;
 }
 
@@ -64,17 +77,6 @@ std::string text_of(Outcome outcome) {
 
 std::string happened_in(const FitRow& row) {
   return row.happened.empty() ? text_of(row.outcome) : fmt::format("{}: {}", text_of(row.outcome), row.happened);
-}
-
-std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-9); }
-
-/// The largest parts: what a person would change.
-std::string largest_parts(const place::TaskMemory& memory) {
-  constexpr std::size_t shown = 4;
-  std::string text;
-  for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
-    text += fmt::format("{}{} {}", part == 0 ? "" : ", ", memory.parts[part].name, gigabytes(memory.parts[part].bytes));
-  return text;
 }
 
 struct Score {
@@ -95,7 +97,7 @@ Score print_scored(const std::vector<FitRow>& rows) {
     if (verdict.fits != did_fit) ++(did_fit ? score.refused : score.accepted);
     table.push_back({row.source, row.what, happened_in(row), verdict.fits ? "fits" : "fails", gigabytes(verdict.tightest.needed()),
                      gigabytes(verdict.tightest.usable), fmt::format("{} on {}", verdict.task, verdict.tightest.device),
-                     gigabytes(verdict.tightest.host), verdict.fits == did_fit ? "right" : "WRONG", largest_parts(verdict.tightest)});
+                     gigabytes(verdict.tightest.host), verdict.fits == did_fit ? "right" : "WRONG", verdict.parts});
   }
   constexpr auto left = report::Align::left;
   fmt::print("GB; configurations whose sources are complete\n{}\n", report::render_table({{"source", left},

@@ -26,6 +26,7 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const std::string text, base::read_file(*arguments.plan.plan));
   DOVETAIL_TRY(const plan::Plan plan, plan::parse_plan(text, base::display_path(*arguments.plan.plan), job));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
+  note_trainer_faults(job, software, plan);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, job.placements, *line));
   const place::Ground ground = place::ground_of(job, software);

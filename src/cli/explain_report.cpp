@@ -13,8 +13,10 @@
 #include "cli/job.h"
 #include "cli/plan_words.h"
 #include "cli/profile_words.h"
+#include "cli/software_json.h"
 #include "cluster/mesh.h"
 #include "report/words/plan_words.h"
+#include "report/words/software_words.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
 
@@ -47,8 +49,8 @@ std::string state_text(const ExplainedPlan& explained) {
   const std::string& task = name_of(explained, explanation.limit);
   const std::string iteration = seconds_text(explanation.estimate.iteration_seconds);
   if (explanation.fits())
-    return fmt::format("this plan       {} an iteration; it fits, with {} left on device {} in {}\n", iteration, gibibytes(memory.margin()),
-                       memory.device, task);
+    return fmt::format("this plan       {} an iteration; it {}, with {} left on device {} in {}\n", iteration,
+                       explanation.estimate.keeps_margin() ? "fits" : "is tight", gibibytes(memory.margin()), memory.device, task);
   const bool host = memory.host - memory.host_memory > -memory.margin();
   return fmt::format("this plan       does NOT fit: {} misses {} of {} (it would take {} an iteration)\n", task,
                      gibibytes(explanation.missing), host ? "its node's host memory" : fmt::format("device {}", memory.device), iteration);
@@ -61,8 +63,7 @@ std::string best_text(const ExplainedPlan& explained) {
     if (!explanation.impossible.empty()) return fmt::format("the best plan   there is none: {}\n", explanation.impossible);
     const auto& nearest = explanation.ranking.nearest;
     if (!nearest) return "the best plan   none was found\n";
-    return fmt::format("the best plan   none fits; the nearest that was found misses {} in {}\n", gibibytes(nearest->missing),
-                       name_of(explained, nearest->task));
+    return "the best plan   " + report::nearest_words(*nearest, explained.ground) + "\n";
   }
   const double gain = explanation.estimate.iteration_seconds - best->estimate.iteration_seconds;
   std::string text =
@@ -86,7 +87,8 @@ std::string limit_text(const ExplainedPlan& explained) {
   const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
   std::vector<std::vector<std::string>> rows;
   for (const place::MemoryPart& part : memory.parts)
-    rows.push_back({part.name, gibibytes(part.bytes), percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
+    rows.push_back({name_of(part, explained.ground.job.workflow), gibibytes(part.bytes),
+                    percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
   std::string text = fmt::format("\nIn {} device {} holds {} of {}:\n", name_of(explained, explanation.limit), memory.device,
                                  gibibytes(memory.needed()), gibibytes(memory.usable));
   text += report::render_table({{"what", report::Align::left}, {"holds"}, {"of the device"}}, rows);
@@ -218,7 +220,8 @@ Json limit_json(const ExplainedPlan& explained) {
               {"host_memory", memory.host_memory},
               {"missing_bytes", explanation.missing},
               {"parts", Json::array()}};
-  for (const place::MemoryPart& part : memory.parts) object["parts"].push_back(Json{{"name", part.name}, {"bytes", part.bytes}});
+  for (const place::MemoryPart& part : memory.parts)
+    object["parts"].push_back(Json{{"name", name_of(part, explained.ground.job.workflow)}, {"bytes", part.bytes}});
   return object;
 }
 
@@ -255,8 +258,10 @@ std::string to_text(const ExplainedPlan& explained) {
   const plan::Job& job = explained.ground.job;
   const place::Explanation& explanation = explained.explanation;
   std::string text = report::job_line(job) + "\n";
-  text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n\n", explained.ground.software.efficiency.name,
+  text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n", explained.ground.software.efficiency.name,
                       percent(explained.ground.software.efficiency.error), explained.ground.software.conventions.name);
+  text +=
+      fmt::format("{}\nplans leave {}\n\n", report::efficiency_words(explained.ground.software), report::margin_words(explained.ground));
   text += state_text(explained) + best_text(explained) + pins_text(explained) + profile_text(explained.ground, explained.plan);
   if (!explanation.fits()) text += limit_text(explained);
   text += changes_text(explained);
@@ -279,6 +284,8 @@ Json to_json(const ExplainedPlan& explained) {
               {"iteration_seconds", json_seconds(explanation.estimate.iteration_seconds)},
               {"limit", limit_json(explained)},
               {"changes", Json::array()}};
+  add_efficiency_reason(explained.ground.software, object);
+  add_verdict(explanation.estimate.fit(), object);
   for (std::size_t index = 0; index < std::min(explanation.changes.size(), explained.shown); ++index)
     object["changes"].push_back(change_json(explained, explanation.changes[index]));
   if (explanation.repair) object["repair"] = change_json(explained, *explanation.repair);

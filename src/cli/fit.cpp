@@ -31,6 +31,7 @@ void print_answer(const Answer& answer, bool json) {
 base::Result<int> run_plan(const Arguments& arguments, const place::Ground& ground) {
   DOVETAIL_TRY(const std::string text, base::read_file(*arguments.plan.plan));
   DOVETAIL_TRY(const plan::Plan plan, plan::parse_plan(text, base::display_path(*arguments.plan.plan), ground.job));
+  note_trainer_faults(ground.job, ground.software, plan);
   const place::Estimate estimate = place::estimate(ground, plan);
   print_answer(FittedPlan{ground, plan, estimate, place::grow_lengths(ground, plan)}, arguments.plan.json);
   return estimate.fits() ? exit_done : exit_infeasible;
@@ -48,7 +49,7 @@ base::Result<int> run_job(const Arguments& arguments, const place::Ground& groun
   }
   print_answer(FittedJob{ground, fit.value()}, arguments.plan.json);
   if (options.search.cancellation->requested()) return exit_interrupted;
-  return fit.value().fastest() == nullptr ? exit_infeasible : exit_done;
+  return fit.value().fit() == place::Fit::does_not_fit ? exit_infeasible : exit_done;
 }
 
 base::Result<int> run(const Arguments& arguments) {

@@ -9,6 +9,8 @@
 #include "cli/job.h"
 #include "cli/plan_words.h"
 #include "cli/profile_words.h"
+#include "cli/software_json.h"
+#include "report/words/software_words.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
 
@@ -19,6 +21,8 @@ using place::TaskMemory;
 
 const std::string& task_name(const place::Ground& ground, std::size_t task) { return ground.job.workflow.tasks[task].name; }
 
+std::string_view short_name(place::Fit fit) { return fit == place::Fit::fits ? "yes" : fit == place::Fit::tight ? "tight" : "NO"; }
+
 /// Tasks with devices, the one with the least margin first.
 std::vector<std::size_t> by_margin(const std::vector<TaskMemory>& memory) {
   std::vector<std::size_t> tasks;
@@ -28,12 +32,21 @@ std::vector<std::size_t> by_margin(const std::vector<TaskMemory>& memory) {
   return tasks;
 }
 
+/// Whether a plan fits, and what plans leave.
+std::string verdict_text(const place::Ground& ground, const place::Estimate& estimate) {
+  const place::Fit fit = estimate.fit();
+  const std::string margin = report::margin_words(ground);
+  if (fit == place::Fit::fits) return fmt::format("It fits: on every device more is left than plans leave, {}.\n\n", margin);
+  if (fit == place::Fit::tight) return fmt::format("It is tight: it fits, and somewhere less is left than plans leave, {}.\n\n", margin);
+  return "It does NOT fit.\n\n";
+}
+
 std::string memory_table(const place::Ground& ground, const std::vector<TaskMemory>& memories) {
   std::vector<std::vector<std::string>> rows;
   for (const std::size_t task : by_margin(memories)) {
     const TaskMemory& memory = memories[task];
     rows.push_back({task_name(ground, task), std::to_string(memory.device), gibibytes(memory.needed()), gibibytes(memory.usable),
-                    gibibytes(memory.margin()), gibibytes(memory.host), memory.fits() ? "yes" : "NO"});
+                    gibibytes(memory.margin()), gibibytes(memory.host), std::string(short_name(memory.fit()))});
   }
   const std::vector<report::Column> columns{
       {"task", report::Align::left}, {"device"}, {"needs"}, {"usable"}, {"margin"}, {"of its node's host"}, {"fits", report::Align::left}};
@@ -46,7 +59,8 @@ std::string limit_text(const place::Ground& ground, const std::vector<TaskMemory
   const TaskMemory& memory = memories[task];
   std::vector<std::vector<std::string>> rows;
   for (const place::MemoryPart& part : memory.parts)
-    rows.push_back({part.name, gibibytes(part.bytes), percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
+    rows.push_back({name_of(part, ground.job.workflow), gibibytes(part.bytes),
+                    percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
   std::string text = fmt::format("\n{} sets the limit, on device {}:\n", task_name(ground, task), memory.device);
   text += report::render_table({{"what", report::Align::left}, {"holds"}, {"of the device"}}, rows);
   if (memory.margin() < 0) text += fmt::format("\n{} are missing\n", gibibytes(-memory.margin()));
@@ -66,7 +80,8 @@ std::string lengths_text(const place::Ground& ground, const std::vector<place::G
   std::vector<std::vector<std::string>> rows;
   for (const place::GrownLengths& row : lengths)
     rows.push_back({row.length ? report::counted(*row.length, "token") : "as in the job", fmt::format("{:.2f}", row.factor),
-                    seconds_text(row.iteration_seconds), gibibytes(row.margin), task_name(ground, row.task), row.fits ? "yes" : "NO"});
+                    seconds_text(row.iteration_seconds), gibibytes(row.margin), task_name(ground, row.task),
+                    std::string(short_name(row.fit))});
   return "\nIf every response is as long:\n" + report::render_table({{"responses", report::Align::left},
                                                                      {"of the mean"},
                                                                      {"iteration"},
@@ -136,10 +151,12 @@ Json memory_json(const place::Ground& ground, const std::vector<TaskMemory>& mem
   Json tasks = Json::array();
   for (const std::size_t task : by_margin(memories)) {
     const TaskMemory& memory = memories[task];
-    Json entry{{"task", task_name(ground, task)}, {"device", memory.device},   {"bytes", memory.needed()},
-               {"usable", memory.usable},         {"host_bytes", memory.host}, {"host_memory", memory.host_memory},
-               {"fits", memory.fits()},           {"parts", Json::array()}};
-    for (const place::MemoryPart& part : memory.parts) entry["parts"].push_back(Json{{"name", part.name}, {"bytes", part.bytes}});
+    Json entry{{"task", task_name(ground, task)}, {"device", memory.device},          {"bytes", memory.needed()},
+               {"usable", memory.usable},         {"host_bytes", memory.host},        {"host_memory", memory.host_memory},
+               {"fits", memory.fits()},           {"verdict", name_of(memory.fit())}, {"margin", memory.min_margin},
+               {"parts", Json::array()}};
+    for (const place::MemoryPart& part : memory.parts)
+      entry["parts"].push_back(Json{{"name", name_of(part, ground.job.workflow)}, {"bytes", part.bytes}});
     tasks.push_back(std::move(entry));
   }
   return tasks;
@@ -148,19 +165,23 @@ Json memory_json(const place::Ground& ground, const std::vector<TaskMemory>& mem
 Json lengths_json(const place::Ground& ground, const std::vector<place::GrownLengths>& lengths) {
   Json rows = Json::array();
   for (const place::GrownLengths& row : lengths) {
-    Json entry{{"factor", json_ratio(row.factor)},
-               {"fits", row.fits},
-               {"margin_bytes", row.margin},
-               {"task", task_name(ground, row.task)},
-               {"iteration_seconds", json_seconds(row.iteration_seconds)}};
+    Json entry{{"factor", json_ratio(row.factor)},    {"fits", row.fit != place::Fit::does_not_fit},
+               {"verdict", name_of(row.fit)},         {"margin_bytes", row.margin},
+               {"task", task_name(ground, row.task)}, {"iteration_seconds", json_seconds(row.iteration_seconds)}};
     if (row.length) entry["length"] = *row.length;
     rows.push_back(std::move(entry));
   }
   return rows;
 }
 
-Json head_json(const place::Ground& ground, bool fits) {
-  return Json{{"format", "dovetail/fit@1"}, {"job", ground.job.name}, {"conventions", ground.software.conventions.name}, {"fits", fits}};
+Json head_json(const place::Ground& ground, place::Fit fit) {
+  Json object{{"format", "dovetail/fit@1"},
+              {"job", ground.job.name},
+              {"conventions", ground.software.conventions.name},
+              {"fits", fit != place::Fit::does_not_fit}};
+  add_verdict(fit, object);
+  add_efficiency_reason(ground.software, object);
+  return object;
 }
 
 /// `job` is the one of its cluster.
@@ -187,12 +208,13 @@ Json smallest_json(const FittedJob& fitted) {
 }  // namespace
 
 std::string to_text(const FittedPlan& fitted) {
-  return memory_table(fitted.ground, fitted.estimate.memory) + limit_text(fitted.ground, fitted.estimate.memory) +
-         host_text(fitted.estimate.memory) + lengths_text(fitted.ground, fitted.lengths) + profile_text(fitted.ground, fitted.plan);
+  return verdict_text(fitted.ground, fitted.estimate) + memory_table(fitted.ground, fitted.estimate.memory) +
+         limit_text(fitted.ground, fitted.estimate.memory) + host_text(fitted.estimate.memory) +
+         lengths_text(fitted.ground, fitted.lengths) + profile_text(fitted.ground, fitted.plan);
 }
 
 Json to_json(const FittedPlan& fitted) {
-  Json object = head_json(fitted.ground, fitted.estimate.fits());
+  Json object = head_json(fitted.ground, fitted.estimate.fit());
   object["tasks"] = memory_json(fitted.ground, fitted.estimate.memory);
   object["lengths"] = lengths_json(fitted.ground, fitted.lengths);
   add_profile(fitted.ground, fitted.plan, object);
@@ -209,8 +231,7 @@ std::string to_text(const FittedJob& fitted) {
     text += plans_table(fitted) + "\nThe fastest plan:\n" + tasks_table(job, fastest->plan) + "\n" + to_text(plan);
   } else if (const auto& nearest = fitted.fit.ranking.nearest) {
     const place::Estimate estimate = *nearest_estimate(fitted);
-    text += fmt::format("no plan fits; the nearest that was found misses {} in {}:\n\n{}\n", gibibytes(nearest->missing),
-                        task_name(fitted.ground, nearest->task), tasks_table(job, nearest->plan));
+    text += report::nearest_words(*nearest, fitted.ground) + ":\n\n" + tasks_table(job, nearest->plan) + "\n";
     text += to_text(FittedPlan{fitted.ground, nearest->plan, estimate, {}});
   } else {
     text += "no plan fits: " + fitted.fit.impossible + "\n";
@@ -221,7 +242,7 @@ std::string to_text(const FittedJob& fitted) {
 Json to_json(const FittedJob& fitted) {
   const plan::Job& job = fitted.ground.job;
   const place::RankedPlan* fastest = fitted.fit.fastest();
-  Json object = head_json(fitted.ground, fastest != nullptr);
+  Json object = head_json(fitted.ground, fitted.fit.fit());
   if (fastest != nullptr) {
     object["tasks"] = memory_json(fitted.ground, fastest->estimate.memory);
     object["lengths"] = lengths_json(fitted.ground, place::grow_lengths(fitted.ground, fastest->plan));

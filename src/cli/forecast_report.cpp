@@ -8,7 +8,9 @@
 
 #include "cli/job.h"
 #include "cli/plan_words.h"
+#include "cli/software_json.h"
 #include "plan/plan_file.h"
+#include "report/words/software_words.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
 
@@ -94,9 +96,9 @@ std::string overflow_text(const ForecastRun& run, const Overflow& overflow) {
   if (overflow.host)
     return fmt::format("{}: in {} a node holds {} more than its {} of host memory", when, task,
                        gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable));
-  const std::string text =
-      fmt::format("{}: {} needs {} more than the {} of device {}; {} has {}", when, task, gibibytes(overflow.needed - overflow.usable),
-                  gibibytes(overflow.usable), overflow.device, overflow.part, gibibytes(overflow.part_bytes));
+  const std::string text = fmt::format("{}: {} needs {} more than the {} of device {}; {} has {}", when, task,
+                                       gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable), overflow.device,
+                                       name_of(*overflow.part, run.ground.job.workflow), gibibytes(overflow.part->bytes));
   return overflow.step == 0 ? text : text + fmt::format(", {} more than at step 0", gibibytes(overflow.part_growth));
 }
 
@@ -127,7 +129,9 @@ Json overflow_json(const ForecastRun& run, const Overflow& overflow) {
               {"bytes", overflow.needed},
               {"usable", overflow.usable}};
   if (!overflow.host)
-    object["part"] = Json{{"name", overflow.part}, {"bytes", overflow.part_bytes}, {"growth_bytes", overflow.part_growth}};
+    object["part"] = Json{{"name", name_of(*overflow.part, run.ground.job.workflow)},
+                          {"bytes", overflow.part->bytes},
+                          {"growth_bytes", overflow.part_growth}};
   return object;
 }
 
@@ -169,9 +173,10 @@ std::string plan_letter(std::size_t index) {
 std::string to_text(const ForecastRun& run) {
   const plan::Job& job = run.ground.job;
   const Forecast& forecast = run.forecast;
-  std::string text = fmt::format("{}: {} on {}, {} of {} samples; model's error {}\n\n", job.name, job.workflow.name,
-                                 report::counted(cluster::device_count(job.cluster), "device"), report::counted(run.steps, "step"),
-                                 job.workload.samples(), percent(run.ground.software.efficiency.error));
+  std::string text =
+      fmt::format("{}: {} on {}, {} of {} samples; model's error {}\n{}\n\n", job.name, job.workflow.name,
+                  report::counted(cluster::device_count(job.cluster), "device"), report::counted(run.steps, "step"), job.workload.samples(),
+                  percent(run.ground.software.efficiency.error), report::efficiency_words(run.ground.software));
   if (forecast.spans.empty()) {
     text += forecast.overflow ? "The plan does not fit: " + overflow_text(run, *forecast.overflow) + ".\n" : "No plan fits.\n";
     return text + plans_text(run);
@@ -200,6 +205,7 @@ Json to_json(const ForecastRun& run) {
               {"schedule", spans_json(run)},
               {"points", points_json(run)},
               {"plans", Json::array()}};
+  add_efficiency_reason(run.ground.software, object);
   if (forecast.price) object["price"] = json_ratio(*forecast.price);
   if (run.cap) object["cap"] = *run.cap;
   if (forecast.kept_seconds) object["kept_seconds"] = json_seconds(*forecast.kept_seconds);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "place/predict/software.h"
+#include "place/predict/trainer_rules.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
 
@@ -27,12 +28,18 @@ base::Result<place::Software> load_software(const plan::Job& job, const std::str
   if (software.ok()) return software;
   base::Error error = std::move(software).error();
   if (!error.path.empty()) return error;
-  // A name that is not known.
-  const base::FilePlace place = place::conventions_of(job.software).ok() ? job.efficiency_place : job.training_place;
   error.path = base::display_path(path);
+  // What is fixed has its place; else a name is not known.
+  if (error.line > 0) return error;
+  const base::FilePlace place = place::conventions_of(job.software).ok() ? job.efficiency_place : job.training_place;
   error.line = place.line;
   error.column = place.column;
   return error;
+}
+
+void note_trainer_faults(const plan::Job& job, const place::Software& software, const plan::Plan& plan) {
+  for (const place::TrainerFault& fault : place::trainer_faults(job, software.conventions, plan))
+    print_note("the trainer cannot run this plan: " + fault.message);
 }
 
 base::Result<Prediction> predict(const PlanArguments& arguments, bool fused) {
@@ -44,11 +51,11 @@ base::Result<Prediction> predict(const PlanArguments& arguments, bool fused) {
   const bool parted = !fused && plan.fusion.any();
   if (parted) plan.fusion = {};
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.job));
+  note_trainer_faults(job, software, plan);
   const place::Ground ground = place::ground_of(job, software);
   place::Estimate estimate = place::estimate(ground, plan);
   std::vector<place::ProfileUse> uses = place::profile_uses(ground, plan);
-  return Prediction{std::move(job),      std::move(plan),       software.efficiency.name, software.conventions.name,
-                    std::move(estimate), software.profile.name, std::move(uses),          parted};
+  return Prediction{std::move(job), std::move(plan), software, std::move(estimate), std::move(uses), parted};
 }
 
 }  // namespace dovetail::cli

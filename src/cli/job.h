@@ -30,10 +30,8 @@ void add_plan_arguments(CLI::App& command, PlanArguments& arguments, const std::
 struct Prediction {
   plan::Job job;
   plan::Plan plan;
-  std::string efficiency;  ///< the names of what it was predicted with
-  std::string conventions;
+  place::Software software;  ///< that it was predicted with
   place::Estimate estimate;
-  std::string profile = {};                          ///< the name of the measured layers, where the job has some
   std::vector<place::ProfileUse> profile_uses = {};  ///< which seconds are from them
   bool parted = false;                               ///< the file's plan fuses stages, and `plan` does not
 };
@@ -42,6 +40,8 @@ struct Prediction {
 base::Result<plan::Job> load_job(const PlanArguments& arguments);
 /// The software that it names; `path` is the job's, for errors.
 base::Result<place::Software> load_software(const plan::Job& job, const std::string& path);
+/// Says what of a plan the job's trainer cannot do.
+void note_trainer_faults(const plan::Job& job, const place::Software& software, const plan::Plan& plan);
 /// Reads both files and predicts, without `fused` as if the plan fused nothing. REQUIRES: there is a plan among the arguments.
 base::Result<Prediction> predict(const PlanArguments& arguments, bool fused = true);
 

@@ -127,7 +127,7 @@ base::Result<int> run(const Arguments& arguments) {
   if (arguments.job) {
     DOVETAIL_TRY(const Prediction prediction, predict({*arguments.job, arguments.plan, arguments.json}, false));
     if (prediction.parted) DOVETAIL_CHECK(part_stages(arguments, answer.run.format));
-    answer.efficiency = prediction.efficiency;
+    answer.efficiency = prediction.software.efficiency.name;
     answer.comparison = place::compare_measured(answer.run, prediction.job, {prediction.plan, prediction.estimate});
     if (arguments.output) DOVETAIL_CHECK(write_measurement(arguments, prediction, answer));
   }

@@ -125,6 +125,7 @@ base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::
   ChosenPlan chosen;
   if (plan_path) {
     DOVETAIL_TRY(chosen.plan, load_plan(*plan_path, ground.job));
+    note_trainer_faults(ground.job, ground.software, chosen.plan);
   }
   if (!plan_path || ranked) {
     auto ranking = find_plans(ground, options, job_path, "; dovetail fit says what is missing, and --plan plays one that does not");

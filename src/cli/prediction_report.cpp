@@ -8,8 +8,10 @@
 
 #include "cli/fusion_words.h"
 #include "cli/profile_words.h"
+#include "cli/software_json.h"
 #include "cluster/mesh.h"
 #include "report/words/plan_words.h"
+#include "report/words/software_words.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
 
@@ -36,9 +38,11 @@ std::string parts_text(const place::StepSeconds& step) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string_view mark_of(place::Fit fit) { return fit == place::Fit::fits ? "" : fit == place::Fit::tight ? " ~" : " *"; }
+
 std::string memory_text(const place::TaskMemory& memory) {
   if (memory.usable == 0) return "";
-  return fmt::format("{} of {}{}", gibibytes(memory.needed()), gibibytes(memory.usable), memory.fits() ? "" : " *");
+  return fmt::format("{} of {}{}", gibibytes(memory.needed()), gibibytes(memory.usable), mark_of(memory.fit()));
 }
 
 std::string table_of(const Prediction& prediction) {
@@ -69,16 +73,20 @@ std::string table_of(const Prediction& prediction) {
 std::string to_text(const Prediction& prediction) {
   const place::Estimate& estimate = prediction.estimate;
   std::string text = report::job_line(prediction.job) + "\n";
-  text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n\n", prediction.plan.placement, prediction.efficiency,
-                      prediction.conventions);
+  text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n", prediction.plan.placement, prediction.software.efficiency.name,
+                      prediction.software.conventions.name);
+  text += report::efficiency_words(prediction.software) + "\n\n";
   text += table_of(prediction);
   text += fusion_text(prediction.job, estimate);
   text += fmt::format("\niteration       {}\n", seconds_text(estimate.iteration_seconds));
   text += fmt::format("throughput      {:.2f} samples/s, {:.0f} tokens/s/GPU\n", estimate.samples_per_second, estimate.tokens_per_second);
   text += fmt::format("cost            {:.2f} GPU-hours{}\n", estimate.gpu_hours,
                       estimate.price ? fmt::format(", {:.2f} at the cluster's price", *estimate.price) : "");
-  text += profile_text(prediction.job, prediction.profile, prediction.profile_uses);
+  text += profile_text(prediction.job, prediction.software.profile.name, prediction.profile_uses);
   if (!estimate.fits()) text += "*: does not fit; see dovetail fit\n";
+  if (estimate.fit() == place::Fit::tight)
+    text += fmt::format("~: tight: less is left than plans leave, {}\n",
+                        report::margin_words(place::ground_of(prediction.job, prediction.software)));
   return text;
 }
 
@@ -87,17 +95,20 @@ Json to_json(const Prediction& prediction) {
   Json object{{"format", "dovetail/estimate@1"},
               {"job", prediction.job.name},
               {"placement", prediction.plan.placement},
-              {"efficiency", prediction.efficiency},
-              {"conventions", prediction.conventions},
+              {"efficiency", prediction.software.efficiency.name},
+              {"conventions", prediction.software.conventions.name},
               {"fits", estimate.fits()},
               {"iteration_seconds", json_seconds(estimate.iteration_seconds)},
               {"samples_per_second", json_ratio(estimate.samples_per_second)},
               {"tokens_per_second_and_device", json_ratio(estimate.tokens_per_second)},
               {"gpu_hours", json_ratio(estimate.gpu_hours)},
               {"steps", Json::array()}};
+  add_efficiency_reason(prediction.software, object);
+  add_verdict(estimate.fit(), object);
   if (prediction.plan.fusion.any()) object["fusion"] = fusion_json(prediction.job, estimate);
   if (estimate.price) object["price"] = json_ratio(*estimate.price);
-  if (!prediction.profile_uses.empty()) object["profile"] = profile_json(prediction.job, prediction.profile, prediction.profile_uses);
+  if (!prediction.profile_uses.empty())
+    object["profile"] = profile_json(prediction.job, prediction.software.profile.name, prediction.profile_uses);
   for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
     const Step& step = estimate.graph.steps[index];
     Json entry{{"step", name_of(prediction, step)},

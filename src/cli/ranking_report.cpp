@@ -10,7 +10,9 @@
 #include "cli/job.h"
 #include "cli/plan_words.h"
 #include "cli/profile_words.h"
+#include "cli/software_json.h"
 #include "report/words/plan_words.h"
+#include "report/words/software_words.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
 
@@ -130,8 +132,7 @@ std::string absent_text(const place::Ranking& ranking) {
 
 std::string nearest_text(const RankedJob& ranked) {
   const place::NearestPlan& nearest = *ranked.ranking.nearest;
-  return fmt::format("no plan fits; the nearest that was found misses {} in {}:\n\n{}", gibibytes(nearest.missing),
-                     ranked.ground.job.workflow.tasks[nearest.task].name, tasks_table(ranked.ground.job, nearest.plan));
+  return report::nearest_words(nearest, ranked.ground) + ":\n\n" + tasks_table(ranked.ground.job, nearest.plan);
 }
 
 Json plan_json(const RankedJob& ranked, std::size_t index) {
@@ -166,8 +167,9 @@ std::string to_text(const RankedJob& ranked) {
   const plan::Job& job = ranked.ground.job;
   const cost::Efficiency& efficiency = ranked.ground.software.efficiency;
   std::string text = report::job_line(job) + "\n";
-  text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n\n", efficiency.name, percent(efficiency.error),
+  text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n", efficiency.name, percent(efficiency.error),
                       ranked.ground.software.conventions.name);
+  text += fmt::format("{}\nplans leave {}\n\n", report::efficiency_words(ranked.ground.software), report::margin_words(ranked.ground));
   if (ranked.ranking.plans.empty())
     return text + (ranked.ranking.nearest ? nearest_text(ranked) : "no plan was found:\n") + "\n" + absent_text(ranked.ranking);
   text += table_of(ranked);
@@ -194,6 +196,7 @@ Json to_json(const RankedJob& ranked) {
               {"plans", Json::array()},
               {"absent", Json::array()},
               {"flips", Json::array()}};
+  add_efficiency_reason(ranked.ground.software, object);
   for (std::size_t index = 0; index < ranked.ranking.plans.size(); ++index) object["plans"].push_back(plan_json(ranked, index));
   if (ranked.ranking.fused_bound) object["fused_bound_seconds"] = json_seconds(*ranked.ranking.fused_bound);
   if (!ranked.ranking.plans.empty()) add_profile(ranked.ground, ranked.ranking.plans.front().plan, object);

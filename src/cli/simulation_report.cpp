@@ -8,11 +8,13 @@
 
 #include "cli/job.h"
 #include "cli/plan_words.h"
+#include "cli/software_json.h"
 #include "cluster/cluster.h"
 #include "cluster/mesh.h"
 #include "place/advice/changes.h"
 #include "report/iteration/step_lines.h"
 #include "report/words/plan_words.h"
+#include "report/words/software_words.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
 #include "simulate/accounting.h"
@@ -237,8 +239,9 @@ std::string to_text(const SimulatedPlan& simulated) {
   const plan::Job& job = simulated.ground.job;
   const place::Software& software = simulated.ground.software;
   std::string text = report::job_line(job) + "\n";
-  text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n\n", simulated.plan.placement, software.efficiency.name,
+  text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n", simulated.plan.placement, software.efficiency.name,
                       software.conventions.name);
+  text += report::efficiency_words(software) + "\n\n";
   text += iteration_text(simulated);
   text += training_text(simulated);
   if (simulated.found) text += "\nThe plan, the first that dovetail plan finds:\n" + tasks_table(job, simulated.plan);
@@ -262,6 +265,8 @@ Json to_json(const SimulatedPlan& simulated, bool timeline) {
               {"seed", simulated.seed},
               {"iteration_seconds", json_simulated(simulation.iteration_seconds)},
               {"closed_form_seconds", json_ratio(simulated.simulation.closed.iteration_seconds)}};
+  add_efficiency_reason(simulated.ground.software, object);
+  add_verdict(simulation.closed.fit(), object);
   if (simulated.bound) object["bound_seconds"] = json_ratio(*simulated.bound);
   object["draws"] = Json::array();
   for (const double seconds : simulation.draws) object["draws"].push_back(json_simulated(seconds));

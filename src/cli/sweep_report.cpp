@@ -10,9 +10,11 @@
 
 #include "cli/job.h"
 #include "cli/plan_words.h"
+#include "cli/software_json.h"
 #include "cluster/mesh.h"
 #include "place/advice/fit.h"
 #include "place/simulation/inter_stage.h"
+#include "report/words/software_words.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
 
@@ -255,9 +257,10 @@ std::string title_of(const SweptPlan& swept) {
 
 std::string to_text(const SweptPlan& swept) {
   const plan::Job& job = swept.ground.job;
-  std::string text = fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n\n", title_of(swept),
+  std::string text = fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n{}\n\n", title_of(swept),
                                  job.workflow.name, report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
-                                 swept.ground.software.efficiency.name, swept.ground.software.conventions.name);
+                                 swept.ground.software.efficiency.name, swept.ground.software.conventions.name,
+                                 report::efficiency_words(swept.ground.software));
   text += table_of(swept) + migration_text(swept) + best_text(swept) + overflow_text(swept) + problems_text(swept.sweep);
   if (!swept.sweep.complete) text += "\nInterrupted: what follows is not known.\n";
   return text;
@@ -273,6 +276,7 @@ Json to_json(const SweptPlan& swept) {
               {"conventions", swept.ground.software.conventions.name},
               {"complete", sweep.complete},
               {"points", Json::array()}};
+  add_efficiency_reason(swept.ground.software, object);
   if (!swept.placement.empty()) object["placement"] = swept.placement;
   for (const SweepPoint& point : sweep.points) object["points"].push_back(point_json(swept, point));
   if (sweep.own) object["own"] = *sweep.own;

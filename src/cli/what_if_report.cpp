@@ -9,8 +9,10 @@
 
 #include "base/assert.h"
 #include "cli/job.h"
+#include "cli/software_json.h"
 #include "cluster/cluster.h"
 #include "report/words/plan_words.h"
+#include "report/words/software_words.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
 
@@ -250,8 +252,9 @@ std::string to_text(const WhatIfAnswer& answer) {
   const plan::Job& job = answer.ground.job;
   const place::Software& software = answer.ground.software;
   std::string text = report::job_line(job) + "\n";
-  text += fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n\n", answer.plan.placement,
-                      software.efficiency.name, software.conventions.name, report::counted(answer.draws, "draw"), answer.seed);
+  text += fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n{}\n\n", answer.plan.placement,
+                      software.efficiency.name, software.conventions.name, report::counted(answer.draws, "draw"), answer.seed,
+                      report::efficiency_words(software));
   text += "Is fusion worth it here?\n\n" + training_text(answer.training) + "\n" + generation_text(answer);
   text += "\n" + ways_text(answer) + splits_text(answer.what_ifs) + std::string(legend);
   if (!answer.what_ifs.complete) text += "\nStopped: ways that are missing were not played\n";
@@ -269,6 +272,7 @@ Json to_json(const WhatIfAnswer& answer) {
               {"complete", answer.what_ifs.complete},
               {"training", training_json(answer.training)},
               {"generation", generation_json(answer.generation)}};
+  add_efficiency_reason(answer.ground.software, object);
   object["ways"] = Json::array();
   for (const WhatIf& what_if : answer.what_ifs.ways) object["ways"].push_back(way_json(what_if));
   object["splits"] = Json::array();

@@ -51,6 +51,12 @@ std::vector<Efficiency> all() { return {Efficiency{}, a100_realhf(), h100_megatr
 
 }  // namespace
 
+const FittedTo* fitted_to(std::string_view gpu) {
+  static const std::vector<FittedTo> all{{"h100/megatron-vllm", "H100-80", {"megatron", "megatron-policy", "nemo-rl-megatron"}}};
+  const auto found = std::find_if(all.begin(), all.end(), [gpu](const FittedTo& one) { return one.gpu == gpu; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 std::vector<std::string_view> efficiency_names() { return {"assumed", "a100/realhf", "h100/megatron-vllm"}; }
 
 base::Result<Efficiency> find_efficiency(std::string_view name) {

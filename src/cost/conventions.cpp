@@ -23,6 +23,7 @@ Conventions megatron() {
   made.logit_bytes = 2 + 4;
   made.overhead = 128 * mebibyte;
   made.reserved_factor = 1.06;
+  made.memory_error = 0.052;  // Mixtral 8x7B
   return made;
 }
 
@@ -31,6 +32,7 @@ Conventions megatron_bf16_gradients() {
   made.name = "megatron-bf16-gradients";
   made.description = "Megatron-LM or Megatron-Bridge without grad_reduce_in_fp32: bf16 gradients, fp32 moments and master weights";
   made.gradient_bytes = 2;
+  made.memory_error = 0.059;  // Qwen3-30B-A3B
   return made;
 }
 
@@ -57,7 +59,8 @@ Conventions megatron_policy() {
 Conventions nemo_rl_megatron() {
   Conventions made = megatron_policy();
   made.name = "nemo-rl-megatron";
-  made.description = "megatron-policy as NeMo-RL runs it: a mini-batch is packed before its packs are dealt out to ranks";
+  made.description = "megatron-policy as NeMo-RL runs it: bf16 gradients, and a mini-batch is packed before its packs are dealt out";
+  made.gradient_bytes = 2;  // grad_reduce_in_fp32: false in its configurations
   made.deals_packs = true;
   return made;
 }
@@ -74,6 +77,7 @@ Conventions nanotron() {
   made.logit_bytes = 4 + 4;
   made.overhead = 96 * mebibyte;
   made.reserved_factor = 1.03;
+  made.memory_error = 0.030;
   return made;
 }
 
@@ -95,6 +99,7 @@ Conventions fsdp1() {
   made.checkpoint_bytes = 5;
   made.balances_ranks = false;
   made.overhead = 96 * mebibyte;
+  made.memory_error = 0.018;
   return made;
 }
 
@@ -112,6 +117,7 @@ Conventions verl_fsdp() {
   made.logit_bytes = 4 * 2;
   made.scored_logit_bytes = 3 * 2;
   made.overhead = 96 * mebibyte;
+  made.memory_error = 0.07;  // a run that was bisected
   return made;
 }
 
@@ -135,6 +141,7 @@ Conventions deepspeed_zero() {
   made.overhead = 96 * mebibyte;
   // Assumed as of fsdp2: eager PyTorch, and batches padded to varying lengths.
   made.reserved_factor = 1.10;
+  made.memory_error = 0.043;  // LLaMA-7B with recomputation
   return made;
 }
 
@@ -152,6 +159,7 @@ Conventions deepspeed() {
   made.scored_logit_bytes = 2 + 2 * 4;
   // ZeRO's reduction bucket: 5e8 elements of fp16 unless configured.
   made.overhead = 1'000'000'000;
+  made.memory_error = 0.018;
   return made;
 }
 
@@ -177,6 +185,7 @@ Conventions fsdp2() {
   made.scored_logit_bytes = 2 + 3 * 4;
   made.overhead = 96 * mebibyte;
   made.reserved_factor = 1.10;
+  made.memory_error = 0.098;  // on 128 GPUs
   return made;
 }
 

@@ -77,6 +77,10 @@ struct Conventions {
   std::int64_t bucket = 0;     ///< bytes at most that ZeRO, from stage 1 on, reduces gradients in
   std::int64_t overhead = 0;   ///< bytes that are always there, such as cuBLAS workspaces, buckets and the batch; fitted, but for DeepSpeed
   double reserved_factor = 0;  ///< peak reserved over peak allocated of training, fitted or assumed; 0: not known
+
+  /// By what fraction of a measured peak the account was off at most, or at the edge of what ran (docs/accuracy.md); 0: nothing was
+  /// measured.
+  double memory_error = 0;
 };
 
 /// The names of the bundled conventions.

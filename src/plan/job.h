@@ -9,6 +9,7 @@
 #include "base/file_place.h"
 #include "cluster/cluster.h"
 #include "llm/transformer.h"
+#include "plan/limits.h"
 #include "plan/pin.h"
 #include "workflow/workflow.h"
 #include "workflow/workload.h"
@@ -30,6 +31,14 @@ constexpr auto fields_of(const Software*) {
                                 field("profile", &Software::profile, Name{}), field("prefetch", &Software::prefetch, base::Flag{}));
 }
 
+/// Where a job's file says what is fixed of a task; of a layout's member that it does not name, nowhere.
+struct PinPlaces {
+  base::FilePlace whole;
+  base::FilePlace tensor;
+  base::FilePlace pipeline;
+  base::FilePlace zero;
+};
+
 struct Job {
   std::string name;
   workflow::Workflow workflow;
@@ -37,7 +46,9 @@ struct Job {
   std::vector<llm::Transformer> models;  ///< [role of the workflow], with the head that the role has
   cluster::Cluster cluster;
   Software software;
+  Limits limits = {};
   std::vector<TaskPin> fixed = {};           ///< [task of the workflow] what its plans must have; empty: nothing
+  std::vector<PinPlaces> fixed_places = {};  ///< of `fixed`, where it was read from a file
   FusionPin fixed_fusion = {};               ///< likewise of what its plans fuse
   std::vector<std::string> placements = {};  ///< the names of those that may be looked at; empty: all
   base::FilePlace training_place = {};       ///< of Software::training

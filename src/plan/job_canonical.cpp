@@ -38,7 +38,7 @@ void add(JsonObject& object, std::string_view key, const T& value) {
 
 // Whoever adds a member to one of these decides here whether a job's hash hangs on it: a hash may change only for jobs
 // that say something new.
-static_assert(base::member_count<Job> == 11);
+static_assert(base::member_count<Job> == 13);
 static_assert(base::member_count<workflow::Role> == 5 && base::member_count<workflow::Task> == 8);
 static_assert(base::member_count<workflow::Workload> == 8);
 static_assert(base::member_count<cluster::Cluster> == 3 && base::member_count<cluster::NodeGroup> == 4);
@@ -157,6 +157,13 @@ std::string software_text(Software software) {
   return base::json_object(base::unusual(software)).text();
 }
 
+std::string limits_text(const MinMargin& margin) {
+  JsonObject text;
+  add(text, "margin_share", margin.share);
+  add(text, "margin_bytes", margin.bytes);
+  return text.text();
+}
+
 std::string fixed_text(const Job& job) {
   std::vector<std::string> members;
   for (std::size_t task = 0; task < job.fixed.size(); ++task)
@@ -187,6 +194,7 @@ std::string canonical_job(const Job& job) {
   text.add("workload", workload_text(job.workload));
   text.add("cluster", cluster_text(job.cluster));
   text.add("software", software_text(job.software));
+  if (job.limits.margin) text.add("limits", limits_text(*job.limits.margin));
   text.add("fixed", fixed_text(job));
   return base::canonical_json(text.text());
 }

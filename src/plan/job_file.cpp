@@ -122,7 +122,8 @@ Result<Job> parse_job(std::string_view content, const std::string& path) {
 Result<Job> read_job(const Node& root, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   DOVETAIL_CHECK(base::require_format(root, "a job", job_format));
-  DOVETAIL_CHECK(base::check_keys(root, "a job", {"format", "name", "algorithm", "models", "workload", "cluster", "software", "fixed"}));
+  DOVETAIL_CHECK(
+      base::check_keys(root, "a job", {"format", "name", "algorithm", "models", "workload", "cluster", "software", "limits", "fixed"}));
   DOVETAIL_TRY(const Node algorithm, base::require(root, "a job", "algorithm", "algorithm: ppo"));
   DOVETAIL_TRY(const Node models, base::require(root, "a job", "models", "models: {actor: llama-2-7b}"));
   DOVETAIL_TRY(const Node workload, base::require(root, "a job", "workload", "workload: {prompts: 128, ...}"));
@@ -138,6 +139,9 @@ Result<Job> read_job(const Node& root, const std::string& path) {
           std::move(read_models), std::move(read_cluster),  std::move(software)};
   job.training_place = place_of(root, "training");
   job.efficiency_place = place_of(root, "efficiency");
+  if (const auto limits = root.find("limits")) {
+    DOVETAIL_TRY(job.limits, read_limits(*limits));
+  }
   if (const auto fixed = root.find("fixed")) DOVETAIL_CHECK(read_fixed(*fixed, job));
   return job;
 }

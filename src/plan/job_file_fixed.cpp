@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,11 +64,22 @@ Result<TaskPin> read_pin(const Node& node, const Job& job, std::size_t index) {
   return pin;
 }
 
+base::FilePlace place_of(const std::optional<Node>& node) {
+  return node ? base::FilePlace{node->line(), node->column()} : base::FilePlace{};
+}
+
+PinPlaces places_of(const Node& node) {
+  const auto layout = node.find("layout");
+  const auto member = [&](std::string_view key) { return place_of(layout ? layout->find(key) : std::nullopt); };
+  return {place_of(node), member("tp"), member("pp"), member("zero")};
+}
+
 }  // namespace
 
 Status read_fixed(const Node& node, Job& job) {
   if (!node.is_map()) return node.error(fmt::format("`fixed` is {}; accepted: a map from tasks to what is fixed of them", node.describe()));
   std::vector<TaskPin> fixed(job.workflow.tasks.size());
+  std::vector<PinPlaces> places(fixed.size());
   for (std::size_t member = 0; member < node.size(); ++member) {
     if (node.key(member) == placement_key) {
       DOVETAIL_TRY(job.placements, read_placements(node.value(member)));
@@ -79,8 +91,11 @@ Status read_fixed(const Node& node, Job& job) {
     }
     DOVETAIL_TRY(const std::size_t task, find_task_at(node.key_node(member), job.workflow));
     DOVETAIL_TRY(fixed[task], read_pin(node.value(member), job, task));
+    places[task] = places_of(node.value(member));
   }
-  if (std::any_of(fixed.begin(), fixed.end(), [](const TaskPin& pin) { return pin != TaskPin{}; })) job.fixed = std::move(fixed);
+  if (std::none_of(fixed.begin(), fixed.end(), [](const TaskPin& pin) { return pin != TaskPin{}; })) return {};
+  job.fixed = std::move(fixed);
+  job.fixed_places = std::move(places);
   return {};
 }
 

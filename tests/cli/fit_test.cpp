@@ -43,6 +43,23 @@ TEST(Fit, WhatDoesNotFitIsInfeasibleAndSaysWhatIsMissing) {
   EXPECT_THAT(planned.out, HasSubstr("*: does not fit"));
 }
 
+TEST(Fit, WhatLeavesLessThanTheMarginIsTight) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.write("plan.json", small_plan);
+  const std::string job = folder.write("job.yaml", std::string(small_job) + "limits: {margin: 90%}\n");
+  const ProgramResult result = run_program({"fit", job, "--plan", plan});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out,
+              HasSubstr("It is tight: it fits, and somewhere less is left than plans leave, 90.0% of usable memory, the job's limit."));
+  EXPECT_THAT(result.out, HasSubstr("  tight\n"));
+  const json object = json::parse(run_program({"fit", job, "--plan", plan, "--json"}).out);
+  EXPECT_TRUE(object["fits"].get<bool>());
+  EXPECT_EQ(object["verdict"], "tight");
+  EXPECT_EQ(object["efficiency_reason"]["reason"], "fitted");
+  EXPECT_THAT(run_program({"plan", job, "--plan", plan}).out, HasSubstr("~: tight: less is left than plans leave"));
+  EXPECT_THAT(run_program({"explain", job, "--plan", plan, "--iterations", "1000"}).out, HasSubstr("it is tight, with "));
+}
+
 TEST(Fit, JsonPartsAddUp) {
   const TemporaryFolder folder;
   const ProgramResult result =

@@ -185,6 +185,25 @@ TEST(Plan, UnknownSoftwareHasItsPlace) {
   EXPECT_THAT(error_of("  efficiency: none.json\n"), HasSubstr("none.json: cannot be read"));
 }
 
+TEST(Plan, WhatTheTrainerCannotDoHasItsPlace) {
+  const TemporaryFolder folder;
+  const std::string job = std::string(small_job) + "software: {training: verl-fsdp}\n";
+  const ProgramResult result = run_program({"plan", folder.write("job.yaml", job + "fixed:\n  actor_train: {layout: {dp: 4, tp: 2}}\n")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("job.yaml:9:37: actor_train: `tp` is 2, and verl-fsdp has no tensor parallelism; accepted: 1"));
+  const ProgramResult given = run_program({"plan", folder.write("job.yaml", job), "--plan", folder.write("plan.json", small_plan)});
+  EXPECT_EQ(given.exit_code, 0) << given.err;
+  EXPECT_THAT(given.err, HasSubstr("the trainer cannot run this plan: actor_train: `zero` is "));
+}
+
+TEST(Plan, SaysWhyItsEfficienciesAreChosen) {
+  const TemporaryFolder folder;
+  std::string job = small_job;
+  job.replace(job.find("gpu: H100"), 9, "gpu: {name: mine, memory: 80GiB, bandwidth: 3TB/s, bf16: 900TFLOP/s}");
+  const ProgramResult result = run_program({"plan", folder.write("job.yaml", job), "--plan", folder.write("plan.json", small_plan)});
+  EXPECT_THAT(result.out, HasSubstr("assumed, as there are no measurements of mine (a custom `gpu:` has none); expect errors of 25.0%"));
+}
+
 TEST(Plan, WhatFitsNowhereSaysWhatIsMissing) {
   const TemporaryFolder folder;
   std::string job = small_job;

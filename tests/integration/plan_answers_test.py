@@ -56,7 +56,7 @@ class PlanAnswers(Documents):
         with open(self.path("small.yaml"), "w", encoding="utf-8") as file:
             json.dump({"format": "dovetail/job@1", "name": "small", "algorithm": "ppo", "models": {"actor": "qwen3-4b", "reward": "qwen3-1.7b"},
                        "workload": {"prompts": 64, "prompt_length": 128, "response_length": 1024},
-                       "cluster": {"nodes": 1, "gpus_per_node": 2, "gpu": "A100-40", "host_memory": "1GB"}}, file)
+                       "cluster": {"nodes": 1, "gpus_per_node": 2, "gpu": "A100-40", "host_memory": "1GB"}, "limits": {"margin": 0}}, file)
         nearest = self.answer("ranking", "plan", self.path("small.yaml"), "--iterations", "500", code=3)
         self.assert_refused("ranking", nearest, ("nearest", "missing_bytes", 0), ("nearest", "tasks", REMOVED))
 

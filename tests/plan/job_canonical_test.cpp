@@ -154,11 +154,12 @@ TEST(JobHash, IsAnotherForAnotherJob) {
         "nodes: 2, gpus_per_node: 8, gpu: H100, network: {bandwidth: 3e9}, price: 2",
         "nodes: 2, gpus_per_node: 8, gpu: H100, networks: [{name: a, nodes: 2, bandwidth: 3e9}, {name: b, bandwidth: 3e9}]"})
     expect_new(&Lines::cluster, "cluster: {" + cluster + "}");
-  for (const std::string rest : {"", "fixed: {actor_train: {devices: 0-7, layout: {tp: 2}}}",
-                                 "fixed: {actor_train: {devices: 8-15, layout: {tp: 2}}, placement: [b, a]}",
-                                 "fixed: {actor_infer: {devices: 0-7, layout: {tp: 2}}, placement: [b, a]}",
-                                 "fixed: {actor_train: {offload: []}, placement: [b, a]}", "software: {training: megatron}",
-                                 "software: {efficiency: megatron}", "software: {prefetch: true}"})
+  for (const std::string rest :
+       {"", "fixed: {actor_train: {devices: 0-7, layout: {tp: 2}}}",
+        "fixed: {actor_train: {devices: 8-15, layout: {tp: 2}}, placement: [b, a]}",
+        "fixed: {actor_infer: {devices: 0-7, layout: {tp: 2}}, placement: [b, a]}",
+        "fixed: {actor_train: {offload: []}, placement: [b, a]}", "software: {training: megatron}", "software: {efficiency: megatron}",
+        "software: {prefetch: true}", "limits: {margin: 5%}", "limits: {margin: 0}", "limits: {margin: 4GiB}"})
     expect_new(&Lines::rest, rest);
 }
 

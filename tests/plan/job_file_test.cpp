@@ -181,7 +181,7 @@ TEST_F(JobFolder, MistakesInOtherFilesHaveTheirPlace) {
 }
 
 TEST(ParseJob, NamesAMistakeInTheWhole) {
-  const std::string keys = "format, name, algorithm, models, workload, cluster, software, fixed";
+  const std::string keys = "format, name, algorithm, models, workload, cluster, software, limits, fixed";
   EXPECT_EQ(error_in("[]"), "job.yaml:1:1: a job must be a map, not a list; accepted: a map with the key `format`");
   EXPECT_EQ(error_in("{}"), "job.yaml:1:1: a job needs the key `format`; accepted: `format: dovetail/job@1`");
   EXPECT_EQ(error_in("format: dovetail/job@2"), "job.yaml:1:9: `format` is the string `dovetail/job@2`; accepted: `dovetail/job@1`");
@@ -203,6 +203,12 @@ TEST(ParseJob, NamesAMistakeInTheWhole) {
             "job.yaml:4:12: unknown key `engine` in `software`; accepted: training, efficiency, profile, prefetch");
   EXPECT_EQ(error_of(sound + "software: {training: [a]}"), "job.yaml:4:22: `training` is a list; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: {prefetch: always}"), "job.yaml:4:22: `prefetch` is the string `always`; accepted: true or false");
+  const std::string accepted = "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount such as `4GiB`";
+  EXPECT_EQ(error_of(sound + "limits: {margin: 91%}"), "job.yaml:4:18: `margin` is the string `91%`; " + accepted);
+  EXPECT_EQ(error_of(sound + "limits: {margin: 0.05}"), "job.yaml:4:18: `margin` is 0.05; " + accepted);
+  EXPECT_EQ(error_of(sound + "limits: {margin: -1GiB}"), "job.yaml:4:18: `margin` is the string `-1GiB`; " + accepted);
+  EXPECT_EQ(error_of(sound + "limits: {margin: [5%]}"), "job.yaml:4:18: `margin` is a list; " + accepted);
+  EXPECT_EQ(error_of(sound + "limits: {memory: 5%}"), "job.yaml:4:10: unknown key `memory` in `limits`; accepted: margin");
   EXPECT_EQ(error_of(sound + "name: a\nname: b"), "job.yaml:5:1: duplicate key `name`; each key may stand once");
 }
 

@@ -43,12 +43,12 @@ struct Origin {
   std::optional<double> over_bound;
 };
 
-/// The fastest of a few that place::estimate lets fit.
+/// The fastest of a few that fit by place::estimate.
 std::optional<Change> fastest_change(const Ground& ground, const Origin& from, const SearchSpace& space, const Shortlist& list) {
   std::optional<Change> fastest;
   for (const Candidate& candidate : list.best()) {
     Change change = change_to(ground, from.plan, plan_of(space, candidate.picks, "custom"), from.over_bound);
-    if (change.missing > 0 || change.tasks.empty()) continue;
+    if (change.fit != Fit::fits || change.tasks.empty()) continue;
     if (!fastest || change.iteration_seconds < fastest->iteration_seconds) fastest = std::move(change);
   }
   return fastest;
@@ -59,13 +59,13 @@ void add_single_changes(const Ground& ground, const Origin& from, const PlanSpac
   for (std::size_t task = 0; task < around.picks.size(); ++task) {
     if (space.is_rule(task)) continue;
     std::map<ChangeKind, Shortlist> lists;
-    Picks picks = around.picks;
     const plan::TaskPlan& now = from.plan.tasks[task];
     for (const std::int32_t mesh : space.open[task]) {
       const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]];
       for (std::size_t choice = 0; choice < choices.size(); ++choice) {
-        picks[task] = {mesh, static_cast<std::int32_t>(choice)};
-        if (picks[task] == around.picks[task]) continue;
+        const Pick pick{mesh, static_cast<std::int32_t>(choice)};
+        Picks picks = around.picks;
+        if (pick == around.picks[task] || !take(space, picks, task, pick)) continue;
         plan::TaskPlan changed = choices[choice].planned;
         changed.mesh = space.meshes[static_cast<std::size_t>(mesh)];
         lists[kind_of(now, changed)].add(picks, trial.score(picks));
@@ -115,16 +115,19 @@ void choose(const SearchSpace& space, Trial& trial, Picks& picks, const std::pai
   const std::int64_t usable = smallest_memory(space);
   double least = trial.score(picks).cost(usable);
   for (const std::size_t task : {tasks.first, tasks.second, tasks.first}) {
-    Pick best = picks[task];
-    const std::size_t choices = space.choices[task][space.shapes[static_cast<std::size_t>(best.mesh)]].size();
+    const Picks before = picks;
+    Picks best = picks;
+    const std::int32_t mesh = picks[task].mesh;
+    const std::size_t choices = space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size();
     for (std::size_t choice = 0; choice < choices; ++choice) {
-      picks[task].choice = static_cast<std::int32_t>(choice);
+      picks = before;
+      if (!take(space, picks, task, {mesh, static_cast<std::int32_t>(choice)})) continue;
       const double cost = trial.score(picks).cost(usable);
       if (cost >= least) continue;
       least = cost;
-      best = picks[task];
+      best = picks;
     }
-    picks[task] = best;
+    picks = std::move(best);
   }
 }
 
@@ -138,8 +141,7 @@ void add_pairs(const Ground& ground, const Origin& from, const PlanSpace& around
       for (const auto& [of_a, of_b] : splits_of(space, from.plan.tasks[a].mesh, from.plan.tasks[b].mesh)) {
         if (!space.is_open(a, of_a) || !space.is_open(b, of_b)) continue;
         Picks picks = around.picks;
-        picks[a] = {of_a, 0};
-        picks[b] = {of_b, 0};
+        if (!take(space, picks, a, {of_a, 0}) || !take(space, picks, b, {of_b, 0})) continue;
         choose(space, trial, picks, {a, b});
         list.add(picks, trial.score(picks));
       }
@@ -155,6 +157,7 @@ void fill(const Estimate& estimate, Change& change) {
   change.iteration_seconds = estimate.iteration_seconds;
   change.fullest = fullest_task(estimate.memory);
   change.margin = estimate.memory[change.fullest].margin();
+  change.fit = estimate.fit();
   change.missing = missing_of(estimate.memory).bytes;
 }
 
@@ -175,7 +178,7 @@ void add_fusions(const Ground& ground, const plan::Plan& plan, std::vector<Chang
     change.plan.placement = "custom";
     change.plan.fusion = fusion;
     fill(estimate(ground, change.plan), change);
-    if (change.missing == 0) changes.push_back(std::move(change));
+    if (change.fit == Fit::fits) changes.push_back(std::move(change));
   };
   if (const auto stage = plan::generation_stage(ground.job, plan.tasks)) {
     const auto threshold = chosen_threshold(ground, plan.tasks);

@@ -41,8 +41,9 @@ struct Change {
   std::vector<std::size_t> tasks;  ///< that change, or are fused or no longer
   plan::Plan plan;
   double iteration_seconds = 0;
-  std::int64_t margin = 0;   ///< bytes that the fullest device has left
-  std::size_t fullest = 0;   ///< the task that it is fullest in
+  std::int64_t margin = 0;  ///< bytes that the fullest device has left
+  std::size_t fullest = 0;  ///< the task that it is fullest in
+  Fit fit = Fit::fits;
   std::int64_t missing = 0;  ///< bytes of the device or of the node's host memory, whatever is more; 0: it fits
 };
 
@@ -63,10 +64,10 @@ struct Missing {
 /// REQUIRES: a task that is no rule.
 Missing missing_of(const std::vector<TaskMemory>& memory);
 
-/// Of each task and kind of change the plan that fits with the shortest iteration, and of each two tasks that wait for nothing of each
-/// other the best on two parts of the devices that they have together. Generation with inference, and two trainings, fused where they are
-/// not (at the best threshold, with a real schedule) and apart where they are, and the best other threshold, as far as the job lets them.
-/// The fastest first; nothing that does not fit, nor the plan itself. ReaL's means fuse nothing.
+/// Of each task and kind of change the plan that fits, and keeps the margin, with the shortest iteration, and of each two tasks that wait
+/// for nothing of each other the best on two parts of the devices that they have together. Generation with inference, and two trainings,
+/// fused where they are not (at the best threshold, with a real schedule) and apart where they are, and the best other threshold, as far as
+/// the job lets them. The fastest first; nothing that does not fit, nor the plan itself. ReaL's means fuse nothing.
 std::vector<Change> changes_of(const Ground& ground, const plan::Plan& plan, const PlanSpace& around, Means means = Means::all);
 
 }  // namespace dovetail::place

@@ -65,7 +65,7 @@ void add_uses(const Ground& ground, const EstimatedPlan& of, double SecondsPair:
   }
   if (hidden != 0) account.add(hidden_by_fusion, side, hidden);
   account.add("between iterations", side, ground.software.efficiency.iteration);
-  account.add("idle", side, std::max(0.0, of.estimate.iteration_seconds - ground.software.efficiency.iteration - busy - hidden));
+  account.add(idle_use, side, std::max(0.0, of.estimate.iteration_seconds - ground.software.efficiency.iteration - busy - hidden));
 }
 
 /// Idle seconds of each device; neighbours that idle alike together.

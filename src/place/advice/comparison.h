@@ -37,9 +37,12 @@ struct StepComparison {
 /// the other, so that it can be compared with a plan that fuses nothing.
 inline constexpr std::string_view hidden_by_fusion = "hidden by fusion";
 
+/// The name of what is no other use.
+inline constexpr std::string_view idle_use = "idle";
+
 /// What the average device does; all uses together are the iteration.
 struct TimeUse {
-  std::string name;  ///< "compute", "bubbles", "idle", hidden_by_fusion, ...
+  std::string name;  ///< "compute", "bubbles", idle_use, hidden_by_fusion, ...
   SecondsPair seconds;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "place/advice/changes.h"
@@ -72,7 +73,7 @@ std::optional<RankedPlan> fitting_plan(const Ground& ground, const RankOptions& 
     // What the descent to the least cost left, where that fits; else whatever does.
     if (trial.score(start.second).excess > 0 && improve_choices(space, trial, start.second, Aim::excess).excess > 0) continue;
     RankedPlan ranked = ranked_plan(space, start);
-    if (ranked.estimate.fits() && (!fastest || ranked.estimate.iteration_seconds < fastest->estimate.iteration_seconds))
+    if (ranked.estimate.keeps_margin() && (!fastest || ranked.estimate.iteration_seconds < fastest->estimate.iteration_seconds))
       fastest = std::move(ranked);
   }
   return fastest;
@@ -127,7 +128,7 @@ GrownLengths grown(const Ground& ground, const plan::Plan& plan, std::optional<s
   const double mean = job.workload.response_length.mean();
   if (length) job.workload.response_length = workflow::LengthDistribution::fixed(*length);
   const Estimate estimate = place::estimate(ground_of(job, ground.software), plan);
-  GrownLengths row{length, length ? static_cast<double>(*length) / mean : 1, estimate.fits(), 0, 0, estimate.iteration_seconds};
+  GrownLengths row{length, length ? static_cast<double>(*length) / mean : 1, estimate.fit(), 0, 0, estimate.iteration_seconds};
   bool first = true;
   for (std::size_t task = 0; task < estimate.memory.size(); ++task) {
     const TaskMemory& memory = estimate.memory[task];
@@ -143,6 +144,11 @@ GrownLengths grown(const Ground& ground, const plan::Plan& plan, std::optional<s
 }
 
 }  // namespace
+
+Fit JobFit::fit() const {
+  if (fastest() != nullptr) return Fit::fits;
+  return ranking.nearest ? ranking.nearest->fit : Fit::does_not_fit;
+}
 
 std::vector<GrownLengths> grow_lengths(const Ground& ground, const plan::Plan& plan) {
   const workflow::LengthDistribution& lengths = ground.job.workload.response_length;
@@ -162,8 +168,10 @@ std::optional<RankedPlan> roomiest_plan(const Ground& ground, const RankOptions&
   std::vector<std::pair<Placement, Picks>> starts = starts_of(space, options);
   // With all but a byte of the smallest device taken, what is missing is what is needed.
   plan::Job job = ground.job;
-  const std::int64_t taken = smallest_memory(space) - 1;
-  for (cluster::NodeGroup& group : job.cluster.groups) group.gpu.usable_memory -= taken;
+  std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+  for (const cluster::NodeGroup& group : job.cluster.groups) smallest = std::min(smallest, group.gpu.usable_memory);
+  for (cluster::NodeGroup& group : job.cluster.groups) group.gpu.usable_memory -= smallest - 1;
+  job.limits.margin = plan::MinMargin{};
   const Ground scarce = ground_of(job, ground.software);
   std::optional<RankedPlan> roomiest;
   for (auto& start : starts) {
@@ -172,7 +180,7 @@ std::optional<RankedPlan> roomiest_plan(const Ground& ground, const RankOptions&
     improve_choices(space, trial, start.second, Aim::excess);
     space.ground = &ground;
     RankedPlan ranked = ranked_plan(space, start);
-    if (ranked.estimate.fits() && (!roomiest || least_margin(ranked) > least_margin(*roomiest))) roomiest = std::move(ranked);
+    if (ranked.estimate.keeps_margin() && (!roomiest || least_margin(ranked) > least_margin(*roomiest))) roomiest = std::move(ranked);
   }
   return roomiest;
 }

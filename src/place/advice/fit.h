@@ -15,7 +15,7 @@ namespace dovetail::place {
 struct GrownLengths {
   std::optional<std::int64_t> length;  ///< tokens of every response; nothing: as the job says
   double factor = 1;                   ///< of the mean response
-  bool fits = false;
+  Fit fit = Fit::does_not_fit;
   std::size_t task = 0;     ///< the one with the least left, or with the most missing
   std::int64_t margin = 0;  ///< bytes that its device has left, or of host memory where that is what is missing; negative: missing
   double iteration_seconds = 0;
@@ -54,6 +54,8 @@ struct JobFit {
 
   /// The fastest plan that fits, nothing where none does.
   const RankedPlan* fastest() const { return ranking.plans.empty() ? nullptr : &ranking.plans.front(); }
+  /// Of the fastest plan; where none keeps the margin, of the nearest.
+  Fit fit() const;
 };
 
 /// Searches all of it. An Error where the job's pins leave a task nothing to choose.

@@ -51,41 +51,41 @@ class Repair {
   /// The change of one task after which the least is missing; of several the fastest.
   Score step(const Score& now) {
     Score best = now;
-    std::size_t changed = 0;
-    Pick to = picks_[0];
+    Picks to = picks_;
+    const Picks before = picks_;
     for (std::size_t task = 0; task < picks_.size(); ++task) {
-      const Pick before = picks_[task];
       for (const Pick option : options_[task]) {
-        picks_[task] = option;
+        picks_ = before;
+        if (!take(space_, picks_, task, option)) continue;
         const Score score = trial_.score(picks_);
         if (score.excess > best.excess || (score.excess == best.excess && score.period >= best.period)) continue;
         best = score;
-        changed = task;
-        to = option;
+        to = picks_;
       }
-      picks_[task] = before;
     }
-    if (best.excess < now.excess) picks_[changed] = to;
+    picks_ = best.excess < now.excess ? to : before;
     return best;
   }
 
   void give_back(std::size_t task) {
-    const Pick changed = picks_[task];
-    picks_[task] = original_[task];
-    if (trial_.score(picks_).excess > 0) picks_[task] = changed;
+    if (picks_[task] == original_[task]) return;
+    const Picks changed = picks_;
+    if (!take(space_, picks_, task, original_[task]) || trial_.score(picks_).excess > 0) picks_ = changed;
   }
 
   void quicken(std::size_t task) {
-    Pick best = picks_[task];
+    const Picks before = picks_;
+    Picks best = picks_;
     base::Ticks least = trial_.score(picks_).period;
     for (const Pick option : options_[task]) {
-      picks_[task] = option;
+      picks_ = before;
+      if (!take(space_, picks_, task, option)) continue;
       const Score score = trial_.score(picks_);
       if (score.excess > 0 || score.period >= least) continue;
       least = score.period;
-      best = option;
+      best = picks_;
     }
-    picks_[task] = best;
+    picks_ = std::move(best);
   }
 
   const SearchSpace& space_;
@@ -102,7 +102,7 @@ std::optional<Change> repair(const Ground& ground, const plan::Plan& plan, const
     const auto picks = Repair(around, plan, reach).run();
     if (!picks) continue;
     Change change = change_to(ground, plan, plan_of(around.space, *picks, "custom"));
-    if (change.missing == 0) return change;
+    if (change.fit == Fit::fits) return change;
   }
   return std::nullopt;
 }

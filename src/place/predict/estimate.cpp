@@ -4,8 +4,10 @@
 
 namespace dovetail::place {
 
-bool Estimate::fits() const {
-  return std::all_of(memory.begin(), memory.end(), [](const TaskMemory& task) { return task.fits(); });
+Fit Estimate::fit() const {
+  Fit worst = Fit::fits;
+  for (const TaskMemory& task : memory) worst = std::max(worst, task.fit());
+  return worst;
 }
 
 Estimate estimate(const Ground& ground, const plan::Plan& plan, const std::optional<IntraStage>& training,

@@ -16,7 +16,9 @@ struct Estimate : TimedIteration {
   double gpu_hours = 0;          ///< of an iteration, all devices of the cluster
   std::optional<double> price;   ///< of an iteration, where the cluster has a price
 
-  bool fits() const;
+  Fit fit() const;  ///< of the task that fits worst
+  bool fits() const { return fit() != Fit::does_not_fit; }
+  bool keeps_margin() const { return fit() == Fit::fits; }
 };
 
 /// The one evaluator of plans: whatever prints a plan's time or memory has it from here. It is the timed_iteration() with its

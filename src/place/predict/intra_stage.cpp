@@ -48,7 +48,9 @@ StepSeconds fused_training_seconds(double schedule_seconds, const OverheadSecond
 }
 
 std::int64_t activation_room(const Ground& ground, const plan::Plan& plan) {
-  const std::int64_t left = task_memory(ground, plan, 0)[(*plan.fusion.training)[0]].margin();
+  const TaskMemory memory = task_memory(ground, plan, 0)[(*plan.fusion.training)[0]];
+  // Where the margin leaves nothing, what a device has.
+  const std::int64_t left = memory.room() > 0 ? memory.room() : memory.margin();
   return static_cast<std::int64_t>(static_cast<double>(left) / std::max(1.0, ground.software.conventions.reserved_factor));
 }
 

@@ -38,7 +38,8 @@ inline constexpr std::int64_t fused_iterations = 100;
 
 // All REQUIRE: the plan has no fault, and fuses two train tasks.
 
-/// Bytes of each device that are left for the activations of both, less what an allocator reserves beyond them.
+/// Bytes of each device that are left for the activations of both, less what an allocator reserves beyond them, and less the margin where
+/// that leaves any.
 std::int64_t activation_room(const Ground& ground, const plan::Plan& plan);
 
 /// IntraStage::overhead.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "place/predict/margin.h"
 #include "place/predict/working_memory.h"
 #include "plan/plan.h"
 
@@ -14,13 +15,16 @@ namespace dovetail::place {
 struct TaskMemory {
   std::vector<MemoryPart> parts;  ///< the largest first
   std::int64_t usable = 0;        ///< bytes that a process can allocate there
+  std::int64_t min_margin = 0;    ///< bytes of these that plans leave free
   int device = 0;                 ///< of the cluster: the first of those that hold the most
-  std::int64_t host = 0;          ///< bytes of the node with the most that is off the devices meanwhile
+  std::int64_t host = 0;          ///< bytes that are off the devices meanwhile, of the task's node that has the least room left
   std::int64_t host_memory = 0;   ///< bytes that the node has
 
   std::int64_t needed() const;
   std::int64_t margin() const { return usable - needed(); }
-  bool fits() const { return margin() >= 0 && host <= host_memory; }
+  std::int64_t room() const { return margin() - min_margin; }  ///< of what plans may use
+  Fit fit() const;
+  bool fits() const { return fit() != Fit::does_not_fit; }
 };
 
 /// [task of the workflow]; nothing for rules. While a task runs, its devices hold
@@ -33,9 +37,6 @@ struct TaskMemory {
 /// fused_working_memory, with `fused_activations` bytes of micro-batches in flight; where that is not given, what both hold by themselves.
 std::vector<TaskMemory> task_memory(const Ground& ground, const plan::Plan& plan,
                                     std::optional<std::int64_t> fused_activations = std::nullopt);
-
-/// What is between the old and the new weights of a role while these arrive: a tensor for an engine, else two messages.
-std::int64_t bytes_on_their_way(const Ground& ground, std::size_t role, bool to_engine);
 
 /// [device of the cluster] bytes that task_memory counts there beside what `task` itself needs (working_memory), whether the device is the
 /// task's or not; between tasks (nothing) all that is there. Without what is on its way when new weights arrive. REQUIRES: no rule.

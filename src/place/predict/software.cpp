@@ -1,25 +1,12 @@
 #include "place/predict/software.h"
 
-#include <algorithm>
-#include <string_view>
-
 #include "base/file.h"
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
 #include "cost/profile_file.h"
+#include "place/predict/trainer_rules.h"
 
 namespace dovetail::place {
-namespace {
-
-/// What was measured on GPUs of that kind, where anything was.
-std::string_view usual_efficiency(const cluster::Cluster& cluster) {
-  const bool measured = std::all_of(cluster.groups.begin(), cluster.groups.end(),
-                                    [](const cluster::NodeGroup& group) { return group.gpu.name == "H100-80"; });
-  return measured ? "h100/megatron-vllm" : "assumed";
-}
-
-}  // namespace
-
 base::Result<cost::Conventions> conventions_of(const plan::Software& software) {
   return cost::find_conventions(software.training.empty() ? "megatron" : software.training);
 }
@@ -33,8 +20,14 @@ base::Result<cost::Efficiency> efficiency_of(const std::string& name) {
 base::Result<Software> software_of(const plan::Job& job) {
   Software software;
   DOVETAIL_TRY(software.conventions, conventions_of(job.software));
-  const std::string& efficiency = job.software.efficiency;
-  DOVETAIL_TRY(software.efficiency, efficiency_of(efficiency.empty() ? std::string(usual_efficiency(job.cluster)) : efficiency));
+  if (auto fault = find_trainer_fault(job, software.conventions)) {
+    base::Error error = base::bad_input(std::move(fault->message));
+    error.line = fault->place.line;
+    error.column = fault->place.column;
+    return error;
+  }
+  software.choice = choose_efficiency(job, software.conventions.name);
+  DOVETAIL_TRY(software.efficiency, efficiency_of(software.choice.efficiency));
   if (!job.software.profile.empty()) {
     DOVETAIL_TRY(const std::string content, base::read_file(job.software.profile));
     DOVETAIL_TRY(software.profile, cost::parse_profile(content, job.software.profile));

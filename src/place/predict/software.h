@@ -7,6 +7,7 @@
 #include "cost/conventions.h"
 #include "cost/efficiency.h"
 #include "cost/profile.h"
+#include "place/predict/efficiency_choice.h"
 #include "plan/job.h"
 
 namespace dovetail::place {
@@ -14,12 +15,12 @@ namespace dovetail::place {
 struct Software {
   cost::Conventions conventions;
   cost::Efficiency efficiency;
-  cost::Profile profile = {};  ///< measured layers; without any where the job names no file
+  EfficiencyChoice choice = {};  ///< of the efficiency
+  cost::Profile profile = {};    ///< measured layers; without any where the job names no file
 };
 
-/// What the job's `software` names. Where it does not: the conventions of Megatron-LM; the efficiencies measured on H100
-/// (cost/bundled_efficiencies.h) where all GPUs are that, else those that are assumed of software that nobody has measured. Efficiencies
-/// may also be the path of a dovetail/efficiency@1 file, and a profile is the path of a dovetail/profile@1 file. An Error with a message
+/// What the job's `software` names. Where it does not: the conventions of Megatron-LM, and choose_efficiency. Efficiencies may also be the
+/// path of a dovetail/efficiency@1 file, and a profile is the path of a dovetail/profile@1 file. An Error with a message
 /// only for a name that is not known, with its place for what is wrong in a file.
 base::Result<Software> software_of(const plan::Job& job);
 

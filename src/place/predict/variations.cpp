@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cost/trainer_limits.h"
 #include "plan/pin.h"
 
 namespace dovetail::place {
@@ -45,10 +46,10 @@ void vary_micro_batches(Variations& variations) {
     });
 }
 
-void vary_training(Variations& variations) {
+void vary_training(Variations& variations, const std::vector<int>& zero_stages) {
   for (const auto recomputation : {llm::Recomputation::none, llm::Recomputation::selective, llm::Recomputation::full})
     variations.add([&](TaskPlan& planned) { planned.layout.recomputation = recomputation; });
-  for (const int zero : {0, 1, 2, 3})
+  for (const int zero : zero_stages)
     variations.add([&](TaskPlan& planned) {
       if (planned.layout.data * planned.layout.context > 1) planned.layout.zero = zero;
     });
@@ -79,7 +80,7 @@ std::vector<TaskPlan> variations_of(const Ground& ground, std::size_t task, cons
     vary_engine(variations);
   else
     vary_micro_batches(variations);
-  if (kind == TaskKind::train) vary_training(variations);
+  if (kind == TaskKind::train) vary_training(variations, cost::trainer_limits(ground.software.conventions.name).zero);
   for (const bool away : {false, true}) variations.add([&](TaskPlan& varied) { varied.offload.weights = away; });
   std::vector<TaskPlan> all = variations.take();
   const llm::Transformer& model = plan::model_of(ground.job, workflow::TaskId(task));

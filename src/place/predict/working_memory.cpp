@@ -1,9 +1,14 @@
 #include "place/predict/working_memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string_view>
+#include <utility>
 
+#include "base/assert.h"
 #include "cost/batches.h"
 #include "cost/cache_occupancy.h"
 #include "cost/generation.h"
@@ -16,6 +21,54 @@ namespace {
 /// What NCCL takes of each device besides the framework's allocator: a process that has reduced once holds about 1.6 GB with its context,
 /// which the usable memory leaves out (issue 864 of NVIDIA/nccl).
 std::int64_t collective_buffers(const plan::TaskPlan& planned) { return planned.layout.devices() > 1 ? std::int64_t{1} << 30 : 0; }
+
+std::vector<MemoryPart> without_empty(std::vector<MemoryPart> parts) {
+  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
+  return parts;
+}
+
+/// What a kind is called, behind whose it is.
+std::string_view name_of(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::weights:
+      return "weights";
+    case MemoryKind::gradients:
+      return "gradients";
+    case MemoryKind::optimizer:
+      return "optimizer";
+    case MemoryKind::activations:
+      return "activations";
+    case MemoryKind::fused_activations:
+      return "activations of both";
+    case MemoryKind::logits:
+      return "logits";
+    case MemoryKind::gathered_weights:
+      return "gathered weights";
+    case MemoryKind::workspace:
+      return "workspace";
+    case MemoryKind::collective_buffers:
+      return "buffers of collectives";
+    case MemoryKind::reserved:
+      return "reserved beyond allocated";
+    case MemoryKind::engine_weights:
+      return "weights in the engine";
+    case MemoryKind::keys_and_values:
+      return "keys and values";
+    case MemoryKind::engine_buffers:
+      return "the engine's activations, graphs and buffers";
+    case MemoryKind::denied_to_engine:
+      return "what memory_utilization keeps from the engine";
+    case MemoryKind::idle_engine:
+      return "weights in the idle engine";
+    case MemoryKind::new_weights:
+      return "new weights";
+    case MemoryKind::weights_on_their_way:
+      return "weights on their way";
+    case MemoryKind::reserved_for_others:
+      return "reserved beyond what other models have";
+  }
+  DOVETAIL_ASSERT(false);
+}
 
 /// Three standard deviations of the tokens of so many sequences: what comes up in many iterations.
 double spread_of(const workflow::LengthDistribution& lengths, double sequences) {
@@ -110,18 +163,14 @@ cost::StageMemory training_peak(const Ground& ground, std::size_t task, const pl
 
 std::vector<MemoryPart> training(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
   const cost::StageMemory peak = training_peak(ground, task, planned);
-  const std::string& name = ground.job.workflow.roles[ground.job.workflow.role_of[task]->index()].name;
-  std::vector<MemoryPart> parts{{name + "'s weights", peak.parts.weights},
-                                {name + "'s gradients", peak.parts.gradients},
-                                {name + "'s optimizer", peak.parts.optimizer},
-                                {"activations", peak.parts.activations},
-                                {"logits", peak.parts.logits},
-                                {"gathered weights", peak.parts.gathered},
-                                {"workspace", peak.parts.workspace},
-                                {"buffers of collectives", collective_buffers(planned)}};
-  if (peak.reserved > peak.allocated()) parts.push_back({"reserved beyond allocated", peak.reserved - peak.allocated()});
-  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
-  return parts;
+  const std::size_t role = ground.job.workflow.role_of[task]->index();
+  std::vector<MemoryPart> parts{
+      {MemoryKind::weights, role, peak.parts.weights},     {MemoryKind::gradients, role, peak.parts.gradients},
+      {MemoryKind::optimizer, role, peak.parts.optimizer}, {MemoryKind::activations, {}, peak.parts.activations},
+      {MemoryKind::logits, {}, peak.parts.logits},         {MemoryKind::gathered_weights, {}, peak.parts.gathered},
+      {MemoryKind::workspace, {}, peak.parts.workspace},   {MemoryKind::collective_buffers, {}, collective_buffers(planned)}};
+  if (peak.reserved > peak.allocated()) parts.push_back({MemoryKind::reserved, {}, peak.reserved - peak.allocated()});
+  return without_empty(std::move(parts));
 }
 
 std::vector<MemoryPart> engine(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
@@ -134,19 +183,19 @@ std::vector<MemoryPart> engine(const Ground& ground, std::size_t task, const pla
       static_cast<std::int64_t>(cost::key_value_bytes(ground.models[role], planned.layout)) * blocks * cost::cache_block;
   if (!planned.engine.own_weights) {
     const auto share = static_cast<std::int64_t>(std::ceil(sequences_of(ground, task) / planned.layout.data));
-    return {{ground.job.workflow.roles[role].name + "'s weights", weights},
-            {"keys and values", of_longest * std::min(share, planned.engine.max_num_seqs)}};
+    return {{MemoryKind::weights, role, weights},
+            {MemoryKind::keys_and_values, {}, of_longest * std::min(share, planned.engine.max_num_seqs)}};
   }
   const auto share = static_cast<std::int64_t>(planned.engine.memory_utilization * static_cast<double>(gpu.memory));
   const auto room = static_cast<std::int64_t>(key_value_room(ground.models[role], planned, gpu));
-  std::vector<MemoryPart> parts{{ground.job.workflow.roles[role].name + "'s weights in the engine", weights},
-                                {"keys and values", std::max(room, of_longest)},
-                                {"the engine's activations, graphs and buffers", std::max<std::int64_t>(0, share - weights - room)}};
+  std::vector<MemoryPart> parts{{MemoryKind::engine_weights, role, weights},
+                                {MemoryKind::keys_and_values, {}, std::max(room, of_longest)},
+                                {MemoryKind::engine_buffers, {}, std::max<std::int64_t>(0, share - weights - room)}};
   // An engine whose share has no room for weights and one sequence does not start, whatever else the device has: it would need a device of
   // which this is the share. What it keeps for graphs and buffers is assumed, so that it is left out here.
   if (share < weights + of_longest) {
     const auto needed = static_cast<double>(weights + of_longest);
-    parts.push_back({"what memory_utilization keeps from the engine", std::llround(needed / planned.engine.memory_utilization - needed)});
+    parts.push_back({MemoryKind::denied_to_engine, {}, std::llround(needed / planned.engine.memory_utilization - needed)});
   }
   return parts;
 }
@@ -164,15 +213,18 @@ std::vector<MemoryPart> scoring(const Ground& ground, std::size_t task, const pl
   forward.recomputation = llm::Recomputation::none;
   const std::int64_t layer = cost::layer_memory(model, forward, shape, conventions, llm::has_experts(model, model.layers - 1)).kept;
   const std::int64_t gathered = cost::gathered_in_forward(model, planned.layout, conventions);
-  std::vector<MemoryPart> parts{{"logits", static_cast<std::int64_t>(std::ceil(logits))},
-                                {"activations", layer},
-                                {"gathered weights", gathered},
-                                {"buffers of collectives", collective_buffers(planned)}};
-  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
-  return parts;
+  return without_empty({{MemoryKind::logits, {}, static_cast<std::int64_t>(std::ceil(logits))},
+                        {MemoryKind::activations, {}, layer},
+                        {MemoryKind::gathered_weights, {}, gathered},
+                        {MemoryKind::collective_buffers, {}, collective_buffers(planned)}});
 }
 
 }  // namespace
+
+std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow) {
+  const std::string_view name = name_of(part.kind);
+  return part.role ? fmt::format("{}'s {}", workflow.roles[*part.role].name, name) : std::string(name);
+}
 
 std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
   switch (ground.job.workflow.tasks[task].kind) {
@@ -201,25 +253,24 @@ std::vector<MemoryPart> fused_working_memory(const Ground& ground, const plan::P
   std::int64_t buffers = 0;
   for (const std::size_t task : pair) {
     const cost::MemoryParts own = training_peak(ground, task, plan.tasks[task]).parts;
-    const std::string& name = ground.job.workflow.roles[ground.job.workflow.role_of[task]->index()].name;
-    parts.push_back({name + "'s weights", own.weights});
-    parts.push_back({name + "'s gradients", own.gradients});
-    parts.push_back({name + "'s optimizer", own.optimizer});
+    const std::size_t role = ground.job.workflow.role_of[task]->index();
+    parts.push_back({MemoryKind::weights, role, own.weights});
+    parts.push_back({MemoryKind::gradients, role, own.gradients});
+    parts.push_back({MemoryKind::optimizer, role, own.optimizer});
     most.activations += own.activations;
     most.logits = std::max(most.logits, own.logits);
     most.gathered = std::max(most.gathered, own.gathered);
     most.workspace = std::max(most.workspace, own.workspace);
     buffers = std::max(buffers, collective_buffers(plan.tasks[task]));
   }
-  parts.push_back({"activations of both", activations.value_or(most.activations)});
-  parts.push_back({"logits", most.logits});
-  parts.push_back({"gathered weights", most.gathered});
-  parts.push_back({"workspace", most.workspace});
+  parts.push_back({MemoryKind::fused_activations, {}, activations.value_or(most.activations)});
+  parts.push_back({MemoryKind::logits, {}, most.logits});
+  parts.push_back({MemoryKind::gathered_weights, {}, most.gathered});
+  parts.push_back({MemoryKind::workspace, {}, most.workspace});
   const std::int64_t beyond = reserved_beyond(ground, bytes_of(parts));
-  parts.push_back({"buffers of collectives", buffers});
-  parts.push_back({"reserved beyond allocated", beyond});
-  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
-  return parts;
+  parts.push_back({MemoryKind::collective_buffers, {}, buffers});
+  parts.push_back({MemoryKind::reserved, {}, beyond});
+  return without_empty(std::move(parts));
 }
 
 double fullest_over_average(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
@@ -248,6 +299,11 @@ std::int64_t reserved_beyond(const Ground& ground, std::int64_t resident) {
 std::int64_t bytes_of(const std::vector<MemoryPart>& parts) {
   return std::accumulate(parts.begin(), parts.end(), std::int64_t{0},
                          [](std::int64_t sum, const MemoryPart& part) { return sum + part.bytes; });
+}
+
+std::int64_t bytes_of(const std::vector<MemoryPart>& parts, MemoryKind kind) {
+  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0},
+                         [kind](std::int64_t sum, const MemoryPart& part) { return part.kind == kind ? sum + part.bytes : sum; });
 }
 
 StoredBytes stored_bytes(const Ground& ground, std::size_t role, const llm::Layout& layout, Stored stored) {

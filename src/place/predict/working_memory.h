@@ -12,11 +12,39 @@
 
 namespace dovetail::place {
 
+/// What a part of a device's memory is for.
+enum class MemoryKind {
+  weights,            ///< of a role, as trained or scored with
+  gradients,          ///< of a role
+  optimizer,          ///< of a role
+  activations,        ///< of micro-batches in flight
+  fused_activations,  ///< likewise, of two trainings in one schedule
+  logits,
+  gathered_weights,
+  workspace,
+  collective_buffers,
+  reserved,        ///< by the allocator beyond what is allocated
+  engine_weights,  ///< of a role, in its engine that runs
+  keys_and_values,
+  engine_buffers,    ///< the engine's activations, graphs and buffers
+  denied_to_engine,  ///< what memory_utilization keeps from an engine that needs more to start
+  idle_engine,       ///< weights of a role in an engine that does not run
+  new_weights,       ///< of a role, just trained
+  weights_on_their_way,
+  reserved_for_others  ///< by the allocator beyond what models have that the task does not use
+};
+
 /// A part of what a device holds.
 struct MemoryPart {
-  std::string name;  ///< "actor's optimizer", "keys and values", ...
+  MemoryKind kind = MemoryKind::workspace;
+  std::optional<std::size_t> role = std::nullopt;  ///< whose; nothing where the kind has none
   std::int64_t bytes = 0;
+
+  bool is_like(const MemoryPart& other) const { return kind == other.kind && role == other.role; }
 };
+
+/// "actor's optimizer", "keys and values", ...
+std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 
 /// Of the device with the most, whatever else is there: training by cost::training_memory, its weights and optimizer included, but for what
 /// Adam on the host keeps away; scoring the logits of a micro-batch, what one layer makes on the way, and what ZeRO 3 gathers, without the
@@ -48,8 +76,9 @@ std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Lay
 /// framework's reserved factor, as working_memory has it of the trained model.
 std::int64_t reserved_beyond(const Ground& ground, std::int64_t resident);
 
-/// The sum of the parts.
+/// The sum of the parts; of those of one kind.
 std::int64_t bytes_of(const std::vector<MemoryPart>& parts);
+std::int64_t bytes_of(const std::vector<MemoryPart>& parts, MemoryKind kind);
 
 /// How weights of a role are stored.
 enum class Stored {
@@ -63,6 +92,8 @@ struct StoredBytes {
   std::int64_t weights = 0;
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;
+
+  std::int64_t sum() const { return weights + gradients + optimizer; }
 };
 StoredBytes stored_bytes(const Ground& ground, std::size_t role, const llm::Layout& layout, Stored stored);
 

@@ -34,7 +34,7 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
     const auto is_same = [&](const RankedPlan& known) { return known.placement == candidate.placement && known.plan.tasks == plan.tasks; };
     if (std::any_of(plans.begin(), plans.end(), is_same)) continue;
     Estimate estimate = place::estimate(*space.ground, plan);
-    if (estimate.fits()) plans.push_back({candidate.placement, std::move(plan), std::move(estimate)});
+    if (estimate.keeps_margin()) plans.push_back({candidate.placement, std::move(plan), std::move(estimate)});
   }
   return plans;
 }

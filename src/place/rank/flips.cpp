@@ -49,7 +49,7 @@ std::optional<Flip> fastest(const plan::Job& job, const Software& software, cons
     if (ranked.estimate.intra_stage) over_bound = ranked.estimate.intra_stage->over_bound();
     const Estimate estimate = estimate_like(ground, ranked.plan, over_bound);
     if (index == 0) first = least = estimate.iteration_seconds;
-    if (!estimate.fits() || estimate.iteration_seconds >= least) continue;
+    if (!estimate.keeps_margin() || estimate.iteration_seconds >= least) continue;
     least = estimate.iteration_seconds;
     flip.plan = index;
   }

@@ -74,8 +74,7 @@ std::vector<ScoredPicks> fused_pairs(const SearchSpace& space, Trial& trial, con
   for (const std::int32_t a : fusible_choices(space, first, picks[first]))
     for (const std::int32_t b : fusible_choices(space, second, picks[second])) {
       Picks tried = picks;
-      tried[first].choice = a;
-      tried[second].choice = b;
+      if (!take(space, tried, first, {picks[first].mesh, a}) || !take(space, tried, second, {picks[second].mesh, b})) continue;
       // Each has to be trained: what takes longer alone than others do fused is not looked at.
       const base::Ticks longer = std::max(space.choice(first, tried[first]).duration, space.choice(second, tried[second]).duration);
       if (least >= 0 && base::seconds_of_ticks(longer) > 1.1 * least) continue;

@@ -77,13 +77,13 @@ std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const
     fused.plan.fusion = fusion;
     fused.estimate = estimate(fused.plan);
     const bool faster = fused.estimate.iteration_seconds < best.estimate.iteration_seconds;
-    if (fused.estimate.fits() && (demanded || faster)) best = std::move(fused);
+    if (fused.estimate.keeps_margin() && (demanded || faster)) best = std::move(fused);
   };
   if (const auto threshold = chosen_threshold(ground_, plan.tasks))
     try_with({.threshold = threshold, .training = std::nullopt}, pin.inter_stage.value_or(false));
   if (const auto pair = fusible_pair(ground_.job, plan.tasks); pair && scheduled)
     try_with({.threshold = best.plan.fusion.threshold, .training = pair}, pin.intra_stage.value_or(false));
-  if (!best.estimate.fits() || !plan::agrees(pin, best.plan.fusion)) return std::nullopt;
+  if (!best.estimate.keeps_margin() || !plan::agrees(pin, best.plan.fusion)) return std::nullopt;
   return best;
 }
 
@@ -119,7 +119,7 @@ std::string why_training_is_not(const Ground& ground, const plan::Plan& plan) {
   const std::string seconds = fmt::format("in one schedule both would take {:.2f} s at the least, one after the other they take {:.2f} s",
                                           training.seconds(), training.apart);
   const Estimate least = place::estimate(ground, fused, training);
-  if (!least.fits()) return fmt::format("Training is not fused: what both hold at once does not fit; {}.", seconds);
+  if (!least.keeps_margin()) return fmt::format("Training is not fused: what both hold at once does not fit; {}.", seconds);
   return fmt::format("Training is not fused: {}{}.", seconds, gain_text(ground, plan, least, "intra", true));
 }
 
@@ -137,7 +137,8 @@ std::string why_generation_is_not(const Ground& ground, const plan::Plan& plan) 
     const std::string seconds =
         fmt::format("fused at a threshold of {:.0f}% both would take {:.2f} s, one after the other they take {:.2f} s", 100 * *threshold,
                     best.inter_stage->seconds(), best.inter_stage->apart);
-    if (!best.fits()) return fmt::format("Generation is not fused with inference: what devices then hold does not fit; {}.", seconds);
+    if (!best.keeps_margin())
+      return fmt::format("Generation is not fused with inference: what devices then hold does not fit; {}.", seconds);
     return fmt::format("Generation is not fused with inference: {} (by the closed form){}.", seconds,
                        gain_text(ground, plan, best, "inter", false));
   }

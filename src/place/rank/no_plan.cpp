@@ -89,7 +89,8 @@ std::string text_of(const SearchSpace& space, const TaskFault& fault, const std:
     return fmt::format("does not fit: host memory is too small for what {} offloads on devices {}{}", name_of(space, fault.task), where,
                        with);
   return fmt::format("does not fit: {} alone needs at least {:.2f} GiB of {:.2f} GiB of each of devices {}{}", name_of(space, fault.task),
-                     gibi(fault.need->bytes), gibi(cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)).usable_memory), where, with);
+                     gibi(fault.need->bytes), gibi(plan_memory(*space.ground, cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)))),
+                     where, with);
 }
 
 /// Of a placement that has no picks: of the way in which the least is missing.
@@ -108,10 +109,10 @@ std::string why_impossible(const SearchSpace& space, Means means, Placement plac
 std::string why_too_large(const SearchSpace& space, const Picks& picks) {
   const std::vector<TaskMemory> memory = task_memory(*space.ground, plan_of(space, picks, ""));
   const auto worst =
-      std::min_element(memory.begin(), memory.end(), [](const TaskMemory& a, const TaskMemory& b) { return a.margin() < b.margin(); });
-  if (worst->margin() < 0)
-    return fmt::format("does not fit: the fullest device needs {:.2f} GiB of {:.2f} GiB in {}", gibi(worst->needed()), gibi(worst->usable),
-                       name_of(space, static_cast<std::size_t>(worst - memory.begin())));
+      std::min_element(memory.begin(), memory.end(), [](const TaskMemory& a, const TaskMemory& b) { return a.room() < b.room(); });
+  if (worst->room() < 0)
+    return fmt::format("does not fit: the fullest device needs {:.2f} GiB of {:.2f} GiB in {}", gibi(worst->needed()),
+                       gibi(worst->usable - worst->min_margin), name_of(space, static_cast<std::size_t>(worst - memory.begin())));
   for (const TaskMemory& task : memory)
     if (task.host > task.host_memory)
       return fmt::format("does not fit: {:.2f} GiB are offloaded to a node's host memory of {:.2f} GiB", gibi(task.host),

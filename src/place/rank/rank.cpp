@@ -84,7 +84,7 @@ void tidy(const Ground& ground, const FusionChooser& chooser, RankedPlan& ranked
     plan.tasks[task].offload.weights = false;
     // Where a schedule would have to be made anew, the trainings have too little room for the one that they have.
     std::optional<Estimate> estimate = chooser.estimate_known(plan);
-    if (!estimate || !estimate->fits() || estimate->iteration_seconds > ranked.estimate.iteration_seconds) continue;
+    if (!estimate || !estimate->keeps_margin() || estimate->iteration_seconds > ranked.estimate.iteration_seconds) continue;
     ranked.plan = std::move(plan);
     ranked.estimate = std::move(*estimate);
   }
@@ -110,10 +110,11 @@ NearestPlan nearest_of(const Ground& ground, const SearchSpace& space, std::vect
     least = excess;
     best = &picks;
   }
-  NearestPlan nearest{plan_of(space, *best, "nearest"), 0, 0};
+  NearestPlan nearest{plan_of(space, *best, "nearest"), 0, 0, Fit::fits};
   const std::vector<TaskMemory> memory = task_memory(ground, nearest.plan);
   for (std::size_t task = 0; task < memory.size(); ++task) {
-    const std::int64_t missing = std::max(-memory[task].margin(), memory[task].host - memory[task].host_memory);
+    nearest.fit = std::max(nearest.fit, memory[task].fit());
+    const std::int64_t missing = std::max(-memory[task].room(), memory[task].host - memory[task].host_memory);
     if (memory[task].usable == 0 || missing <= nearest.missing) continue;
     nearest.task = task;
     nearest.missing = missing;
@@ -147,7 +148,7 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
   if (options.on_better)
     within.on_better = [&](const Found& found) {
       const plan::Plan plan = plan_of(space, found.picks, std::string(name_of(Placement::searched)));
-      if (place::estimate(*space.ground, plan).fits()) options.on_better(plan);
+      if (place::estimate(*space.ground, plan).keeps_margin()) options.on_better(plan);
     };
   if (within.time_limit_seconds) {
     const double finalists = candidates.empty() ? 0 : finalists_seconds(space, options, candidates);

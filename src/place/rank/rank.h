@@ -23,11 +23,12 @@ struct RankOptions {
   std::function<void(const plan::Plan&)> on_better;  ///< called with the best plan that the search has met, each time there is a better one
 };
 
-/// A plan that does not fit, with what is missing, where none does.
+/// A plan that does not fit, or is tight, with what is missing, where none fits.
 struct NearestPlan {
   plan::Plan plan;
-  std::size_t task = 0;      ///< with the least margin
-  std::int64_t missing = 0;  ///< bytes of the device, or of the node's host memory, whatever is more
+  std::size_t task = 0;      ///< with the most missing
+  std::int64_t missing = 0;  ///< bytes of the device with its margin, or of the node's host memory, whatever is more
+  Fit fit = Fit::does_not_fit;
 };
 
 struct Ranking {

@@ -52,6 +52,8 @@ void Chain::remember() {
 Picks Chain::anywhere() {
   Picks picks(space_.choices.size());
   for (const std::size_t task : tasks_) picks[task] = {any_mesh(task), 0};
+  // Where the first choices leave one that is bound none, some other start has to do.
+  settle(space_, picks);
   return picks;
 }
 
@@ -78,7 +80,7 @@ void Chain::begin_cooling(std::int64_t length) {
 void Chain::step() {
   next_ = now_;
   propose();
-  if (next_ == now_) return;
+  if (next_ == now_ || !keep_bound()) return;
   ++evaluations_;
   const double most = cost_of(score_) + heat_ * random_.negative_log_unit();
   const auto is_refused = [&](const Score& score) { return cost_of(score) > most; };
@@ -110,6 +112,14 @@ void Chain::propose() {
   } else {
     put_side_by_side(task, any_task());
   }
+}
+
+/// What is bound follows the first task that has moved; false where it cannot.
+bool Chain::keep_bound() {
+  for (const std::size_t task : tasks_)
+    if (!space_.bound[task].empty() && next_.picks[task] != now_.picks[task] && !take(space_, next_.picks, task, next_.picks[task]))
+      return false;
+  return true;
 }
 
 /// One that is open, the other way round.

@@ -50,6 +50,7 @@ class Chain {
   void put_side_by_side(std::size_t a, std::size_t b);
   void move_all(std::int32_t from, std::int32_t to);
   void change_fusion();
+  bool keep_bound();
   Score score(const State& state);
   double cost_of(const Score& score) const;
   void remember();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/assert.h"
+#include "place/predict/margin.h"
 
 namespace dovetail::place {
 namespace {
@@ -26,6 +27,7 @@ std::optional<Picks> picks_on(const SearchSpace& space, const std::vector<cluste
     if (!mesh || !space.is_open(task, *mesh)) return std::nullopt;
     picks[task].mesh = *mesh;
   }
+  if (!settle(space, picks)) return std::nullopt;
   return picks;
 }
 
@@ -62,6 +64,11 @@ Meshes interleaving(const SearchSpace& space) {
   return meshes;
 }
 
+/// Whether the task's model is the one that is trained.
+bool goes_with_training(const SearchSpace& space, std::size_t task) {
+  return space.ground->job.workflow.tasks[task].kind == TaskKind::train || !space.bound[task].empty();
+}
+
 /// Training on the first devices; on a cluster of several kinds of nodes on the last ones as well.
 std::vector<Meshes> disaggregated(const SearchSpace& space) {
   const plan::Job& job = space.ground->job;
@@ -71,7 +78,8 @@ std::vector<Meshes> disaggregated(const SearchSpace& space) {
   std::vector<Meshes> ways;
   for (const auto& [training, rest] : splits) {
     Meshes& meshes = ways.emplace_back();
-    for (const workflow::Task& task : job.workflow.tasks) meshes.push_back(task.kind == TaskKind::train ? training : rest);
+    for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+      meshes.push_back(goes_with_training(space, task) ? training : rest);
   }
   return ways;
 }
@@ -86,7 +94,7 @@ bool take_degrees(const SearchSpace& space, const Degrees& degrees, Picks& picks
     if (choice == choices.end()) return false;
     picks[task].choice = static_cast<std::int32_t>(choice - choices.begin());
   }
-  return true;
+  return settle(space, picks);
 }
 
 /// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay. Tasks that generate where the first one does are tried with
@@ -145,7 +153,11 @@ class Descent {
     for (std::size_t choice = 0; choice < choices_of(tasks.front()).size(); ++choice) {
       const auto changes = [&](std::size_t task) { return changes_degrees(task, before[task], choice); };
       if (same_degrees_ && std::any_of(tasks.begin(), tasks.end(), changes)) continue;
-      for (const std::size_t task : tasks) picks_[task].choice = static_cast<std::int32_t>(choice);
+      picks_ = before;
+      const auto take_it = [&](std::size_t task) {
+        return take(space_, picks_, task, {before[task].mesh, static_cast<std::int32_t>(choice)});
+      };
+      if (!std::all_of(tasks.begin(), tasks.end(), take_it)) continue;
       const Score tried = trial_.score(picks_);
       if (!is_better(tried)) continue;
       score_ = tried;
@@ -187,7 +199,7 @@ std::string_view name_of(Placement placement) {
 
 std::int64_t smallest_memory(const SearchSpace& space) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (const cluster::NodeGroup& group : space.ground->job.cluster.groups) least = std::min(least, group.gpu.usable_memory);
+  for (const cluster::NodeGroup& group : space.ground->job.cluster.groups) least = std::min(least, plan_memory(*space.ground, group.gpu));
   return least;
 }
 

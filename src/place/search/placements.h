@@ -56,7 +56,7 @@ std::vector<Picks> picks_of(const SearchSpace& space, Placement placement, Aim a
 /// Changes the choice of one task after the other, each to the best, for as long as that gains; meshes stay. Returns what it scores.
 Score improve_choices(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim);
 
-/// Bytes of the smallest GPU's memory: what scores measure an excess with.
+/// Bytes that plans may use of the smallest GPU: what scores measure an excess with.
 std::int64_t smallest_memory(const SearchSpace& space);
 
 }  // namespace dovetail::place

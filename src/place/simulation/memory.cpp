@@ -1,6 +1,5 @@
 #include "place/simulation/memory.h"
 
-#include <string_view>
 #include <utility>
 
 #include "place/predict/memory.h"
@@ -11,8 +10,8 @@ namespace {
 
 using workflow::TaskKind;
 
-/// The part of an engine's memory that its trace tells moment by moment.
-constexpr std::string_view keys_and_values = "keys and values";
+/// Of all parts but those of the kind that a trace tells moment by moment.
+std::int64_t bytes_beside(const std::vector<MemoryPart>& parts, MemoryKind told) { return bytes_of(parts) - bytes_of(parts, told); }
 
 /// Bytes that the step's task needs on a device, beside what its trace tells: [part of the mesh, of as many devices each].
 std::vector<std::int64_t> own_bytes(const Ground& ground, const plan::Plan& plan, const Estimate& closed, std::size_t task) {
@@ -21,13 +20,11 @@ std::vector<std::int64_t> own_bytes(const Ground& ground, const plan::Plan& plan
   const auto& pair = plan.fusion.training;
   const bool fused = pair && task == (*pair)[0];
   if (kind == TaskKind::train && !fused) return bytes_beside_activations(ground, task, plan.tasks[task]);
-  const std::string_view told = fused ? "activations of both" : kind == TaskKind::generate ? keys_and_values : "";
-  std::int64_t own = 0;
-  for (const MemoryPart& part :
-       fused ? fused_working_memory(ground, plan, *pair, closed.intra_stage ? closed.intra_stage->activations : std::nullopt)
-             : working_memory(ground, task, plan.tasks[task]))
-    if (part.name != told) own += part.bytes;
-  return {own};
+  if (fused) {
+    const auto activations = closed.intra_stage ? closed.intra_stage->activations : std::nullopt;
+    return {bytes_beside(fused_working_memory(ground, plan, *pair, activations), MemoryKind::fused_activations)};
+  }
+  return {bytes_beside(working_memory(ground, task, plan.tasks[task]), MemoryKind::keys_and_values)};
 }
 
 }  // namespace
@@ -36,8 +33,7 @@ StageMemory stage_memory(const Ground& ground, const plan::Plan& plan, const pla
   const auto device = static_cast<std::size_t>(plan.tasks[stage.generate].mesh.first);  // all of its devices alike
   const std::int64_t resident = resident_memory(ground, plan, stage.generate)[device];
   StageMemory memory;
-  for (const MemoryPart& part : working_memory(ground, stage.generate, plan.tasks[stage.generate]))
-    if (part.name != keys_and_values) memory.engine += part.bytes;
+  memory.engine = bytes_beside(working_memory(ground, stage.generate, plan.tasks[stage.generate]), MemoryKind::keys_and_values);
   for (const std::size_t task : stage.infer)
     memory.scoring.push_back(resident_memory(ground, plan, task)[device] + bytes_of(working_memory(ground, task, plan.tasks[task])) -
                              resident);

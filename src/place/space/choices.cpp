@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "cost/conventions.h"
+#include "cost/trainer_limits.h"
+#include "place/predict/margin.h"
+#include "place/predict/trainer_rules.h"
 #include "place/space/layouts.h"
 #include "plan/iteration_graph.h"
 #include "plan/pin.h"
@@ -22,7 +26,10 @@ constexpr std::int64_t long_sequence = 16'384;
 /// Tokens of a pass that keeps a device busy.
 constexpr double full_pass = 2048;
 
-bool begins_with(std::string_view name, std::string_view beginning) { return name.substr(0, beginning.size()) == beginning; }
+const cost::TrainerLimits& limits_of(const Ground& ground, Means means) {
+  static const cost::TrainerLimits real;
+  return means == Means::real ? real : cost::trainer_limits(ground.software.conventions.name);
+}
 
 /// Makes the plans of one task on one mesh: layouts, then settings, each a list with every element of the one before in all ways.
 class Maker {
@@ -32,11 +39,17 @@ class Maker {
         task_(task),
         mesh_(mesh),
         rules_(rules),
+        limits_(limits_of(ground, rules.means)),
         kind_(ground.job.workflow.tasks[task].kind),
         model_(ground.job.models[ground.job.workflow.role_of[task]->index()]),
         pin_(ground.job.fixed.empty() ? plan::TaskPin{} : ground.job.fixed[task]) {
     // Which mesh of this shape it is matters to the search alone.
     pin_.mesh.reset();
+    if (real()) return;
+    const auto bound = bound_tasks(ground.job, ground.software.conventions)[task];
+    of_trainer_ = kind_ == TaskKind::train || !bound.empty();
+    for (const std::size_t other : bound)
+      if (!ground.job.fixed.empty()) bound_pins_.push_back(ground.job.fixed[other]);
   }
 
   std::vector<TaskPlan> make() {
@@ -60,9 +73,16 @@ class Maker {
 
  private:
   bool real() const { return rules_.means == Means::real; }
-  bool sharded() const {
-    const std::string& name = ground_.software.conventions.name;
-    return !real() && (begins_with(name, "fsdp") || begins_with(name, "deepspeed"));
+  /// Whether the trainer that runs the task can have a degree above 1; some have it only where a pin asks for it.
+  bool may_cut(cost::Ability ability, int llm::Layout::* degree) const {
+    if (!of_trainer_ || ability == cost::Ability::searched) return true;
+    const auto asks = [degree](const plan::TaskPin& pin) { return pin.layout.has(degree); };
+    return ability == cost::Ability::pinned && (asks(pin_) || std::any_of(bound_pins_.begin(), bound_pins_.end(), asks));
+  }
+  /// Whether this task and those with the same model may have the layout.
+  bool admitted(const llm::Layout& layout) const {
+    return plan::admits(pin_, layout) &&
+           std::all_of(bound_pins_.begin(), bound_pins_.end(), [&](const plan::TaskPin& pin) { return plan::admits(pin, layout); });
   }
   double sequences() const { return static_cast<double>(workflow::sequences_of(ground_.job.workflow.tasks[task_], ground_.job.workload)); }
 
@@ -74,11 +94,12 @@ class Maker {
       rules = real_search_rules(cluster::node_count(ground_.job.cluster), sequences(), mini_batches);
       rules.least_devices = std::min(rules.least_devices, cluster::device_count(ground_.job.cluster));
     }
-    if (kind_ == TaskKind::train && sharded()) rules.most_stages = 1;
+    if (!may_cut(limits_.pipeline, &llm::Layout::pipeline)) rules.most_stages = 1;
+    if (!may_cut(limits_.tensor, &llm::Layout::tensor)) rules.largest_tensor = 1;
     std::vector<llm::Layout> layouts;
     for (const llm::Layout& plain : layouts_of(mesh_.count, node, rules))
       for (const llm::Layout& layout : cut_further(plain))
-        if (plan::admits(pin_, layout) && !llm::find_fault(layout, model_) && has_work(layout)) layouts.push_back(layout);
+        if (admitted(layout) && !llm::find_fault(layout, model_) && has_work(layout)) layouts.push_back(layout);
     return layouts;
   }
 
@@ -148,16 +169,25 @@ class Maker {
     }
     add_micro_batches();
     if (!trains) {
+      if (of_trainer_) lay_out_as_trained();
       vary<bool>({false, true}, [](TaskPlan& planned, bool away) { planned.offload.weights = away; });
       return;
     }
     add_virtual_stages();
-    const std::vector<int> stages = sharded() ? std::vector<int>{3} : std::vector<int>{1};
-    vary<int>(stages, [](TaskPlan& planned, int zero) { set_training(planned.layout, zero, llm::Recomputation::selective); });
+    for (TaskPlan& planned : plans_) set_training(planned.layout, limits_.searched_zero, llm::Recomputation::selective);
     vary<bool>({false, true}, [](TaskPlan& planned, bool full) {
       if (full) planned.layout.recomputation = llm::Recomputation::full;
     });
     vary<bool>({false, true}, [](TaskPlan& planned, bool away) { planned.offload.gradients = planned.offload.optimizer = away; });
+  }
+
+  /// Weights of a model that is trained as well lie as training has them.
+  void lay_out_as_trained() {
+    for (TaskPlan& planned : plans_) {
+      set_training(planned.layout, limits_.searched_zero, planned.layout.recomputation);
+      for (const plan::TaskPin& pin : bound_pins_)
+        if (const auto zero = pin.layout.find(&llm::Layout::zero)) planned.layout.zero = *zero;
+    }
   }
 
   void add_micro_batches() {
@@ -196,9 +226,12 @@ class Maker {
   const std::size_t task_;
   const cluster::Mesh mesh_;
   const ChoiceRules rules_;
+  const cost::TrainerLimits& limits_;
   const TaskKind kind_;
   const llm::Transformer& model_;
   plan::TaskPin pin_;
+  std::vector<plan::TaskPin> bound_pins_;  // of tasks that have this one's layout
+  bool of_trainer_ = false;                // whether the trainer's model does the task
   std::vector<TaskPlan> plans_;
 };
 
@@ -213,21 +246,16 @@ Choice weigh(const Ground& ground, std::size_t task, const TaskPlan& planned) {
   Choice choice;
   choice.planned = planned;
   choice.working = bytes_of(working_memory(ground, task, planned));
-  choice.stored = stored_bytes(ground, ground.job.workflow.role_of[task]->index(), planned.layout, stored);
-  const cost::Conventions& conventions = ground.software.conventions;
-  if (stored == Stored::trained && planned.offload.optimizer_on_host && conventions.gradients_follow) {
-    // In fp32, beside moments and master weights.
-    choice.host_gradients = choice.stored.optimizer / (conventions.moment_bytes + conventions.master_bytes) * 4;
-    choice.stored.gradients = gradient_buffer_bytes(plan::model_of(ground.job, workflow::TaskId(task)), planned.layout, conventions);
-  }
-  choice.away = host_bytes(choice, stored != Stored::engine && planned.offload.weights, false);
+  choice.held = held_bytes(ground, ground.job.workflow.role_of[task]->index(), planned, stored);
+  choice.kept = on_device(choice.held, CopyUse::idle).sum();
+  choice.away = on_host(choice.held, stored == Stored::engine, CopyUse::idle);
   return choice;
 }
 
 /// What a task needs on a device where nothing else is.
 std::int64_t own_need(const Ground& ground, std::size_t task, const Choice& choice) {
   const bool scores = ground.job.workflow.tasks[task].kind == TaskKind::infer;
-  return choice.working + (scores ? choice.stored.weights : 0);
+  return choice.working + (scores ? choice.held.stored.weights : 0);
 }
 
 /// Whether what it keeps off the devices of a node fits into the node's memory.
@@ -235,39 +263,23 @@ bool fits_host(const Ground& ground, std::size_t task, const Choice& choice) {
   const cluster::Mesh& mesh = choice.planned.mesh;
   const cluster::Cluster& cluster = ground.job.cluster;
   const auto node = cluster::node_of(cluster, base::DeviceId(mesh.first));
-  const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
-  return host_bytes(choice, false, trains) * std::min(mesh.count, cluster::devices_of(cluster, node)) <=
+  const CopyUse use = use_by(ground.job.workflow.tasks[task].kind);
+  return on_host(choice.held, false, use) * std::min(mesh.count, cluster::devices_of(cluster, node)) <=
          cluster.groups[cluster::group_of(cluster, node)].host_memory;
 }
 
 bool fits_alone(const Ground& ground, std::size_t task, const Choice& choice) {
   const cluster::Gpu& gpu = cluster::gpu_of(ground.job.cluster, base::DeviceId(choice.planned.mesh.first));
-  return own_need(ground, task, choice) <= gpu.usable_memory && fits_host(ground, task, choice);
+  return own_need(ground, task, choice) <= plan_memory(ground, gpu) && fits_host(ground, task, choice);
 }
-
-std::int64_t kept(const Choice& choice) { return kept_bytes(choice, choice.planned.offload.weights); }
 
 /// Whether nobody who may take `a` would take `b`.
 bool dominates(const Choice& a, const Choice& b) {
-  return plan::share_weights(a.planned, b.planned) && a.duration <= b.duration && a.working <= b.working && kept(a) <= kept(b) &&
+  return plan::share_weights(a.planned, b.planned) && a.duration <= b.duration && a.working <= b.working && a.kept <= b.kept &&
          a.away <= b.away;
 }
 
 }  // namespace
-
-std::int64_t host_bytes(const Choice& choice, bool weights_away, bool trains) {
-  const plan::Offload& offload = choice.planned.offload;
-  std::int64_t bytes = choice.host_gradients + (weights_away ? choice.stored.weights : 0);
-  if (offload.gradients && !trains) bytes += choice.stored.gradients;
-  if (offload.optimizer_on_host || (offload.optimizer && !trains)) bytes += choice.stored.optimizer;
-  return bytes;
-}
-
-std::int64_t kept_bytes(const Choice& choice, bool weights_away) {
-  const plan::Offload& offload = choice.planned.offload;
-  return (weights_away ? 0 : choice.stored.weights) + (offload.gradients ? 0 : choice.stored.gradients) +
-         (offload.optimizer || offload.optimizer_on_host ? 0 : choice.stored.optimizer);
-}
 
 Choice choice_of(const Ground& ground, std::size_t task, const TaskPlan& planned) {
   Choice choice = weigh(ground, task, planned);

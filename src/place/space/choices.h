@@ -8,7 +8,7 @@
 
 #include "base/quantity.h"
 #include "cluster/mesh.h"
-#include "place/predict/working_memory.h"
+#include "place/predict/weight_copies.h"
 #include "plan/plan.h"
 
 namespace dovetail::place {
@@ -21,21 +21,14 @@ enum class Means {
 
 /// One layout with settings for one task, on a mesh of one shape.
 struct Choice {
-  plan::TaskPlan planned;           ///< its mesh is one of that shape
-  double seconds = 0;               ///< task_seconds
-  base::Ticks duration;             ///< of these, in whole ns
-  std::int64_t working = 0;         ///< bytes of working_memory
-  StoredBytes stored;               ///< of its role's weights, as this task has them
-  std::int64_t host_gradients = 0;  ///< bytes of gradients that follow an optimizer on the host
-  std::int64_t away = 0;            ///< bytes of all these that are in host memory while the task does not run
+  plan::TaskPlan planned;    ///< its mesh is one of that shape
+  double seconds = 0;        ///< task_seconds
+  base::Ticks duration;      ///< of these, in whole ns
+  std::int64_t working = 0;  ///< bytes of working_memory
+  HeldBytes held;            ///< of its role's weights, as this task has them
+  std::int64_t kept = 0;     ///< bytes of these that are on the device while the task does not run
+  std::int64_t away = 0;     ///< bytes of these that are in host memory then
 };
-
-/// Bytes of what the choice stores that stay on the device while its tasks are idle; its weights with `weights_away` are elsewhere then.
-std::int64_t kept_bytes(const Choice& choice, bool weights_away);
-
-/// Bytes of what the choice stores that are in host memory: its weights with `weights_away`, and while its role does not train there what
-/// it offloads of gradients and optimizer.
-std::int64_t host_bytes(const Choice& choice, bool weights_away, bool trains);
 
 /// What `planned` costs the task. REQUIRES: no rule, and no fault.
 Choice choice_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);

@@ -24,13 +24,6 @@ std::uint64_t key_of(std::size_t a, std::size_t b, std::size_t c) {
 
 std::size_t shape_of(const SearchSpace& space, Pick pick) { return space.shapes[static_cast<std::size_t>(pick.mesh)]; }
 
-std::int64_t activations_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  std::int64_t bytes = 0;
-  for (const MemoryPart& part : working_memory(ground, task, planned))
-    if (part.name == "activations") bytes += part.bytes;
-  return bytes;
-}
-
 std::uint64_t pair_key(const SearchSpace& space, const plan::TrainPair& pair, const Picks& picks) {
   const auto [first, second] = pair;
   return key_of(shape_of(space, picks[first]), static_cast<std::size_t>(picks[first].choice),
@@ -46,7 +39,8 @@ std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, c
   std::optional<IntraStage> fused = intra_stage_floor(ground, plan);
   if (!fused) return std::nullopt;
   std::int64_t activations = 0;
-  for (const std::size_t task : pair) activations = std::max(activations, activations_of(ground, task, plan.tasks[task]));
+  for (const std::size_t task : pair)
+    activations = std::max(activations, bytes_of(working_memory(ground, task, plan.tasks[task]), MemoryKind::activations));
   fused->activations = activations;
   const base::Ticks duration = base::ticks_of_seconds(fused_training_seconds(fused->schedule_seconds, fused->overhead).seconds);
   return FusionTables::Training{std::move(*fused), duration, bytes_of(fused_working_memory(ground, plan, pair, activations))};

@@ -9,6 +9,7 @@
 #include "cost/generation.h"
 #include "cost/machine.h"
 #include "parallel/for_each_index.h"
+#include "place/predict/trainer_rules.h"
 #include "plan/iteration_graph.h"
 
 namespace dovetail::place {
@@ -86,7 +87,10 @@ void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
 bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
   const auto index = static_cast<std::size_t>(mesh);
   const auto& fixed = ground->job.fixed;
-  return !choices[task][shapes[index]].empty() && (fixed.empty() || plan::admits(fixed[task], meshes[index]));
+  const auto may = [&](std::size_t one) {
+    return !choices[one][shapes[index]].empty() && (fixed.empty() || plan::admits(fixed[one], meshes[index]));
+  };
+  return may(task) && std::all_of(bound[task].begin(), bound[task].end(), may);
 }
 
 std::vector<cluster::Mesh> search_meshes(const plan::Job& job) {
@@ -114,6 +118,8 @@ SearchSpace make_search_space(const Ground& ground, std::vector<cluster::Mesh> m
   space.refits.assign(tasks, std::vector<RefitTicks>(shapes));
   space.open.resize(tasks);
   space.rules.resize(tasks);
+  space.bound.resize(tasks);
+  if (rules.means == Means::all) space.bound = bound_tasks(ground.job, ground.software.conventions);
   fill_choices(space, rules, threads);
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     if (ground.job.workflow.tasks[task].kind == workflow::TaskKind::generate)
@@ -143,6 +149,31 @@ plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Pick pic
   plan::TaskPlan planned = space.choice(task, pick).planned;
   planned.mesh = space.meshes[static_cast<std::size_t>(pick.mesh)];
   return planned;
+}
+
+bool take(const SearchSpace& space, Picks& picks, std::size_t task, Pick pick) {
+  picks[task] = pick;
+  for (const std::size_t other : space.bound[task]) {
+    if (!space.is_open(other, pick.mesh)) return false;
+    const int form = space.weight_form(task, pick);
+    if (picks[other].mesh == pick.mesh && space.weight_form(other, picks[other]) == form) continue;
+    const std::vector<int>& forms = space.weight_forms[other][space.shapes[static_cast<std::size_t>(pick.mesh)]];
+    const auto alike = std::find(forms.begin(), forms.end(), form);
+    if (alike == forms.end()) return false;
+    picks[other] = {pick.mesh, static_cast<std::int32_t>(alike - forms.begin())};
+  }
+  return true;
+}
+
+bool settle(const SearchSpace& space, Picks& picks) {
+  for (std::size_t task = 0; task < picks.size(); ++task) {
+    if (space.bound[task].empty()) continue;
+    Pick pick = picks[task];
+    const auto choices = static_cast<std::int32_t>(space.choices[task][space.shapes[static_cast<std::size_t>(pick.mesh)]].size());
+    while (pick.choice < choices && !take(space, picks, task, pick)) ++pick.choice;
+    if (pick.choice >= choices) return false;
+  }
+  return true;
 }
 
 plan::Plan plan_of(const SearchSpace& space, const Picks& picks, std::string placement) {

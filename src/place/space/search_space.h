@@ -37,6 +37,7 @@ struct SearchSpace {
   std::vector<std::vector<std::vector<int>>> weight_forms;  ///< [task][shape][choice]: equal where weights lie alike on equal meshes
   std::vector<std::vector<RefitTicks>> refits;              ///< [task][shape], of generation
   std::vector<base::Ticks> rules;                           ///< [task] how long a rule takes
+  std::vector<std::vector<std::size_t>> bound;              ///< [task] others that have its mesh and form of weights (bound_tasks)
   std::vector<std::vector<std::int32_t>> open;              ///< [task] meshes on which it may be, and has a choice
 
   bool is_rule(std::size_t task) const { return ground->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
@@ -62,6 +63,14 @@ std::optional<std::size_t> impossible_task(const SearchSpace& space);
 
 /// What a task of a plan gets by a pick. REQUIRES: the task is no rule.
 plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Pick pick);
+
+/// Gives a task a pick, and what is bound to it its mesh and form of weights: what has another form the fastest choice of that one. False,
+/// with picks that are of no use, where one has none.
+bool take(const SearchSpace& space, Picks& picks, std::size_t task, Pick pick);
+
+/// Makes what is bound agree, whoever of it has the first choice that all can follow from its own on. False where there is none.
+bool settle(const SearchSpace& space, Picks& picks);
+
 /// The plan of some picks, of that placement's name.
 plan::Plan plan_of(const SearchSpace& space, const Picks& picks, std::string placement);
 

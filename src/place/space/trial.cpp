@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "cluster/collective.h"
+#include "place/predict/margin.h"
 #include "place/predict/memory.h"
 #include "place/predict/timed_iteration.h"
+#include "place/predict/weight_copies.h"
 
 namespace dovetail::place {
 namespace {
@@ -16,24 +17,16 @@ using workflow::TaskKind;
 constexpr unsigned remembered_bits = 8;
 constexpr std::size_t remembered_links = std::size_t{1} << remembered_bits;
 
-/// Weights of a role that some tasks share.
-struct Copy {
-  std::vector<std::size_t> tasks;
-  std::size_t owner = 0;  ///< the task whose choice says what is stored: the one that trains, else the first
-  bool trained = false;
-  bool engine = false;
-};
-
-/// What each of the devices first ... end - 1 has at least.
-std::int64_t usable_memory(const cluster::Cluster& cluster, int first, int end) {
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+/// [group of nodes].
+std::vector<GroupLimit> limits_of(const Ground& ground) {
+  std::vector<GroupLimit> limits;
   int device = 0;
-  for (const cluster::NodeGroup& group : cluster.groups) {
-    const int after = device + group.nodes * group.devices_per_node;
-    if (device < end && first < after) least = std::min(least, group.gpu.usable_memory);
-    device = after;
+  for (const cluster::NodeGroup& group : ground.job.cluster.groups) {
+    const int end = device + group.nodes * group.devices_per_node;
+    limits.push_back({device, end, plan_memory(ground, group.gpu)});
+    device = end;
   }
-  return least;
+  return limits;
 }
 
 }  // namespace
@@ -43,7 +36,7 @@ struct Trial::Sharing {
   std::vector<int> alike;  ///< [pair of tasks of a role, as sharing_of counts them], the fused stage, whether two trainings are fused
   plan::IterationGraph graph;
   plan::IterationTimer timer;
-  std::vector<Copy> copies;
+  std::vector<WeightCopy> copies;
   std::vector<std::size_t> copy_of;  ///< [task]
 };
 
@@ -60,12 +53,13 @@ double Score::cost(std::int64_t usable) const {
 
 Trial::Trial(const SearchSpace& space)
     : space_(space),
+      limits_(limits_of(*space.ground)),
       own_tables_(std::make_unique<FusionTables>(space)),
       fused_(*own_tables_),
       links_(remembered_links),
       reallocations_(space) {}
 Trial::Trial(const SearchSpace& space, FusionTables& tables)
-    : space_(space), fused_(tables), links_(remembered_links), reallocations_(space) {}
+    : space_(space), limits_(limits_of(*space.ground)), fused_(tables), links_(remembered_links), reallocations_(space) {}
 Trial::~Trial() = default;
 
 namespace {
@@ -79,24 +73,10 @@ bool are_alike(const SearchSpace& space, const Picks& picks, std::size_t a, std:
          has_own_weights(space, a, picks[a]) == has_own_weights(space, b, picks[b]);
 }
 
-std::vector<Copy> copies_of(const SearchSpace& space, const Picks& picks) {
-  const workflow::Workflow& workflow = space.ground->job.workflow;
-  std::vector<Copy> copies;
-  for (std::size_t task = 0; task < picks.size(); ++task) {
-    if (space.is_rule(task)) continue;
-    const auto copy = std::find_if(copies.begin(), copies.end(), [&](const Copy& known) {
-      return workflow.role_of[known.tasks.front()] == workflow.role_of[task] && are_alike(space, picks, known.tasks.front(), task);
-    });
-    const bool trains = workflow.tasks[task].kind == TaskKind::train;
-    if (copy == copies.end()) {
-      copies.push_back({{task}, task, trains, has_own_weights(space, task, picks[task])});
-      continue;
-    }
-    copy->tasks.push_back(task);
-    if (trains) copy->owner = task;
-    copy->trained = copy->trained || trains;
-  }
-  return copies;
+std::vector<WeightCopy> copies_of(const SearchSpace& space, const Picks& picks) {
+  return weight_copies(
+      space.ground->job.workflow, [&](std::size_t a, std::size_t b) { return are_alike(space, picks, a, b); },
+      [&](std::size_t task) { return has_own_weights(space, task, picks[task]); });
 }
 
 }  // namespace
@@ -148,7 +128,7 @@ base::Ticks Trial::reallocation_ticks(const Picks& picks, const plan::Step& step
   }
   if (exact_reallocations_) return reallocations_.ticks(picks, step);
   const cluster::Mesh& from = space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)];
-  const auto bytes = static_cast<double>(choice.stored.weights);
+  const auto bytes = static_cast<double>(choice.held.stored.weights);
   return base::ticks_of_seconds(bytes / slowest_bandwidth(from, mesh));
 }
 
@@ -204,27 +184,27 @@ bool Trial::is_on(const Picks& picks, std::size_t task, std::size_t block) const
 
 void Trial::weigh_copies(const Picks& picks, const Sharing& sharing) {
   copies_.clear();
-  for (const Copy& copy : sharing.copies) {
-    const Choice& owner = space_.choice(copy.owner, picks[copy.owner]);
-    const bool all_away = std::all_of(copy.tasks.begin(), copy.tasks.end(),
-                                      [&](std::size_t task) { return space_.choice(task, picks[task]).planned.offload.weights; });
-    const bool away = copy.trained ? owner.planned.offload.weights : all_away;
+  for (const WeightCopy& copy : sharing.copies) {
+    HeldBytes held = space_.choice(copy.owner, picks[copy.owner]).held;
+    held.offload.weights = weights_leave(copy, [&](std::size_t task) { return space_.choice(task, picks[task]).planned.offload.weights; });
     CopyBytes& bytes = copies_.emplace_back();
-    bytes.idle = kept_bytes(owner, away);
-    bytes.host_idle = host_bytes(owner, away && !copy.engine, false);
-    bytes.host_used = host_bytes(owner, false, false);
-    bytes.host_trained = host_bytes(owner, false, true);
-    bytes.returning = copy.trained && away ? owner.stored.weights : 0;
+    bytes.idle = on_device(held, CopyUse::idle).sum();
+    bytes.scoring = on_device(held, CopyUse::scoring).sum();
+    bytes.generation = on_device(held, CopyUse::generation).sum();
+    bytes.host_idle = on_host(held, copy.engine, CopyUse::idle);
+    bytes.host_used = on_host(held, copy.engine, CopyUse::scoring);
+    bytes.host_trained = on_host(held, copy.engine, CopyUse::training);
+    bytes.returning = copy.trained && held.offload.weights ? held.stored.weights : 0;
   }
 }
 
 /// What arrives for a task that uses newly trained weights, and sends them back where they have left.
 std::int64_t Trial::arriving_for(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block) const {
   const plan::Job& job = space_.ground->job;
-  const Copy& to = sharing.copies[sharing.copy_of[task]];
+  const WeightCopy& to = sharing.copies[sharing.copy_of[task]];
   const std::size_t role = job.workflow.role_of[task]->index();
-  if (to.trained || !job.workflow.trained_by[role]) return 0;
-  std::int64_t bytes = space_.choice(to.owner, picks[to.owner]).stored.weights + bytes_on_their_way(*space_.ground, role, to.engine);
+  if (!receives(to, job.workflow)) return 0;
+  std::int64_t bytes = space_.choice(to.owner, picks[to.owner]).held.stored.weights + bytes_on_their_way(*space_.ground, role, to.engine);
   for (std::size_t copy = 0; copy < sharing.copies.size(); ++copy)
     if (sharing.copies[copy].trained && job.workflow.role_of[sharing.copies[copy].owner]->index() == role &&
         is_on(picks, sharing.copies[copy].owner, block))
@@ -243,52 +223,63 @@ std::optional<std::size_t> Trial::partner_of(std::size_t task) const {
 /// What the task needs of each device of the block, beside which other copies are there.
 std::int64_t Trial::needed_by(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block,
                               const BlockBytes& there) const {
-  const Copy& copy = sharing.copies[sharing.copy_of[task]];
   const CopyBytes& own = copies_[sharing.copy_of[task]];
-  const Choice& owner = space_.choice(copy.owner, picks[copy.owner]);
   const TaskKind kind = space_.ground->job.workflow.tasks[task].kind;
   const auto partner = partner_of(task);
   const std::int64_t others = there.idle - own.idle - (partner ? copies_[sharing.copy_of[*partner]].idle : 0);
   std::int64_t needed = (partner ? training_->working : space_.choice(task, picks[task]).working) + others;
-  needed += kind == TaskKind::train ? reserved_beyond(*space_.ground, others - there.idle_in_engines) : kept_bytes(owner, true);
-  if (kind == TaskKind::infer) needed += owner.stored.weights;
+  if (kind == TaskKind::train) needed += reserved_beyond(*space_.ground, others - there.idle_in_engines);
+  if (kind == TaskKind::infer) needed += own.scoring;
+  if (kind == TaskKind::generate) needed += own.generation;
   const std::int64_t arriving = arriving_for(picks, sharing, task, block);
   return std::max(needed, arriving > 0 ? arriving + others : 0);
 }
 
-/// As place::task_memory accounts for it.
-std::int64_t Trial::excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const {
+/// What is missing of a node's host memory while tasks of the block run.
+std::int64_t Trial::host_excess(const Picks& picks, const Sharing& sharing, std::size_t block, cluster::NodeId node) const {
   const cluster::Cluster& cluster = space_.ground->job.cluster;
-  const int first = blocks_.borders[block];
-  const auto node = cluster::node_of(cluster, base::DeviceId(first));
-  const cluster::Mesh of_node{cluster::first_device(cluster, node).value, cluster::devices_of(cluster, node)};
-  const auto on_node = [&](const Copy& copy) {
+  const int begin = cluster::first_device(cluster, node).value;
+  const int end = begin + cluster::devices_of(cluster, node);
+  const auto on_node = [&](const WeightCopy& copy) {
     const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(picks[copy.owner].mesh)];
-    return std::max(0, std::min(mesh.first + mesh.count, of_node.first + of_node.count) - std::max(mesh.first, of_node.first));
+    return std::max(0, std::min(mesh.first + mesh.count, end) - std::max(mesh.first, begin));
   };
-  BlockBytes there;
-  std::int64_t host = 0;
-  for (std::size_t copy = 0; copy < copies_.size(); ++copy) {
-    host += copies_[copy].host_idle * on_node(sharing.copies[copy]);
-    if (!is_on(picks, sharing.copies[copy].owner, block)) continue;
-    there.idle += copies_[copy].idle;
-    if (sharing.copies[copy].engine) there.idle_in_engines += copies_[copy].idle;
-  }
+  std::int64_t idle = 0;
+  for (std::size_t copy = 0; copy < copies_.size(); ++copy) idle += copies_[copy].host_idle * on_node(sharing.copies[copy]);
   std::int64_t most = 0;
-  std::int64_t most_host = 0;
   for (std::size_t task = 0; task < picks.size(); ++task) {
     if (space_.is_rule(task) || !is_on(picks, task, block)) continue;
-    most = std::max(most, needed_by(picks, sharing, task, block, there));
     const bool trains = space_.ground->job.workflow.tasks[task].kind == TaskKind::train;
     const auto changed = [&](std::size_t used) {
       const CopyBytes& own = copies_[sharing.copy_of[used]];
       return ((trains ? own.host_trained : own.host_used) - own.host_idle) * on_node(sharing.copies[sharing.copy_of[used]]);
     };
     const auto partner = partner_of(task);
-    most_host = std::max(most_host, host + changed(task) + (partner ? changed(*partner) : 0));
+    most = std::max(most, idle + changed(task) + (partner ? changed(*partner) : 0));
   }
-  const std::int64_t host_memory = cluster.groups[cluster::group_of(cluster, node)].host_memory;
-  return std::max({std::int64_t{0}, most - usable_memory(cluster, first, blocks_.borders[block + 1]), most_host - host_memory});
+  return most - cluster.groups[cluster::group_of(cluster, node)].host_memory;
+}
+
+/// As place::task_memory accounts for it.
+std::int64_t Trial::excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const {
+  BlockBytes there;
+  for (std::size_t copy = 0; copy < copies_.size(); ++copy) {
+    if (!is_on(picks, sharing.copies[copy].owner, block)) continue;
+    there.idle += copies_[copy].idle;
+    if (sharing.copies[copy].engine) there.idle_in_engines += copies_[copy].idle;
+  }
+  std::int64_t most = 0;
+  for (std::size_t task = 0; task < picks.size(); ++task)
+    if (!space_.is_rule(task) && is_on(picks, task, block)) most = std::max(most, needed_by(picks, sharing, task, block, there));
+  // Nodes of a kind inside a block are alike, and so are their devices.
+  std::int64_t excess = 0;
+  for (const GroupLimit& limit : limits_) {
+    const int first = std::max(blocks_.borders[block], limit.first);
+    if (first >= std::min(blocks_.borders[block + 1], limit.end)) continue;
+    const cluster::NodeId node = cluster::node_of(space_.ground->job.cluster, base::DeviceId(first));
+    excess = std::max({excess, most - limit.usable, host_excess(picks, sharing, block, node)});
+  }
+  return excess;
 }
 
 /// Of the steps at hand.

@@ -1,11 +1,11 @@
 // What picks cost, as a search asks it hundreds of thousands of times a second.
 //
 // Tables in place of formulas (search_space.h), one iteration graph for all plans whose roles share weights alike, and blocks of devices in
-// place of devices. The period of exact_score() is that of timed_iteration(), to the ns, of the plan with the same fusions and, where it
-// fuses two trainings, given FusionTables::Training::at_least: how long their real schedule is, place::estimate says. score() takes two
-// things simpler, as what is exact of them takes a thousand times as long: a reallocation between meshes takes what a device of the
-// destination receives over its slowest link, and nothing is prefetched. Host memory is looked at on all nodes of a task, not only on that
-// of its fullest device, so that it may miss more.
+// place of devices. Memory is as task_memory has it: by its rules (weight_copies.h), summed from tables. The period of exact_score() is
+// that of timed_iteration(), to the ns, of the plan with the same fusions and, where it fuses two trainings, given
+// FusionTables::Training::at_least: how long their real schedule is, place::estimate says. score() takes two things simpler, as what is
+// exact of them takes a thousand times as long: a reallocation between meshes takes what a device of the destination receives over its
+// slowest link, and nothing is prefetched.
 #pragma once
 
 #include <array>
@@ -30,6 +30,13 @@ struct Score {
   double cost(std::int64_t usable) const;
 
   friend bool operator==(const Score&, const Score&) = default;
+};
+
+/// What plans may use of a device, of devices first ... end - 1.
+struct GroupLimit {
+  int first = 0;
+  int end = 0;
+  std::int64_t usable = 0;  ///< plan_memory
 };
 
 /// Scores picks of one space. Keeps its room between calls; one for each thread.
@@ -71,9 +78,11 @@ class Trial {
   struct Sharing;
   /// What weights that some tasks share, with what belongs to them, come to, in bytes.
   struct CopyBytes {
-    std::int64_t idle = 0;       ///< of a device while none of the tasks runs
-    std::int64_t host_idle = 0;  ///< of host memory then, for each device
-    std::int64_t host_used = 0;  ///< while one runs that does not train
+    std::int64_t idle = 0;        ///< of a device while none of the tasks runs
+    std::int64_t scoring = 0;     ///< of a device while one infers, beside its working_memory
+    std::int64_t generation = 0;  ///< likewise while one generates
+    std::int64_t host_idle = 0;   ///< of host memory while none of the tasks runs, for each device
+    std::int64_t host_used = 0;   ///< while one runs that does not train
     std::int64_t host_trained = 0;
     std::int64_t returning = 0;  ///< weights that are back on the device when newly trained ones are sent from there
   };
@@ -93,6 +102,7 @@ class Trial {
   base::Ticks reallocation_ticks(const Picks& picks, const plan::Step& step);
   std::int64_t excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const;
   struct BlockBytes;
+  std::int64_t host_excess(const Picks& picks, const Sharing& sharing, std::size_t block, cluster::NodeId node) const;
   std::int64_t needed_by(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block, const BlockBytes& there) const;
   std::int64_t arriving_for(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block) const;
   bool is_on(const Picks& picks, std::size_t task, std::size_t block) const;
@@ -104,6 +114,7 @@ class Trial {
   };
 
   const SearchSpace& space_;
+  std::vector<GroupLimit> limits_;            // [group of nodes]
   std::unique_ptr<FusionTables> own_tables_;  // where no others are given
   FusedSteps fused_;
   std::optional<FusedSteps::Generation> generation_;  // of the picks at hand, where they fuse it

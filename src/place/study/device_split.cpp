@@ -25,7 +25,7 @@ void move_scoring(const SearchSpace& space, Trial& trial, Picks& picks) {
   const std::int32_t training = mesh_of(space, picks, TaskKind::train);
   const std::int64_t usable = smallest_memory(space);
   for (std::size_t task = 0; task < tasks.size(); ++task) {
-    if (tasks[task].kind != TaskKind::infer || !space.is_open(task, training)) continue;
+    if (tasks[task].kind != TaskKind::infer || !space.bound[task].empty() || !space.is_open(task, training)) continue;
     Picks moved = picks;
     moved[task] = {training, 0};
     if (improve_choices(space, trial, moved, Aim::cost).cost(usable) < trial.score(picks).cost(usable)) picks = std::move(moved);
@@ -48,7 +48,7 @@ std::vector<DeviceSplit> device_splits(const SearchSpace& space) {
     move_scoring(space, trial, picks);
     DeviceSplit split{trains.count, generates.count, trains.first, plan_of(space, picks, std::string(name_of(Placement::disaggregated)))};
     const Estimate closed = estimate(*space.ground, split.plan);
-    if (!closed.fits()) continue;
+    if (!closed.keeps_margin()) continue;
     split.iteration_seconds = closed.iteration_seconds;
     splits.push_back(std::move(split));
   }

@@ -59,8 +59,7 @@ struct Overflow {
   std::int64_t needed = 0;  ///< bytes of the device; of host memory where that is what is too small
   std::int64_t usable = 0;
   bool host = false;
-  std::string part;             ///< of the device the one that has grown the most since step 0 ("logits"); empty of host memory
-  std::int64_t part_bytes = 0;  ///< that it holds
+  std::optional<MemoryPart> part;  ///< of the device the one that has grown the most since step 0; nothing of host memory
   std::int64_t part_growth = 0;
 };
 

@@ -15,11 +15,10 @@ plan::Job with_lengths(const plan::Job& job, workflow::LengthDistribution length
   return other;
 }
 
-/// Bytes of the task's device that a part of that name takes; 0 where there is none.
-std::int64_t bytes_of(const TaskMemory& memory, const std::string& name) {
-  for (const MemoryPart& part : memory.parts)
-    if (part.name == name) return part.bytes;
-  return 0;
+/// Bytes of the task's device that the first such part takes; 0 where there is none.
+std::int64_t bytes_like(const TaskMemory& memory, const MemoryPart& part) {
+  const auto like = std::find_if(memory.parts.begin(), memory.parts.end(), [&](const MemoryPart& one) { return one.is_like(part); });
+  return like == memory.parts.end() ? 0 : like->bytes;
 }
 
 }  // namespace
@@ -98,10 +97,9 @@ Overflow overflow_at(const Ground& ground, const LengthGrowth& growth, const For
   overflow.usable = overflow.host ? memory.host_memory : memory.usable;
   if (overflow.host) return overflow;
   for (const MemoryPart& part : memory.parts) {
-    const std::int64_t growth_of_part = part.bytes - bytes_of(first[overflow.task], part.name);
-    if (!overflow.part.empty() && growth_of_part <= overflow.part_growth) continue;
-    overflow.part = part.name;
-    overflow.part_bytes = part.bytes;
+    const std::int64_t growth_of_part = part.bytes - bytes_like(first[overflow.task], part);
+    if (overflow.part && growth_of_part <= overflow.part_growth) continue;
+    overflow.part = part;
     overflow.part_growth = growth_of_part;
   }
   return overflow;

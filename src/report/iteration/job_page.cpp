@@ -65,7 +65,7 @@ Figure memory_figure(const JobPicture& picture) {
   const std::string where =
       missing.host ? "of a node's host memory in " + task : fmt::format("on device {} in {}", memory[missing.task].device, task);
   if (missing.bytes > 0) return {"does not fit", gibibytes(missing.bytes) + " missing", where};
-  return {"fits", gibibytes(memory[missing.task].margin()) + " left", where};
+  return {picture.simulation.closed.keeps_margin() ? "fits" : "tight", gibibytes(memory[missing.task].margin()) + " left", where};
 }
 
 std::vector<Figure> figures_of(const JobPicture& picture) {

@@ -14,6 +14,7 @@
 #include "report/page/summary.h"
 #include "report/words/amounts.h"
 #include "report/words/plan_words.h"
+#include "report/words/software_words.h"
 #include "timeline/lane_names.h"
 
 namespace dovetail::report {
@@ -90,11 +91,11 @@ std::string fusion_note(const JobPicture& picture) {
   return note;
 }
 
-std::string parts_text(const place::TaskMemory& memory) {
+std::string parts_text(const place::TaskMemory& memory, const workflow::Workflow& workflow) {
   constexpr std::size_t shown = 3;
   std::vector<std::string> texts;
   for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
-    texts.push_back(fmt::format("{} {}", memory.parts[part].name, gibibytes(memory.parts[part].bytes)));
+    texts.push_back(fmt::format("{} {}", name_of(memory.parts[part], workflow), gibibytes(memory.parts[part].bytes)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -188,8 +189,11 @@ Table memory_table(const JobPicture& picture) {
   const std::vector<place::TaskMemory>& memory = picture.simulation.closed.memory;
   Table table;
   table.title = "Does it fit?";
-  table.note = fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
-                           place::missing_of(memory).bytes > 0 ? fmt::format("No: {}.", missing_words(memory)) : "Yes.");
+  table.note =
+      fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
+                  place::missing_of(memory).bytes > 0        ? fmt::format("No: {}.", missing_words(memory))
+                  : picture.simulation.closed.keeps_margin() ? fmt::format("Yes; plans leave {}.", margin_words(picture.ground))
+                                                             : fmt::format("Tightly: plans leave {}.", margin_words(picture.ground)));
   table.columns = {{"task"}, {"device", true}, {"holds", true}, {"of", true}, {"left", true}, {"most of it"}};
   const bool offloads = std::any_of(memory.begin(), memory.end(), [](const place::TaskMemory& of) { return of.host > 0; });
   if (offloads) table.columns.push_back({"off the devices", true});
@@ -199,7 +203,7 @@ Table memory_table(const JobPicture& picture) {
     const place::TaskMemory& of = memory[task];
     if (task == fullest) table.marked.push_back(table.rows.size());
     table.rows.push_back({picture.ground.job.workflow.tasks[task].name, std::to_string(of.device), gibibytes(of.needed()),
-                          gibibytes(of.usable), gibibytes(of.margin()), parts_text(of)});
+                          gibibytes(of.usable), gibibytes(of.margin()), parts_text(of, picture.ground.job.workflow)});
     if (offloads) table.rows.back().push_back(fmt::format("{} of {} a node", gibibytes(of.host), gibibytes(of.host_memory)));
   }
   return table;

@@ -109,7 +109,7 @@ std::string reasons_against(const place::Ground& ground, const place::EstimatedP
   const auto explains = [&](double lost) { return std::abs(lost) >= negligible && (lost > 0) == slower; };
   std::vector<std::string> texts;
   for (const place::TimeUse& use : comparison.uses)
-    if (use.name == "idle" && explains(use.seconds.lost())) texts.push_back("idle time " + signed_seconds(use.seconds.lost()));
+    if (use.name == place::idle_use && explains(use.seconds.lost())) texts.push_back("idle time " + signed_seconds(use.seconds.lost()));
   const std::string overlap = overlap_text(ground, plan, other, slower);
   for (const Difference& difference : differences_of(ground, plan, other, std::move(comparison.steps))) {
     if (texts.size() + (overlap.empty() ? 0 : 1) >= most) break;

@@ -305,7 +305,7 @@ TEST(Explain, OneChangeMakesItFit) {
   plan::Plan more = engine->plan;
   EXPECT_LT(more.tasks[generate].engine.memory_utilization, 0.9);
   more.tasks[generate].engine.memory_utilization += 0.05;
-  EXPECT_FALSE(place::estimate(ground, more).fits());
+  EXPECT_FALSE(place::estimate(ground, more).keeps_margin());
 }
 
 TEST(Explain, SeveralChangesMakeItFitAndNoneOfThemIsNeedless) {

@@ -34,7 +34,7 @@ TEST(Fit, LengthsGrowToTheLongest) {
     plan::Job grown = job;
     if (rows[row].length) grown.workload.response_length = workflow::LengthDistribution::fixed(*rows[row].length);
     const Estimate estimate = place::estimate(ground_of(grown, ground.software), plan);
-    EXPECT_EQ(rows[row].fits, estimate.fits());
+    EXPECT_EQ(rows[row].fit, estimate.fit());
     EXPECT_EQ(rows[row].margin, least_margin(estimate));
     EXPECT_EQ(rows[row].iteration_seconds, estimate.iteration_seconds);
     if (row > 1) {
@@ -61,9 +61,9 @@ TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
   // Just enough for half as much again as the mean.
   job.cluster.groups.front().gpu.usable_memory -= rows[1].margin;
   const std::vector<GrownLengths> scarce = grow_lengths(ground_of(job, software), plan);
-  EXPECT_TRUE(scarce[1].fits);
+  EXPECT_EQ(scarce[1].fit, Fit::tight);
   EXPECT_EQ(scarce[1].margin, 0);
-  EXPECT_FALSE(scarce.back().fits);
+  EXPECT_EQ(scarce.back().fit, Fit::does_not_fit);
   EXPECT_EQ(scarce.back().margin, rows.back().margin - rows[1].margin);
   EXPECT_EQ(scarce.back().task, train);
 }

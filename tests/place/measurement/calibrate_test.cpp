@@ -80,8 +80,8 @@ Measurements measured_example(const Example& example) {
   const Software software = software_of(row.job).value();
   const Estimate estimate = place::estimate(ground_of(row.job, software), row.plan);
   row.seconds = estimate.iteration_seconds;
-  for (const std::string_view kind : phase_kinds()) {
-    MeasuredPhase& phase = row.phases.emplace_back(MeasuredPhase{std::string(kind), 0});
+  for (const PhaseKind kind : phase_kinds) {
+    MeasuredPhase& phase = row.phases.emplace_back(MeasuredPhase{kind, 0});
     for (std::size_t step = 0; step < estimate.steps.size(); ++step)
       phase.seconds += seconds_in_phase(kind, row.job, estimate.graph.steps[step], estimate.steps[step]);
   }

@@ -104,7 +104,7 @@ TEST(FitOrOom, LogProbabilitiesOfLongSequencesFailOnASmallDevice) {
   const Limit limit = limit_of(job, grpo_plan("0", "dp: 1}, engine: {memory_utilization: 0.6}", "zero: 3", "sequences: 4", "sequences: 1"));
   EXPECT_FALSE(limit.memory.fits());
   EXPECT_EQ(limit.task, "actor_infer");
-  EXPECT_EQ(limit.memory.parts.front().name, "logits");
+  EXPECT_EQ(limit.memory.parts.front().kind, MemoryKind::logits);
 }
 
 // verl's tuning scripts: the least devices for 72B. 40 sequences a device are less than the limit of tokens.

@@ -164,7 +164,7 @@ TEST(FusedEstimate, TrainingBothNeedsTheMemoryOfBoth) {
     EXPECT_GT(fused.memory[task].needed(), 0);
     const auto part = [&](const Estimate& of, const std::string& of_part) {
       for (const MemoryPart& one : of.memory[task].parts)
-        if (one.name == of_part) return one.bytes;
+        if (name_of(one, scene.job.workflow) == of_part) return one.bytes;
       return std::int64_t{0};
     };
     EXPECT_EQ(part(fused, "activations of both"), fused.intra_stage->activations.value());

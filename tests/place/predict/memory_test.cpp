@@ -24,10 +24,10 @@ const TaskMemory& memory_in(const std::vector<TaskMemory>& memory, const plan::J
   return memory[workflow::find_task(job.workflow, task)->index()];
 }
 
-std::int64_t bytes_of(const TaskMemory& memory, std::string_view part) {
+std::int64_t bytes_in(const plan::Job& job, const TaskMemory& memory, std::string_view part) {
   std::int64_t bytes = 0;
   for (const MemoryPart& here : memory.parts)
-    if (here.name == part) bytes += here.bytes;
+    if (name_of(here, job.workflow) == part) bytes += here.bytes;
   return bytes;
 }
 
@@ -35,16 +35,16 @@ TEST(Memory, ATaskHoldsWhatStaysOfTheOthers) {
   const plan::Job job = test::grpo_job();
   const auto memory = memory_of(job, test::co_located(job));
   const TaskMemory& scoring = memory_in(memory, job, "reference_infer");
-  EXPECT_EQ(bytes_of(scoring, "reference's weights"), 2 * parameters);
-  EXPECT_EQ(bytes_of(scoring, "actor's weights in the idle engine"), 2 * parameters);
+  EXPECT_EQ(bytes_in(job, scoring, "reference's weights"), 2 * parameters);
+  EXPECT_EQ(bytes_in(job, scoring, "actor's weights in the idle engine"), 2 * parameters);
   // The trained copy, which the actor's own scoring uses too, with gradients and optimizer in fp32 (no ZeRO).
   const cost::MemoryParts kept =
       cost::static_memory(job.models[0], test::co_located(job).tasks.back().layout, software_of(job)->conventions, 0);
-  EXPECT_EQ(bytes_of(scoring, "actor's weights"), kept.weights);
-  EXPECT_EQ(bytes_of(scoring, "actor's gradients"), kept.gradients);
-  EXPECT_EQ(bytes_of(scoring, "actor's optimizer"), kept.optimizer);
+  EXPECT_EQ(bytes_in(job, scoring, "actor's weights"), kept.weights);
+  EXPECT_EQ(bytes_in(job, scoring, "actor's gradients"), kept.gradients);
+  EXPECT_EQ(bytes_in(job, scoring, "actor's optimizer"), kept.optimizer);
   const TaskMemory& own = memory_in(memory, job, "actor_infer");
-  EXPECT_EQ(bytes_of(own, "actor's weights"), kept.weights);
+  EXPECT_EQ(bytes_in(job, own, "actor's weights"), kept.weights);
   EXPECT_EQ(own.needed(), scoring.needed());
 }
 
@@ -55,9 +55,9 @@ TEST(Memory, PretrainingTokensMakeMicroBatchesThatAreInFlightToo) {
   plan.tasks[train].layout.data = 2;
   plan.tasks[train].layout.pipeline = 4;
   plan.tasks[train].micro_batching = {.sequences = 64};  // all that a pipeline has of a mini-batch
-  const std::int64_t without = bytes_of(memory_of(job, plan)[train], "activations");
+  const std::int64_t without = bytes_in(job, memory_of(job, plan)[train], "activations");
   job.workflow.tasks[train].extra_tokens = 3 * 640 * 256;
-  const std::int64_t with = bytes_of(memory_of(job, plan)[train], "activations");
+  const std::int64_t with = bytes_in(job, memory_of(job, plan)[train], "activations");
   EXPECT_GT(with, without + without / 2) << "four micro-batches on the first stage";
 }
 
@@ -67,14 +67,14 @@ TEST(Memory, WhatIsOffloadedGoesToTheHost) {
   const auto away = memory_of(job, test::co_located(job, R"(, "offload": ["gradients", "optimizer"])", R"(, "offload": ["weights"])"));
   const TaskMemory& before = memory_in(kept, job, "actor_generate");
   const TaskMemory& after = memory_in(away, job, "actor_generate");
-  EXPECT_EQ(bytes_of(after, "actor's optimizer"), 0);
-  EXPECT_EQ(bytes_of(after, "reference's weights"), 0);
+  EXPECT_EQ(bytes_in(job, after, "actor's optimizer"), 0);
+  EXPECT_EQ(bytes_in(job, after, "reference's weights"), 0);
   EXPECT_EQ(before.host, 0);
   // Each of the node's eight devices gives away what it no longer holds.
   EXPECT_EQ(after.host, 8 * (before.needed() - after.needed()));
   // While it trains, the actor has everything of its own; the reference stays away.
   const TaskMemory& training = memory_in(away, job, "actor_train");
-  EXPECT_GT(bytes_of(training, "actor's optimizer"), 0);
+  EXPECT_GT(bytes_in(job, training, "actor's optimizer"), 0);
   EXPECT_EQ(training.host, 8 * 2 * parameters);
 }
 
@@ -93,21 +93,22 @@ TEST(Memory, AnEngineNeedsRoomForOneSequenceWhateverItsShare) {
   plan::Plan plan = test::separated(job);
   plan.tasks[0].engine.memory_utilization = 0.01;
   const TaskMemory generation = memory_of(job, plan)[0];
-  EXPECT_EQ(bytes_of(generation, "keys and values"), 28 * 2 * 8 * 128 * 2 * 640);
-  EXPECT_GE(generation.needed(), 2 * parameters + bytes_of(generation, "keys and values"));
+  EXPECT_EQ(bytes_in(job, generation, "keys and values"), 28 * 2 * 8 * 128 * 2 * 640);
+  EXPECT_GE(generation.needed(), 2 * parameters + bytes_in(job, generation, "keys and values"));
 }
 
 TEST(Memory, AnEngineWithoutRoomForOneSequenceInItsShareDoesNotFit) {
   const plan::Job job = test::grpo_job();
   plan::Plan plan = test::separated(job);
   const auto memory = static_cast<double>(job.cluster.groups[0].gpu.memory);
-  const auto least = static_cast<double>(bytes_of(memory_of(job, plan)[0], "actor's weights in the engine") + 28 * 2 * 8 * 128 * 2 * 640);
+  const auto least =
+      static_cast<double>(bytes_in(job, memory_of(job, plan)[0], "actor's weights in the engine") + 28 * 2 * 8 * 128 * 2 * 640);
   plan.tasks[0].engine.memory_utilization = 1.001 * least / memory;
   EXPECT_TRUE(memory_of(job, plan)[0].fits());
   plan.tasks[0].engine.memory_utilization = 0.5 * least / memory;
   const TaskMemory generation = memory_of(job, plan)[0];
   EXPECT_FALSE(generation.fits());
-  EXPECT_NEAR(static_cast<double>(bytes_of(generation, "what memory_utilization keeps from the engine")), 2 * memory - least, 10);
+  EXPECT_NEAR(static_cast<double>(bytes_in(job, generation, "what memory_utilization keeps from the engine")), 2 * memory - least, 10);
 }
 
 TEST(Memory, AnEngineCutsItsExpertsOverItsTensorParallelRanks) {
@@ -133,9 +134,9 @@ TEST(Memory, NewWeightsArriveWhileTheTrainedOnesAreBack) {
   plan.tasks[0].engine.memory_utilization = 0.3;
   const TaskMemory arrival = memory_of(job, plan)[0];
   EXPECT_GT(arrival.needed(), share());
-  EXPECT_EQ(bytes_of(arrival, "actor's new weights"), 2 * std::int64_t{8'030'261'248});
-  EXPECT_EQ(bytes_of(arrival, "actor's weights"), 2 * std::int64_t{8'030'261'248});
-  EXPECT_EQ(bytes_of(arrival, "weights on their way"), 2 * 128'256 * 4096);
+  EXPECT_EQ(bytes_in(job, arrival, "actor's new weights"), 2 * std::int64_t{8'030'261'248});
+  EXPECT_EQ(bytes_in(job, arrival, "actor's weights"), 2 * std::int64_t{8'030'261'248});
+  EXPECT_EQ(bytes_in(job, arrival, "weights on their way"), 2 * 128'256 * 4096);
   EXPECT_EQ(arrival.parts.size(), 3u);
 }
 
@@ -149,7 +150,7 @@ TEST(Memory, APairIsTrainedTogether) {
     const std::string text = "format: dovetail/plan@1\ntasks:\n" + tasks +
                              "  - {task: actor_train, devices: 0, layout: {}, micro_batch: {sequences: " + std::to_string(sequences) +
                              "}}\n";
-    return bytes_of(memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "logits");
+    return bytes_in(job, memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "logits");
   };
   const std::string reference = "  - {task: reference_infer, devices: 0, layout: {}, micro_batch: {sequences: 1}}\n";
   EXPECT_EQ(logits_of("dpo", reference, 1), logits_of("sft", "", 2));
@@ -161,7 +162,7 @@ TEST(Memory, ALimitBelowAPairIsAPairAllTheSame) {
   const auto memory_with = [&](int tokens) {
     const std::string task = ", devices: 0, layout: {}, micro_batch: {tokens: " + std::to_string(tokens) + "}}\n";
     const std::string text = "format: dovetail/plan@1\ntasks:\n  - {task: reference_infer" + task + "  - {task: actor_train" + task;
-    return bytes_of(memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "activations");
+    return bytes_in(job, memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "activations");
   };
   EXPECT_EQ(memory_with(640), memory_with(1280));
   EXPECT_LT(memory_with(1280), memory_with(2560));
@@ -172,7 +173,7 @@ TEST(Memory, AMicroBatchHasNoMoreTokensThanThereAre) {
   plan::Plan plan = test::co_located(job);
   const auto logits_with = [&](double tokens) {
     plan.tasks.back().micro_batching = {0, tokens, 0};
-    return bytes_of(memory_of(job, plan).back(), "logits");
+    return bytes_in(job, memory_of(job, plan).back(), "logits");
   };
   EXPECT_LT(logits_with(8 * 640), logits_with(16 * 640));
   EXPECT_EQ(logits_with(16 * 640), logits_with(100 * 640));
@@ -190,7 +191,7 @@ TEST(Memory, MoreSequencesNeverNeedLess) {
     const std::string text =
         "format: dovetail/plan@1\ntasks:\n  - {task: actor_train, devices: 0-7, layout: {dp: 4, pp: 2, vpp: 7}, micro_batch: {tokens: "
         "8448}}\n";
-    return bytes_of(memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "activations");
+    return bytes_in(job, memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "activations");
   };
   std::int64_t before = 0;
   for (int prompts = 40; prompts <= 120; prompts += 2) {
@@ -204,7 +205,7 @@ TEST(Memory, FragmentsAreOfAllThatTheTrainingProcessHolds) {
   const plan::Job job = test::grpo_job();
   const TaskMemory training = memory_in(memory_of(job, test::co_located(job)), job, "actor_train");
   const double beyond = software_of(job)->conventions.reserved_factor - 1;
-  EXPECT_EQ(bytes_of(training, "reserved beyond what other models have"), std::llround(beyond * 2 * parameters));  // the reference's
+  EXPECT_EQ(bytes_in(job, training, "reserved beyond what other models have"), std::llround(beyond * 2 * parameters));  // the reference's
 }
 
 TEST(Memory, SaysWhatIsMissing) {

@@ -92,7 +92,7 @@ TEST(RankPlans, APlacementThatDoesNotFitSaysWhatTheFullestDeviceNeeds) {
   ASSERT_TRUE(ranking.plans.empty());
   ASSERT_EQ(ranking.absent.size(), 2U) << "of what was asked for";
   EXPECT_THAT(why_absent(ranking, Placement::co_located),
-              testing::MatchesRegex("does not fit: the fullest device needs [0-9.]+ GiB of 16\\.75 GiB in [a-z_]+"));
+              testing::MatchesRegex("does not fit: the fullest device needs [0-9.]+ GiB of 15\\.88 GiB in [a-z_]+"));
   EXPECT_EQ(why_absent(ranking, Placement::rlhfuse), why_absent(ranking, Placement::co_located)) << "it begins with that plan";
 }
 
@@ -223,7 +223,7 @@ TEST(RankPlans, NoPlanStandsThereTwice) {
 
 TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
   // Each training fits by itself; with what has to stay meanwhile, and no host memory to put it, none does.
-  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 1GB");
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 1GB", "limits: {margin: 0}\n");
   const Ground ground = ground_of(job, software_of(job).value());
   const auto ranking = rank_plans(ground, test::quick_options());
   ASSERT_TRUE(ranking.ok()) << ranking.error().message;

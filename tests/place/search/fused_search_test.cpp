@@ -80,7 +80,9 @@ base::Ticks least_period(const SearchSpace& space, FusionPick fusion) {
 }
 
 TEST(FusedSearch, FindsTheBestOfAllPlansOfASmallSpace) {
-  test::Place place(long_tailed_job());
+  plan::Job job = long_tailed_job();
+  job.limits.margin = plan::MinMargin{};
+  test::Place place(std::move(job));
   thin_out(place.space, 3);
   const base::Ticks least = least_period(place.space, both);
   const base::Ticks unfused = least_period(place.space, {});

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <mutex>
 #include <set>
 
@@ -24,11 +23,11 @@ plan::Job ppo_job(const std::string& cluster = "nodes: 2, gpus_per_node: 4, gpu:
   return test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", cluster);
 }
 
-/// Bytes that the evaluator misses, of devices and of host memory.
+/// Bytes that the evaluator misses, of what plans may use of devices and of host memory.
 std::int64_t missing_bytes(const Estimate& estimate) {
   std::int64_t missing = 0;
   for (const TaskMemory& memory : estimate.memory)
-    if (memory.usable > 0) missing = std::max({missing, -memory.margin(), memory.host - memory.host_memory});
+    if (memory.usable > 0) missing = std::max({missing, -memory.room(), memory.host - memory.host_memory});
   return missing;
 }
 
@@ -37,24 +36,19 @@ TEST(Trial, SaysWhatTheEvaluatorSays) {
   Trial trial(place.space);
   base::Random random(7, 0);
   int excesses = 0;
-  int more = 0;
   for (int round = 0; round < 300; ++round) {
     const Picks picks = random_picks(place.space, random);
     const Score score = trial.score(picks);
     const Estimate estimate = place::estimate(place.ground, plan_of(place.space, picks, "random"));
     const std::int64_t missing = missing_bytes(estimate);
     excesses += missing > 0 ? 1 : 0;
-    // It looks at the host memory of all nodes of a task.
-    EXPECT_GE(score.excess, missing) << round;
-    more += score.excess > missing ? 1 : 0;
+    EXPECT_EQ(score.excess, missing) << round;
     const double exact = static_cast<double>(estimate.timing.period.count());
     // They differ in what reallocations between meshes take, which is little here.
     EXPECT_NEAR(static_cast<double>(score.period.count()) / exact, 1, 0.02) << round;
     EXPECT_EQ(trial.exact_score(picks), (Score{estimate.timing.period, score.excess, score.fused})) << round;
   }
-  std::printf("of 300 random plans %d do not fit; the trial misses more than the evaluator in %d\n", excesses, more);
   EXPECT_GT(excesses, 0);
-  EXPECT_LE(more, 15);
 }
 
 TEST(Trial, MissesAsMuchOfHostMemoryAsTheEvaluator) {

@@ -154,6 +154,7 @@ TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
   EXPECT_FALSE(RunStep(example.ground, growth, overflow.step).estimate({example.plan, {}, {}}).fits());
   EXPECT_EQ(overflow.task, fullest);
   EXPECT_GT(overflow.needed, overflow.usable);
+  ASSERT_TRUE(overflow.part.has_value());
   EXPECT_GT(overflow.part_growth, 0);
   EXPECT_FALSE(run.kept_seconds.has_value());
 }
@@ -180,6 +181,7 @@ TEST(Forecast, AScheduleKeepsItsRules) {
   Example example;
   const std::vector<TaskMemory> memory = example.at(2).memory;
   example.job.cluster.groups.front().gpu.usable_memory -= memory[fullest_task(memory)].margin();
+  example.job.limits.margin = plan::MinMargin{};
   const LengthGrowth growth = growth_of(example.job, "200:4");
   const Forecast run = forecast(example.ground, &example.plan, growth, search(200)).value();
   EXPECT_EQ(run.plans.front().plan, example.plan);

@@ -1,0 +1,15 @@
+// What an answer about plans says of the software that it was predicted with, as JSON.
+#pragma once
+
+#include "cli/output.h"
+#include "place/predict/margin.h"
+
+namespace dovetail::cli {
+
+/// Adds `efficiency_reason`, why the job has its efficiencies.
+void add_efficiency_reason(const place::Software& software, Json& object);
+
+/// Adds `verdict` ("fits", "tight", "does not fit") to an object that has `fits`.
+void add_verdict(place::Fit fit, Json& object);
+
+}  // namespace dovetail::cli
