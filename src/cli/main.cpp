@@ -121,7 +121,7 @@ int run(int argument_count, char** arguments) {
   program.footer(
       "Examples:\n  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n  dovetail simulate examples/jobs/ppo-7b.yaml --plan plan.json\n"
       "  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 a check failed, or reading or writing did; 2 bad input;\n"
-      "3 nothing fits the memory, or keeps the deadline; 130 interrupted, the best answer was written.");
+      "3 nothing fits the memory, or keeps the deadline; 130 interrupted, with the best so far.");
   program.set_version_flag("--version", version_text, "print the version and what it was built with");
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);

@@ -259,7 +259,7 @@ std::string to_text(const SweptPlan& swept) {
                                  job.workflow.name, report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
                                  swept.ground.software.efficiency.name, swept.ground.software.conventions.name);
   text += table_of(swept) + migration_text(swept) + best_text(swept) + overflow_text(swept) + problems_text(swept.sweep);
-  if (!swept.sweep.complete) text += "\nInterrupted: what follows is not known.\n";
+  if (!swept.sweep.complete) text += "\nStopped: what follows is not known.\n";
   return text;
 }
 

@@ -39,9 +39,10 @@ struct Moment {
 
 class Engine {
  public:
-  Engine(const Activities& activities, std::size_t most_iterations, Courses& courses)
+  Engine(const Activities& activities, std::size_t most_iterations, Courses& courses, const parallel::Cancellation* cancellation)
       : activities_(activities),
         most_(most_iterations),
+        cancellation_(cancellation),
         into_(activities.items.size()),
         out_of_(activities.items.size()),
         traffic_(activities.links, &courses) {
@@ -255,7 +256,8 @@ class Engine {
   void find_end(std::size_t iteration) {
     for (std::size_t length = 1; length <= iteration && length <= 2 * under_way_; ++length)
       if (moments_[iteration].like(moments_[iteration - length])) return stop_at(iteration, length, true);
-    if (iteration + 1 >= most_) stop_at(iteration, std::max<std::size_t>(1, iteration / 2), false);
+    if (iteration + 1 >= most_ || (iteration > 0 && parallel::is_requested(cancellation_)))
+      stop_at(iteration, std::max<std::size_t>(1, iteration / 2), false);
   }
 
   void stop_at(std::size_t iteration, std::size_t length, bool steady) {
@@ -269,6 +271,7 @@ class Engine {
 
   const Activities& activities_;
   std::size_t most_;
+  const parallel::Cancellation* cancellation_;
   std::vector<std::vector<plan::StepEdge>> into_;    // [item]
   std::vector<std::vector<plan::StepEdge>> out_of_;  // [item]
   std::size_t under_way_ = 2;                        // iterations
@@ -295,10 +298,10 @@ Ticks Play::period() const {
   return Ticks(((end - begin).count() + count - 1) / count);
 }
 
-Play play(const Activities& activities, std::size_t most_iterations, Courses* courses) {
+Play play(const Activities& activities, std::size_t most_iterations, Courses* courses, const parallel::Cancellation* cancellation) {
   DOVETAIL_ASSERT(!activities.items.empty() && most_iterations >= 2);
   Courses own;
-  return Engine(activities, most_iterations, courses != nullptr ? *courses : own).run();
+  return Engine(activities, most_iterations, courses != nullptr ? *courses : own, cancellation).run();
 }
 
 }  // namespace dovetail::simulate
