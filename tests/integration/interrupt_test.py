@@ -166,7 +166,7 @@ def faults(run, arguments, folder, limit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
-    parser.add_argument("dovetail")
+    parser.add_argument("dovetail", type=lambda path: str(Path(path).resolve()))
     parser.add_argument("--moments", type=int, default=2, help="at which each command is stopped")
     parser.add_argument("--limit", type=float, default=3, help="seconds in which it has to end")
     parser.add_argument("--longest", type=float, default=LONGEST, help="seconds of a command within which it is stopped")
