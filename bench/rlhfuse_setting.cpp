@@ -168,7 +168,7 @@ Played play(const System& system, const std::array<const char*, 2>& pair, int le
   plan::Plan plan = ranking.plans.front().plan;
   Played played;
   if (system.placement == place::Placement::rlhfuse) {
-    const simulate::ThresholdChoice choice = place::simulated_thresholds(ground, plan, 1, effort.draws);
+    const simulate::ThresholdChoice choice = place::simulated_thresholds(ground, plan, 1, effort.draws).value();
     plan.fusion.threshold = choice.points[choice.best].threshold;
     played.threshold = plan.fusion.threshold;
   }

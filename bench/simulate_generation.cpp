@@ -137,7 +137,7 @@ Speed speed_of(int samples, std::int64_t cap, int devices, int draws) {
   speed.generation = seconds_of([&] { simulate::simulate_generation(task.generation, drawn[0]); });
   speed.fused = seconds_of([&] { simulate::simulate_inter_stage(task, drawn[0], 0.2); });
   simulate::ThresholdChoice choice;
-  speed.thresholds = seconds_of([&] { choice = simulate::choose_threshold(task, drawn); });
+  speed.thresholds = seconds_of([&] { choice = simulate::choose_threshold(task, drawn).value(); });
   const simulate::ThresholdPoint& best = choice.points[choice.best];
   speed.gain = static_cast<double>(choice.points[0].value.count()) / static_cast<double>(best.value.count());
   speed.best = best.threshold ? fmt::format("{:.0f}%", 100 * *best.threshold) : "none";

@@ -99,13 +99,17 @@ Comparison run_solvers(NamedProblem named, const std::vector<const fuse::Solver*
   comparison.bounds = fuse::bounds_of(named.problem);
   comparison.named = std::move(named);
   fuse::SolveOptions options = to_solve_options(arguments.search);
-  options.cancellation = &stop_on_interrupt();
+  const parallel::Cancellation stop(&stop_on_interrupt(), with_patience(options.time_limit_seconds));
+  options.cancellation = &stop;
   ProgressLine line("", comparison.bounds.makespan, comparison.named.problem.time_unit);
   options.on_progress = [&line](const fuse::Progress& progress) { line.update(progress); };
   for (std::size_t i = 0; i < chosen.size() && !options.cancellation->requested(); ++i) {
     line.set_label(fmt::format("{} ({} of {})", chosen[i]->name, i + 1, chosen.size()));
     line.update("running");
+    // Solvers share what is left of the time.
+    if (const auto left = stop.seconds_left()) options.time_limit_seconds = *left / static_cast<double>(chosen.size() - i);
     auto solved = fuse::run_solver(*chosen[i], comparison.named.problem, comparison.bounds, options);
+    if (!solved.ok() && options.cancellation->requested()) break;
     if (!solved.ok()) {
       comparison.refusals.push_back({chosen[i]->name, solved.error().message});
       continue;
@@ -181,7 +185,7 @@ std::string remarks(const Comparison& comparison) {
   if (comparison.baseline) {
     text += fmt::format("speed-up: over {}, {}\n", comparison.baseline_name, time_with_unit(*comparison.baseline, unit));
   }
-  if (comparison.interrupted) text += "interrupted: what is missing was not run\n";
+  if (comparison.interrupted) text += "stopped: what is missing was not run\n";
   return text;
 }
 
@@ -251,7 +255,7 @@ base::Result<int> run(const Arguments& arguments) {
   } else {
     print(table(comparison) + "\n" + remarks(comparison));
   }
-  return comparison.interrupted ? exit_interrupted : exit_done;
+  return stop_on_interrupt().requested() ? exit_interrupted : exit_done;
 }
 
 }  // namespace

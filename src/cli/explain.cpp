@@ -8,6 +8,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/explain_report.h"
+#include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/plan_search.h"
 #include "plan/plan_file.h"
@@ -29,7 +30,8 @@ base::Result<int> run(const Arguments& arguments) {
   note_trainer_faults(job, software, plan);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, job.placements, *line));
-  const place::Ground ground = place::ground_of(job, software);
+  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
+  const place::Ground ground = place::ground_of(job, software, &stop);
   auto explanation = place::explain(ground, plan, options);
   line.reset();
   if (!explanation.ok()) {
@@ -42,7 +44,7 @@ base::Result<int> run(const Arguments& arguments) {
     print_json(to_json(explained));
   else
     print(to_text(explained));
-  if (options.search.cancellation->requested()) return exit_interrupted;
+  if (stop_on_interrupt().requested()) return exit_interrupted;
   return explained.explanation.best ? exit_done : exit_infeasible;
 }
 

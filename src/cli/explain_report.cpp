@@ -270,7 +270,7 @@ std::string to_text(const ExplainedPlan& explained) {
     text += "\nThe best plan:\n" + tasks_table(job, explanation.best->plan) + fusion_text(job, explanation.best->estimate);
   if (!explanation.best && explanation.ranking.nearest)
     text += "\nThe nearest plan:\n" + tasks_table(job, explanation.ranking.nearest->plan);
-  return text;
+  return text + cut_short_text(explanation.ranking);
 }
 
 Json to_json(const ExplainedPlan& explained) {
@@ -296,6 +296,7 @@ Json to_json(const ExplainedPlan& explained) {
     object["nearest"] = Json{{"missing_bytes", nearest->missing},
                              {"task", name_of(explained, nearest->task)},
                              {"tasks", tasks_json(explained.ground.job, nearest->plan)}};
+  add_stopped_by(explanation.ranking, object);
   add_profile(explained.ground, explained.plan, object);
   object["unlike_pins"] = Json::array();
   for (const std::size_t task : explanation.unlike_pins) object["unlike_pins"].push_back(name_of(explained, task));

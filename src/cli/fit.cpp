@@ -8,6 +8,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/fit_report.h"
+#include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/plan_search.h"
 #include "plan/plan_file.h"
@@ -48,14 +49,15 @@ base::Result<int> run_job(const Arguments& arguments, const place::Ground& groun
     return error;
   }
   print_answer(FittedJob{ground, fit.value()}, arguments.plan.json);
-  if (options.search.cancellation->requested()) return exit_interrupted;
+  if (stop_on_interrupt().requested()) return exit_interrupted;
   return fit.value().fit() == place::Fit::does_not_fit ? exit_infeasible : exit_done;
 }
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
-  const place::Ground ground = place::ground_of(job, software);
+  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
+  const place::Ground ground = place::ground_of(job, software, &stop);
   return arguments.plan.plan ? run_plan(arguments, ground) : run_job(arguments, ground);
 }
 

@@ -236,7 +236,7 @@ std::string to_text(const FittedJob& fitted) {
   } else {
     text += "no plan fits: " + fitted.fit.impossible + "\n";
   }
-  return text + smallest_text(fitted);
+  return text + smallest_text(fitted) + cut_short_text(fitted.fit.ranking);
 }
 
 Json to_json(const FittedJob& fitted) {
@@ -257,6 +257,7 @@ Json to_json(const FittedJob& fitted) {
   }
   if (fitted.fit.roomiest) object["roomiest"] = plan_json(job, *fitted.fit.roomiest);
   if (fitted.fit.smallest) object["smallest_cluster"] = smallest_json(fitted);
+  add_stopped_by(fitted.fit.ranking, object);
   return object;
 }
 

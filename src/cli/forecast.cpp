@@ -133,7 +133,6 @@ base::Result<place::ForecastOptions> options_of(const Arguments& arguments) {
   DOVETAIL_TRY(options.pauses, read_pauses(arguments.pauses));
   options.restart_seconds = arguments.restart_seconds.value_or(0);
   options.searches = arguments.searches;
-  options.cancellation = &stop_on_interrupt();
   return options;
 }
 
@@ -162,7 +161,8 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const std::optional<std::int64_t> cap, cap_of(arguments, job));
   DOVETAIL_TRY(const place::LengthGrowth growth, place::LengthGrowth::of(job.workload.response_length, std::move(asked), cap));
   DOVETAIL_CHECK(check_no_plan_is_input(arguments));
-  const place::Ground ground = place::ground_of(job, software);
+  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
+  const place::Ground ground = place::ground_of(job, software, &stop);
   DOVETAIL_TRY(place::Forecast forecast, forecast_of(arguments, ground, growth));
   const ForecastRun run{ground, arguments.steps, cap, std::move(forecast)};
   if (arguments.plan.json)

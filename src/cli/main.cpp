@@ -1,8 +1,10 @@
 // dovetail: reads the command line, runs a subcommand, and turns what comes back into an exit code.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -109,6 +111,9 @@ void add_commands(CLI::App& program, Action& action) {
   add_completion(program, action);
 }
 
+/// Until a command says how it stops (stop_on_interrupt) there is nothing to lose.
+extern "C" void exit_at_once(int /*signal*/) { _exit(exit_interrupted); }
+
 /// A full disk or a closed pipe shows only when the last bytes leave.
 int flush_output(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -117,11 +122,13 @@ int flush_output(int code) {
 }
 
 int run(int argument_count, char** arguments) {
+  std::signal(SIGINT, exit_at_once);
+  std::signal(SIGTERM, exit_at_once);
   CLI::App program("Plans, fuses and simulates RLHF training: whether it fits, which configuration, where the time goes.", "dovetail");
   program.footer(
       "Examples:\n  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n  dovetail simulate examples/jobs/ppo-7b.yaml --plan plan.json\n"
       "  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 a check failed, or reading or writing did; 2 bad input;\n"
-      "3 nothing fits the memory, or keeps the deadline; 130 interrupted, the best answer was written.");
+      "3 nothing fits the memory, or keeps the deadline; 130 interrupted, with the best so far.");
   program.set_version_flag("--version", version_text, "print the version and what it was built with");
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);

@@ -43,9 +43,10 @@ std::vector<ReferenceSchedule> reference_schedules(const Problem& problem, fuse:
 }
 
 /// The schedule with its limits. They are proven with less work than those of a single schedule: there are many.
-FrontSchedule with_bounds(fuse::Solution solution, const fuse::Bounds& bounds, std::optional<base::Memory> cap, std::size_t schedules) {
+FrontSchedule with_bounds(fuse::Solution solution, const fuse::Bounds& bounds, const fuse::SolveOptions& options, std::size_t schedules) {
   constexpr std::int64_t work_of_all = 20'000'000;
-  const fuse::PointBounds proven = fuse::point_bounds(solution, bounds, work_of_all / static_cast<std::int64_t>(schedules));
+  const fuse::PointBounds proven = fuse::point_bounds(
+      solution, bounds, {.work = work_of_all / static_cast<std::int64_t>(schedules), .cancellation = options.cancellation});
   pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
   pipeline::Claims& claims = schedule.claims;
   claims.bound_makespan = std::max(bounds.makespan, solution.proven_makespan.value_or(base::Ticks(0)));
@@ -55,7 +56,7 @@ FrontSchedule with_bounds(fuse::Solution solution, const fuse::Bounds& bounds, s
   claims.solver = solution.solver;
   claims.stopped_by = solution.stopped_by;
   Solved solved{std::move(solution), bounds, std::move(schedule), {}, 0};
-  solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, cap);
+  solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, options.memory_cap);
   if (solved.excess.empty()) DOVETAIL_ASSERT(!pipeline::validate(solved.schedule).has_value());
   return {std::move(solved), proven.makespan, proven.peak};
 }
@@ -66,7 +67,8 @@ const pipeline::Evaluation& evaluation_of(const FrontSchedule& schedule) { retur
 std::vector<fuse::PeakBoundStep> bound_curve(const Problem& problem, const Front& front) {
   base::Ticks to = front.bounds.makespan;
   for (const FrontSchedule& schedule : front.schedules) to = std::max(to, evaluation_of(schedule).makespan);
-  std::vector<fuse::PeakBoundStep> curve = fuse::peak_bound_curve(problem, front.bounds.makespan, to, bound_resolution);
+  std::vector<fuse::PeakBoundStep> curve =
+      fuse::peak_bound_curve(problem, front.bounds.makespan, to, stop_on_interrupt().requested() ? 1 : bound_resolution);
   for (const FrontSchedule& schedule : front.schedules) {
     fuse::raise_curve(curve, evaluation_of(schedule).makespan, schedule.peak_bound);
     // What is shorter than the bound at a peak has a larger one.
@@ -249,7 +251,8 @@ Front solve_front(const NamedProblem& named, const fuse::Bounds& bounds, const f
   Front front;
   front.bounds = bounds;
   fuse::SolveOptions search = options;
-  search.cancellation = &stop_on_interrupt();
+  const parallel::Cancellation stop(&stop_on_interrupt(), with_patience(options.time_limit_seconds));
+  search.cancellation = &stop;
   {
     ProgressLine line(named.name, bounds.makespan, named.problem.time_unit);
     line.show_peak_bound(named.problem);
@@ -258,8 +261,10 @@ Front solve_front(const NamedProblem& named, const fuse::Bounds& bounds, const f
     if (options.time_limit_seconds) search.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
     std::vector<fuse::Solution> solutions = fuse::solve_pareto(named.problem, search);
     line.update("proving bounds");
-    for (fuse::Solution& solution : solutions)
-      front.schedules.push_back(with_bounds(std::move(solution), bounds, options.memory_cap, solutions.size()));
+    for (fuse::Solution& solution : solutions) {
+      if (stop.ended_by() == parallel::EndedBy::time && !solution.lost_process) solution.stopped_by = pipeline::StoppedBy::time;
+      front.schedules.push_back(with_bounds(std::move(solution), bounds, search, solutions.size()));
+    }
     if (shows_peak_bound(output)) front.peak_bound = bound_curve(named.problem, front);
     front.iterations_per_second = line.iterations_per_second();
   }

@@ -11,6 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/best_file.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/plan_search.h"
 #include "cli/prediction_report.h"
@@ -112,14 +113,14 @@ base::Result<const place::RankedPlan*> picked_plan(const place::Ranking& ranking
 }
 
 base::Result<int> rank_and_report(const Arguments& arguments, const Request& request, std::optional<ProgressLine>& line) {
-  const place::Ground ground = place::ground_of(request.job, request.software);
+  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
+  const place::Ground ground = place::ground_of(request.job, request.software, &stop);
   DOVETAIL_TRY(place::Ranking ranking, rank(arguments, request, ground));
   line.reset();
   const std::size_t asked = request.options.simulated;
   RankedJob ranked{ground, std::move(ranking), {}, asked > 0 && place::playable(request.job, asked) == 0};
   const std::optional<place::SearchRun>& search = ranked.ranking.search;
-  const bool interrupted = search && search->stopped_by == pipeline::StoppedBy::interrupt;
-  if (!interrupted) ranked.flips = place::find_flips(ground, ranked.ranking, request.options.search.threads);
+  ranked.flips = place::find_flips(ground, ranked.ranking, request.options.search.threads);
   if (arguments.output && !ranked.ranking.plans.empty()) {
     DOVETAIL_TRY(const place::RankedPlan* const picked, picked_plan(ranked.ranking, arguments.pick));
     const std::string text = plan::plan_to_json(picked->plan, request.job);
@@ -132,7 +133,8 @@ base::Result<int> rank_and_report(const Arguments& arguments, const Request& req
   // With all processes there might have been a better answer.
   if (search && search->lost_process) return *search->lost_process;
   if (ranked.ranking.plans.empty()) return exit_infeasible;
-  return interrupted ? exit_interrupted : exit_done;
+  const bool shared_interrupt = search && search->stopped_by == pipeline::StoppedBy::interrupt;
+  return shared_interrupt || stop_on_interrupt().requested() ? exit_interrupted : exit_done;
 }
 
 base::Result<int> run(const Arguments& given) {

@@ -65,7 +65,6 @@ base::Result<place::RankOptions> rank_options(const PlanSearchArguments& argumen
   options.search.time_limit_seconds = budget.time_limit_seconds;
   options.search.seed = budget.seed;
   options.search.threads = budget.threads > 0 ? budget.threads : parallel::default_thread_count();
-  options.search.cancellation = &stop_on_interrupt();
   options.search.on_progress = [&line](const place::SearchProgress& progress) { line.update(figures(progress)); };
   return options;
 }

@@ -21,7 +21,7 @@ struct PlanSearchArguments {
 /// Adds --means, --chains, --iterations, --time-limit, --threads and --seed.
 void add_plan_search_arguments(CLI::App& command, PlanSearchArguments& arguments);
 
-/// What they say, with `placements`, by their names (none: all); interrupts stop the search, and on a terminal `line` shows how far it is.
+/// What they say, with `placements`, by their names (none: all); on a terminal `line` shows how far it is.
 /// An Error for a placement that there is not.
 base::Result<place::RankOptions> rank_options(const PlanSearchArguments& arguments, const std::vector<std::string>& placements,
                                               ProgressLine& line);

@@ -1,5 +1,8 @@
 #include "cli/plan_words.h"
 
+#include <fmt/format.h>
+
+#include <string_view>
 #include <vector>
 
 #include "report/words/table.h"
@@ -20,6 +23,16 @@ Json tasks_json(const plan::Job& job, const plan::Plan& plan) {
   for (const report::TaskWords& words : report::task_words(job, plan))
     tasks.push_back(Json{{"task", words.task}, {"devices", words.devices}, {"layout", words.layout}, {"settings", words.settings}});
   return tasks;
+}
+
+std::string cut_short_text(const place::Ranking& ranking) {
+  if (!ranking.cut_short) return "";
+  const std::string_view why = *ranking.cut_short == parallel::EndedBy::time ? "The time limit was over" : "Interrupted";
+  return fmt::format("{} before all was looked at: this is the best so far, and with as many iterations more may be found.\n", why);
+}
+
+void add_stopped_by(const place::Ranking& ranking, Json& object) {
+  if (ranking.cut_short) object["stopped_by"] = *ranking.cut_short == parallel::EndedBy::time ? "time" : "interrupt";
 }
 
 }  // namespace dovetail::cli

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/output.h"
+#include "place/rank/rank.h"
 #include "report/words/plan_words.h"
 
 namespace dovetail::cli {
@@ -14,5 +15,10 @@ using report::change_words;
 std::string tasks_table(const plan::Job& job, const plan::Plan& plan);
 /// The same as an array of objects.
 Json tasks_json(const plan::Job& job, const plan::Plan& plan);
+
+/// A line where the ranking was cut short, else nothing.
+std::string cut_short_text(const place::Ranking& ranking);
+/// Adds `stopped_by` there.
+void add_stopped_by(const place::Ranking& ranking, Json& object);
 
 }  // namespace dovetail::cli

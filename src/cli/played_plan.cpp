@@ -32,7 +32,8 @@ std::optional<double> bound_of(const place::Ground& ground, const place::RankOpt
   const place::SearchSpace space =
       place::make_search_space(ground, place::search_meshes(ground.job), {options.means}, options.search.threads);
   if (place::impossible_task(space)) return std::nullopt;
-  return place::iteration_seconds(ground, place::period_bound(space, fuses));
+  const double bound = place::period_bound(space, fuses);
+  return bound > 0 ? std::optional(place::iteration_seconds(ground, bound)) : std::nullopt;
 }
 
 /// A chosen plan to be fused.
@@ -67,7 +68,12 @@ void fuse_generation(const Asked& asked) {
   }
   // One draw says little of the best.
   const int draws = std::max(asked.arguments.draws, 3);
-  const simulate::ThresholdChoice choice = place::simulated_thresholds(asked.ground, plan, asked.arguments.search.budget.seed, draws);
+  const auto chosen = place::simulated_thresholds(asked.ground, plan, asked.arguments.search.budget.seed, draws);
+  if (!chosen) {
+    asked.notes.push_back("generation is not fused with inference: the command was stopped before a threshold was chosen");
+    return;
+  }
+  const simulate::ThresholdChoice& choice = *chosen;
   plan.fusion.threshold = choice.points[choice.best].threshold;
   const auto seconds = [](const simulate::ThresholdPoint& point) { return seconds_text(base::seconds_of_ticks(point.value)); };
   if (plan.fusion.threshold)
@@ -146,7 +152,9 @@ place::SimulationOptions simulation_options(const PlayArguments& arguments) {
   options.seed = arguments.search.budget.seed;
   options.draws = arguments.draws;
   options.most_iterations = static_cast<std::size_t>(arguments.iterations);
-  options.fused = {.iterations = arguments.fused_iterations, .cancellation = &stop_on_interrupt()};
+  options.fused = {
+      .iterations = arguments.fused_iterations,
+  };
   return options;
 }
 
@@ -156,8 +164,9 @@ base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const place::
   options.on_progress = [&line](std::string_view work) { line.update(work); };
   place::Simulator simulator(ground, options);
   DOVETAIL_TRY(place::Simulation simulation, simulator.simulate(plan));
-  DOVETAIL_TRY(std::vector<place::FusionVariant> variants, place::play_fusion_variants(simulator, plan, simulation));
-  return PlayedPlan{std::move(simulation), std::move(variants)};
+  auto variants = place::play_fusion_variants(simulator, plan, simulation);
+  if (!variants.ok() && !ground.is_stopped()) return variants.error();
+  return PlayedPlan{std::move(simulation), variants.ok() ? std::move(variants).value() : std::vector<place::FusionVariant>()};
 }
 
 }  // namespace dovetail::cli

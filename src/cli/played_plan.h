@@ -46,13 +46,13 @@ base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::
 /// the error.
 base::Status check_playable(const plan::Job& job, const std::string& path);
 
-/// How plans are played, interruptible.
+/// How plans are played.
 place::SimulationOptions simulation_options(const PlayArguments& arguments);
 
 /// A plan that was played, as it is and with less fusion.
 struct PlayedPlan {
   place::Simulation simulation;
-  std::vector<place::FusionVariant> variants;  ///< the least fused first; empty where nothing is fused
+  std::vector<place::FusionVariant> variants;  ///< the least fused first; empty where nothing is fused, or it was stopped
 };
 
 base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const place::Ground& ground, const plan::Plan& plan, ProgressLine& line);

@@ -174,10 +174,11 @@ std::string to_text(const RankedJob& ranked) {
     return text + (ranked.ranking.nearest ? nearest_text(ranked) : "no plan was found:\n") + "\n" + absent_text(ranked.ranking);
   text += table_of(ranked);
   if (!ranked.ranking.absent.empty()) text += "\n" + absent_text(ranked.ranking);
-  text += bound_text(ranked.ranking);
+  if (ranked.ranking.bound > 0) text += bound_text(ranked.ranking);
   if (is_any_simulated(ranked.ranking)) text += "simulated: played event by event; the plans that were are in this order\n";
   if (ranked.too_many_samples) text += "no plan was played event by event: an iteration has too many samples\n";
   if (ranked.ranking.search) text += search_text(*ranked.ranking.search);
+  text += cut_short_text(ranked.ranking);
   if (ranked.ranking.ties > 0) text += "=: a tie with the first, within the mean error of the predictions\n";
   text += "\nThe first plan:\n" + tasks_table(job, ranked.ranking.plans.front().plan);
   text += fusion_text(job, ranked.ranking.plans.front().estimate);
@@ -210,6 +211,7 @@ Json to_json(const RankedJob& ranked) {
     object["timing"] =
         Json{{"seconds", json_seconds(search->seconds)}, {"evaluations_per_second", json_ratio(search->evaluations_per_second)}};
   }
+  add_stopped_by(ranked.ranking, object);
   if (const auto& nearest = ranked.ranking.nearest)
     object["nearest"] = Json{{"missing_bytes", nearest->missing},
                              {"task", ranked.ground.job.workflow.tasks[nearest->task].name},

@@ -75,7 +75,6 @@ void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& l
   options.simulation = simulation_options(arguments.play);
   // One draw says little of the best.
   options.simulation.draws = std::max(options.simulation.draws, 3);
-  options.cancellation = &stop_on_interrupt();
   options.on_point = [&line](std::size_t point, std::size_t points) {
     line.update(std::string_view(fmt::format("threshold {} of {}", point + 1, points)));
   };
@@ -92,15 +91,16 @@ void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& l
 }
 
 /// Plays the plan at `plan_path`, else the best.
-base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan_path, const Arguments& arguments) {
+base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan_path, const Arguments& arguments,
+                             const parallel::Cancellation& stop) {
   DOVETAIL_TRY(plan::Job job, plan::parse_job(text.content, base::display_path(text.argument)));
   auto of = std::make_unique<PlayedJob>(std::move(job));
   DOVETAIL_TRY(const place::Software software, load_software(of->job, text.argument));
   DOVETAIL_CHECK(check_no_input(arguments.output, {plan_path}));
-  of->ground.emplace(place::ground_of(of->job, software));
+  of->ground.emplace(place::ground_of(of->job, software, &stop));
   ProgressLine line(of->job.name);
   DOVETAIL_TRY(of->chosen, choose_plan(arguments.play, text.argument, plan_path, *of->ground, !arguments.overlay, line));
-  if (!arguments.play.fuse) of->chosen.notes = place::why_not_fused(*of->ground, of->chosen.plan);
+  if (!arguments.play.fuse && !of->ground->is_stopped()) of->chosen.notes = place::why_not_fused(*of->ground, of->chosen.plan);
   DOVETAIL_TRY(of->played, play_plan(arguments.play, *of->ground, of->chosen.plan, line));
   if (!arguments.overlay) sweep_thresholds(arguments, *of, line);
   return Input{plan_path ? base::display_path(*plan_path) : base::display_path(text.argument), std::move(of)};
@@ -131,7 +131,7 @@ base::Result<std::vector<ScheduleText>> read_texts(const Arguments& arguments) {
 
 bool is_job(const ScheduleText& text) { return named_format(text.content) == "dovetail/job"; }
 
-base::Result<std::vector<Input>> read_inputs(const Arguments& arguments) {
+base::Result<std::vector<Input>> read_inputs(const Arguments& arguments, const parallel::Cancellation& stop) {
   DOVETAIL_TRY(const std::vector<ScheduleText> texts, read_texts(arguments));
   const auto jobs = std::count_if(texts.begin(), texts.end(), is_job);
   if (!arguments.plans.empty() && jobs != 1)
@@ -147,7 +147,7 @@ base::Result<std::vector<Input>> read_inputs(const Arguments& arguments) {
     std::vector<std::optional<std::string>> plans(arguments.plans.begin(), arguments.plans.end());
     if (plans.empty()) plans.emplace_back();
     for (const std::optional<std::string>& plan : plans) {
-      DOVETAIL_TRY(Input input, play_job(text, plan, arguments));
+      DOVETAIL_TRY(Input input, play_job(text, plan, arguments, stop));
       inputs.push_back(std::move(input));
     }
   }
@@ -209,7 +209,8 @@ base::Result<int> run(const Arguments& arguments) {
     return base::bad_input(fmt::format("a report is HTML, which '{}' does not say; accepted: .html, .htm, or '-'", arguments.output));
   DOVETAIL_CHECK(check_output_path(arguments.output));
   DOVETAIL_CHECK(check_no_input(arguments.output, read));
-  DOVETAIL_TRY(const std::vector<Input> inputs, read_inputs(arguments));
+  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.play.search.budget.time_limit_seconds);
+  DOVETAIL_TRY(const std::vector<Input> inputs, read_inputs(arguments, stop));
   report::Page page = build(inputs, arguments.overlay);
   if (arguments.title) page.title = *arguments.title;
   DOVETAIL_TRY(const std::string written, write_output(arguments.output, report::render_html(page)));

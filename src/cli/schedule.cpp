@@ -53,7 +53,8 @@ pipeline::Schedule schedule_so_far(const fuse::Solution& solution, const fuse::B
 base::Result<Run> solve_with_progress(const Arguments& arguments, const Request& request) {
   fuse::SolveOptions options = request.options;
   options.start = request.start ? &*request.start : nullptr;
-  options.cancellation = &stop_on_interrupt();
+  const parallel::Cancellation stop(&stop_on_interrupt(), with_patience(options.time_limit_seconds));
+  options.cancellation = &stop;
   const pipeline::Problem& problem = request.named.problem;
   ProgressLine line(request.named.name, request.bounds.makespan, problem.time_unit);
   line.show_peak_bound(problem);
@@ -196,7 +197,7 @@ base::Result<int> solve_and_report(const Arguments& arguments, const Request& re
   // With all processes there might have been a better answer.
   if (solution.lost_process) return *solution.lost_process;
   if (!is_feasible) return exit_infeasible;
-  return solution.stopped_by == pipeline::StoppedBy::interrupt ? exit_interrupted : exit_done;
+  return solution.stopped_by == pipeline::StoppedBy::interrupt || stop_on_interrupt().requested() ? exit_interrupted : exit_done;
 }
 
 base::Result<int> run(const Arguments& given) {

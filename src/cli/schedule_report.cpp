@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/interrupt.h"
 #include "fuse/pareto.h"
 #include "fuse/solution/variation.h"
 #include "report/words/table.h"
@@ -79,7 +80,7 @@ struct Remarks {
 };
 
 std::optional<base::Memory> peak_at_deadline(const Request& request, const Solved& solved) {
-  fuse::BoundOptions proof;
+  fuse::BoundOptions proof{.cancellation = &stop_on_interrupt()};
   if (meets_deadline(request, solved.solution)) proof.known_peak = solved.solution.evaluation.peak_activation;
   const base::Memory peak = fuse::peak_activation_bound(solved.solution.problem, *request.options.deadline, proof);
   return peak == base::Memory::max() ? std::nullopt : std::optional(peak);
@@ -90,12 +91,13 @@ Remarks remarks_of(const Request& request, const Solved& solved) {
   if (request.options.deadline) {
     remarks.peak_at_deadline = peak_at_deadline(request, solved);
   } else if (request.options.objective == fuse::Objective::memory) {
-    remarks.makespan_at_peak = fuse::point_bounds(solved.solution, solved.bounds, fuse::BoundOptions{}.work).makespan;
+    remarks.makespan_at_peak = fuse::point_bounds(solved.solution, solved.bounds, {.cancellation = &stop_on_interrupt()}).makespan;
   }
   if (request.options.robustness_percent > 0) {
     fuse::VariationOptions options;
     options.seed = request.options.seed;
     options.threads = request.options.threads;
+    options.cancellation = &stop_on_interrupt();
     remarks.varied = fuse::vary_durations(solved.solution.graph, solved.solution.order, options);
   }
   return remarks;

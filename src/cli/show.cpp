@@ -58,7 +58,7 @@ base::Result<int> show_solved(const std::string& name, const Arguments& argument
     return does_not_fit(fmt::format("no schedule that {} found fits the memory", solver->name), solved.excess);
   }
   draw(solved.schedule, fmt::format("{} ({})", named.name, describe(solved.solution.solver)), arguments);
-  return solved.solution.stopped_by == pipeline::StoppedBy::interrupt ? exit_interrupted : exit_done;
+  return solved.solution.stopped_by == pipeline::StoppedBy::interrupt || stop_on_interrupt().requested() ? exit_interrupted : exit_done;
 }
 
 base::Result<int> show_file(const std::string& path, const Arguments& arguments) {

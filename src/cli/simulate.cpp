@@ -65,7 +65,8 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_CHECK(check_no_input(arguments.output, {arguments.plan.plan}));
-  const place::Ground ground = place::ground_of(job, software);
+  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.play.search.budget.time_limit_seconds);
+  const place::Ground ground = place::ground_of(job, software, &stop);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(ChosenPlan chosen, choose_plan(arguments.play, arguments.plan.job, arguments.plan.plan, ground, false, *line));
   DOVETAIL_TRY(PlayedPlan played, play_plan(arguments.play, ground, chosen.plan, *line));

@@ -77,8 +77,6 @@ base::Result<place::SweepOptions> options_of(const Arguments& arguments, place::
   options.simulate = arguments.simulate || over == place::SweepInput::threshold;
   options.simulation.seed = arguments.search.budget.seed;
   options.simulation.draws = arguments.draws;
-  options.cancellation = &stop_on_interrupt();
-  options.simulation.fused.cancellation = options.cancellation;
   return options;
 }
 
@@ -102,7 +100,8 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_CHECK(check_no_input(arguments.output, {arguments.plan.plan}));
-  const place::Ground ground = place::ground_of(job, software);
+  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
+  const place::Ground ground = place::ground_of(job, software, &stop);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(place::SweepOptions options, options_of(arguments, over, job));
   if (options.simulate) DOVETAIL_CHECK(check_playable(job, arguments.plan.job));
@@ -126,7 +125,7 @@ base::Result<int> run(const Arguments& arguments) {
   else
     print_beside(arguments.output, to_text(swept));
   if (arguments.output) DOVETAIL_CHECK(write(*arguments.output, swept));
-  return swept.sweep.complete ? exit_done : exit_interrupted;
+  return stop_on_interrupt().requested() ? exit_interrupted : exit_done;
 }
 
 }  // namespace

@@ -262,7 +262,7 @@ std::string to_text(const SweptPlan& swept) {
                                  swept.ground.software.efficiency.name, swept.ground.software.conventions.name,
                                  report::efficiency_words(swept.ground.software));
   text += table_of(swept) + migration_text(swept) + best_text(swept) + overflow_text(swept) + problems_text(swept.sweep);
-  if (!swept.sweep.complete) text += "\nInterrupted: what follows is not known.\n";
+  if (!swept.sweep.complete) text += "\nStopped: what follows is not known.\n";
   return text;
 }
 

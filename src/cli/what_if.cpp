@@ -38,19 +38,17 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_CHECK(check_playable(job, arguments.plan.job));
   DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
-  const place::Ground ground = place::ground_of(job, software);
+  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
+  const place::Ground ground = place::ground_of(job, software, &stop);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(const place::RankOptions search, rank_options(arguments.search, job.placements, *line));
   DOVETAIL_TRY(const plan::Plan plan, choose(arguments, ground, search));
 
-  const parallel::Cancellation& cancellation = stop_on_interrupt();
   place::WhatIfOptions options;
   options.simulation.seed = arguments.search.budget.seed;
   options.simulation.draws = arguments.draws;
-  options.simulation.fused.cancellation = &cancellation;
   options.simulation.on_progress = [&line](std::string_view work) { line->update(work); };
   options.threads = search.search.threads;
-  options.cancellation = &cancellation;
   place::WhatIfs what_ifs = place::what_ifs(ground, plan, options);
   line->update(std::string_view("scheduling the training phase in other ways"));
   place::TrainingWorth training = place::training_worth(ground, plan, what_ifs.training);
@@ -62,7 +60,7 @@ base::Result<int> run(const Arguments& arguments) {
     print_json(to_json(answer));
   else
     print(to_text(answer));
-  return cancellation.requested() ? exit_interrupted : exit_done;
+  return stop_on_interrupt().requested() ? exit_interrupted : exit_done;
 }
 
 }  // namespace

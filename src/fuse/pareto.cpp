@@ -245,16 +245,17 @@ std::vector<Solution> solve_pareto(const Problem& problem, const SolveOptions& o
   return ParetoSearch(problem, plain).run();
 }
 
-PointBounds point_bounds(const Solution& solution, const Bounds& bounds, std::optional<std::int64_t> work) {
+PointBounds point_bounds(const Solution& solution, const Bounds& bounds, const BoundOptions& proof) {
   const Problem& problem = solution.problem;
   const auto [makespan, peak] = std::pair(solution.evaluation.makespan, solution.evaluation.peak_activation);
   PointBounds proven{std::max(bounds.makespan, solution.proven_makespan.value_or(Ticks(0))), solution.proven_peak.value_or(Memory(0))};
-  BoundOptions of_peak{.work = work};
+  BoundOptions of_peak = proof;
   of_peak.known_peak = peak;
   proven.peak = std::max(proven.peak, peak_activation_bound(problem, makespan, of_peak));
   // The first deadline by which the sweeps do not prove a larger peak.
   Ticks last = makespan;
   while (proven.makespan < last) {
+    if (parallel::is_requested(proof.cancellation)) return proven;
     const Ticks middle = proven.makespan + Ticks((last - proven.makespan).count() / 2);
     if (swept_peak(problem, middle) > peak) {
       proven.makespan = middle + Ticks(1);
@@ -266,7 +267,7 @@ PointBounds point_bounds(const Solution& solution, const Bounds& bounds, std::op
   Problem within = problem;
   within.capacity = problem.resident;
   for (Memory& room : *within.capacity) room += peak;
-  BoundOptions of_makespan{.work = work};
+  BoundOptions of_makespan = proof;
   of_makespan.known_makespan = makespan;
   proven.makespan = std::max(proven.makespan, makespan_bound(within, std::nullopt, of_makespan));
   return proven;

@@ -28,8 +28,8 @@ struct PointBounds {
 };
 
 /// The limits of `solution`, whose problem's bounds are `bounds`: what it proves itself, and what peak_activation_bound and makespan_bound
-/// prove with `work` each (BoundOptions). The makespan's also counts each deadline by which the sweeps prove a larger peak.
-PointBounds point_bounds(const Solution& solution, const Bounds& bounds, std::optional<std::int64_t> work);
+/// prove, each at the cost that `proof` allows. The makespan's also counts each deadline by which the sweeps prove a larger peak.
+PointBounds point_bounds(const Solution& solution, const Bounds& bounds, const BoundOptions& proof);
 
 /// Schedules that end before the next step's makespan have at least this peak.
 struct PeakBoundStep {

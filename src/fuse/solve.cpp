@@ -73,7 +73,7 @@ std::string describe_excess(const std::vector<CapacityExcess>& excess) {
 Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOptions& options) {
   Solved solved{std::move(solution), problem_bounds, {}, {}, 0};
   if (solved.solution.other_layout) solved.bounds = bounds_of(solved.solution.problem);
-  solved.schedule = to_schedule(solved.solution, solved.bounds, options.proof_work);
+  solved.schedule = to_schedule(solved.solution, solved.bounds, {.work = options.proof_work, .cancellation = options.cancellation});
   // What is proven may hold within the cap only, and a file is to say no more than is true of the problem in it.
   solved.schedule.problem = pipeline::with_cap(std::move(solved.schedule.problem), options.memory_cap);
   solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, options.memory_cap);
@@ -105,9 +105,16 @@ Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bo
   const auto begin = std::chrono::steady_clock::now();
   Answer answer = solver.solve(problem, options);
   const double seconds = base::seconds_since(begin);
-  if (const auto* refusal = std::get_if<NotApplicable>(&answer))
+  const auto ended_by = parallel::ended_by(options.cancellation);
+  if (const auto* refusal = std::get_if<NotApplicable>(&answer)) {
+    if (ended_by) return parallel::stopped_before("a schedule was found", *ended_by);
     return base::bad_input(fmt::format("solver '{}' is not applicable to this problem: {}", solver.name, refusal->why));
+  }
   Solution solution = std::move(std::get<Solution>(answer));
+  // Solvers do not ask who requested it.
+  const bool is_cut_short = ended_by && (!solution.stopped_by || solution.stopped_by == pipeline::StoppedBy::interrupt);
+  if (is_cut_short && !solution.lost_process)
+    solution.stopped_by = *ended_by == parallel::EndedBy::time ? pipeline::StoppedBy::time : pipeline::StoppedBy::interrupt;
   keep_better_start(solver, solution, options);
   Solved solved = assess(std::move(solution), bounds, options);
   solved.seconds = seconds;

@@ -33,6 +33,7 @@ struct Solved {
 /// - bad_input where the problem is none (pipeline::find_fault; pipeline::with_defaults fills in what was left out), an option is out
 ///   of range, there is no such solver, or it is not applicable to this problem;
 /// - infeasible where no schedule that was found fits the memory, with the excess of each device;
+/// - interrupted where options.cancellation was requested before one was found;
 /// - io where another process was lost before one was found that fits.
 base::Result<Solved> solve(const pipeline::Problem& problem, std::string_view solver_name, const SolveOptions& options = {});
 

@@ -41,7 +41,8 @@ void SharedChains::work_on_all(const std::function<void(std::size_t own)>& work)
 std::vector<std::string> SharedChains::run(const std::function<void(std::size_t own)>& work, const std::function<std::string()>& tell) {
   // Whatever happens, all processes come to the border of a round.
   if (!is_cancelled()) work_on_all(work);
-  const char reason = is_cancelled() ? interrupted : is_late() ? out_of_time : goes_on;
+  const auto cancelled = ended_by(options_.cancellation);
+  const char reason = cancelled == EndedBy::interrupt ? interrupted : cancelled || is_late() ? out_of_time : goes_on;
   std::vector<std::string> messages{reason + tell()};
   if (options_.exchange != nullptr && options_.exchange->ranks > 1) {
     auto gathered = options_.exchange->all_gather(messages.front());

@@ -20,12 +20,9 @@ struct SharingOptions {
   int chains = 1;
   int threads = 1;                                          ///< never changes the answer
   std::optional<double> time_limit_seconds = std::nullopt;  ///< from the construction of SharedChains on
-  const Cancellation* cancellation = nullptr;
-  const Exchange* exchange = nullptr;  ///< the processes that share out the chains; absent: this one alone
+  const Cancellation* cancellation = nullptr;               ///< by time: as if the limit were over
+  const Exchange* exchange = nullptr;                       ///< the processes that share out the chains; absent: this one alone
 };
-
-/// Why there are no more rounds though there is more to do.
-enum class EndedBy { time, interrupt };
 
 class SharedChains {
  public:
@@ -36,7 +33,7 @@ class SharedChains {
   const std::vector<int>& numbers() const { return numbers_; }
   /// Seconds since the construction.
   double seconds() const { return base::seconds_since(begin_); }
-  bool is_cancelled() const { return options_.cancellation != nullptr && options_.cancellation->requested(); }
+  bool is_cancelled() const { return is_requested(options_.cancellation); }
   bool is_late() const { return options_.time_limit_seconds && seconds() >= *options_.time_limit_seconds; }
 
   /// A round: work(own) for each chain of this process (own: an index of numbers()), of which nothing may depend on the others, unless it

@@ -40,9 +40,10 @@ struct Moment {
 
 class Engine {
  public:
-  Engine(const Activities& activities, std::size_t most_iterations, Courses& courses)
+  Engine(const Activities& activities, std::size_t most_iterations, Courses& courses, const parallel::Cancellation* cancellation)
       : activities_(activities),
         most_(most_iterations),
+        cancellation_(cancellation),
         edges_(plan::edges_by_step(activities.edges, activities.items.size())),
         traffic_(activities.links, &courses) {
     std::vector<std::array<cluster::Mesh, 2>> meshes;
@@ -248,7 +249,8 @@ class Engine {
   void find_end(std::size_t iteration) {
     for (std::size_t length = 1; length <= iteration && length <= 2 * edges_.under_way; ++length)
       if (moments_[iteration].like(moments_[iteration - length])) return stop_at(iteration, length, true);
-    if (iteration + 1 >= most_) stop_at(iteration, std::max<std::size_t>(1, iteration / 2), false);
+    if (iteration + 1 >= most_ || (iteration > 0 && parallel::is_requested(cancellation_)))
+      stop_at(iteration, std::max<std::size_t>(1, iteration / 2), false);
   }
 
   void stop_at(std::size_t iteration, std::size_t length, bool steady) {
@@ -262,6 +264,7 @@ class Engine {
 
   const Activities& activities_;
   std::size_t most_;
+  const parallel::Cancellation* cancellation_;
   plan::EdgesByStep edges_;
   plan::Blocks blocks_;
   std::vector<std::size_t> holder_;       // [block] the node that has it
@@ -286,10 +289,10 @@ Ticks Play::period() const {
   return Ticks(((end - begin).count() + count - 1) / count);
 }
 
-Play play(const Activities& activities, std::size_t most_iterations, Courses* courses) {
+Play play(const Activities& activities, std::size_t most_iterations, Courses* courses, const parallel::Cancellation* cancellation) {
   DOVETAIL_ASSERT(!activities.items.empty() && most_iterations >= 2);
   Courses own;
-  return Engine(activities, most_iterations, courses != nullptr ? *courses : own).run();
+  return Engine(activities, most_iterations, courses != nullptr ? *courses : own, cancellation).run();
 }
 
 }  // namespace dovetail::simulate

@@ -13,6 +13,7 @@
 
 #include "base/quantity.h"
 #include "cluster/mesh.h"
+#include "parallel/cancellation.h"
 #include "plan/iteration_graph.h"
 #include "simulate/traffic.h"
 
@@ -61,7 +62,8 @@ struct Play {
 /// `most_iterations`. As many iterations follow, and then each activity once more: for whoever lets the stretch begin at any moment of it,
 /// and asks what was waited for at its end. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, edges
 /// without a circle in an iteration; the links of transfers are below `links`. `courses` is what is known of transfers, and learns; null:
-/// nothing that outlives the play.
-Play play(const Activities& activities, std::size_t most_iterations, Courses* courses = nullptr);
+/// nothing that outlives the play. Where `cancellation` is requested the play is cut off as at the most iterations.
+Play play(const Activities& activities, std::size_t most_iterations, Courses* courses = nullptr,
+          const parallel::Cancellation* cancellation = nullptr);
 
 }  // namespace dovetail::simulate

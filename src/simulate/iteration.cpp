@@ -360,7 +360,7 @@ std::vector<plan::StepTime> steps_of(const Play& play, std::size_t steps, const 
 Iteration play_iterations(const Workload& workload) {
   for (const Step& step : workload.steps) DOVETAIL_ASSERT(!find_fault(step.trace));
   const Activities every = activities_of(workload);
-  const Play played = play(every, workload.most_iterations, workload.courses);
+  const Play played = play(every, workload.most_iterations, workload.courses, workload.cancellation);
   const Stretch stretch = stretch_of(played, workload.steps);
   Iteration iteration;
   iteration.trace = Cutter(workload, played, stretch).cut();

@@ -34,8 +34,8 @@ std::vector<double> usual_thresholds() {
   return thresholds;
 }
 
-ThresholdChoice choose_threshold(const InterStageTask& task, const std::vector<std::vector<Sample>>& draws,
-                                 const ThresholdOptions& options) {
+std::optional<ThresholdChoice> choose_threshold(const InterStageTask& task, const std::vector<std::vector<Sample>>& draws,
+                                                const ThresholdOptions& options) {
   DOVETAIL_ASSERT(!draws.empty());
   ThresholdChoice choice;
   choice.points.emplace_back();
@@ -47,11 +47,13 @@ ThresholdChoice choose_threshold(const InterStageTask& task, const std::vector<s
     Stages stages(task, draws[draw]);
     side_by_side[draw] = stages.side_by_side();
     for (const ThresholdPoint& point : choice.points) {
+      if (parallel::is_requested(options.cancellation)) return;
       std::optional<PlayedStages> fused;
       if (point.threshold) fused = stages.with_threshold(*point.threshold);
       ends[draw].emplace_back(fused ? fused->end : stages.plain().end, fused.has_value());
     }
   });
+  if (parallel::is_requested(options.cancellation)) return std::nullopt;
   choice.side_by_side = value_of(std::move(side_by_side), options.quantile);
   for (std::size_t index = 0; index < choice.points.size(); ++index) {
     ThresholdPoint& point = choice.points[index];

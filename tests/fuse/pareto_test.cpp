@@ -81,7 +81,7 @@ RC_GTEST_PROP(Pareto, MakespanBoundsHold, ()) {
   RC_PRE(optimum.has_value());
   for (const Solution& solution : solve_pareto(problem, brief())) {
     const pipeline::Evaluation& evaluation = solution.evaluation;
-    const PointBounds proven = point_bounds(solution, bounds, 100'000);
+    const PointBounds proven = point_bounds(solution, bounds, {.work = 100'000});
     const Ticks bound = proven.makespan;
     RC_ASSERT(proven.peak <= evaluation.peak_activation);
     const auto least = test::brute_force_peak(graph, evaluation.makespan);

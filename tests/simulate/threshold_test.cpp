@@ -28,7 +28,7 @@ TEST(Threshold, EveryPointIsASimulationOfItsOwn) {
   ground.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(0.8, 128);
   ground.know(draws.front());
-  const ThresholdChoice choice = choose_threshold(ground.task, draws, {{0.01, 0.1, 0.3, 0.6, 0.9}, std::nullopt, 1});
+  const ThresholdChoice choice = choose_threshold(ground.task, draws, {{0.01, 0.1, 0.3, 0.6, 0.9}, std::nullopt, 1}).value();
   ASSERT_EQ(choice.points.size(), 6U);
   for (const ThresholdPoint& point : choice.points) {
     Ticks sum;
@@ -50,7 +50,7 @@ TEST(Threshold, NotMigratingIsAChoice) {
   ground.add("llama-3.1-8b", 1, 1, 4, 60);
   const std::vector<Sample> samples = test::equal_samples(64, 100, 200);
   ground.know(samples);
-  const ThresholdChoice choice = choose_threshold(ground.task, {samples}, {});
+  const ThresholdChoice choice = choose_threshold(ground.task, {samples}, {}).value();
   EXPECT_EQ(choice.points.size(), 23U) << "none, 1% to 3%, and 5% to 95%";
   EXPECT_EQ(choice.best, 0U);
 }
@@ -60,8 +60,8 @@ TEST(Threshold, QuantilesAreDraws) {
   ground.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(0.8, 64);
   ground.know(draws.front());
-  const ThresholdChoice worst = choose_threshold(ground.task, draws, {{0.25, 0.5, 0.75}, 1.0, 1});
-  const ThresholdChoice median = choose_threshold(ground.task, draws, {{0.25, 0.5, 0.75}, 0.5, 1});
+  const ThresholdChoice worst = choose_threshold(ground.task, draws, {{0.25, 0.5, 0.75}, 1.0, 1}).value();
+  const ThresholdChoice median = choose_threshold(ground.task, draws, {{0.25, 0.5, 0.75}, 0.5, 1}).value();
   for (std::size_t point = 0; point < worst.points.size(); ++point) {
     std::vector<Ticks> ends = worst.points[point].ends;
     std::sort(ends.begin(), ends.end());
@@ -75,8 +75,8 @@ TEST(Threshold, ThreadsChangeNothing) {
   ground.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(1.0, 64);
   ground.know(draws.front());
-  const ThresholdChoice alone = choose_threshold(ground.task, draws, {{0.2, 0.6}, std::nullopt, 1});
-  const ThresholdChoice together = choose_threshold(ground.task, draws, {{0.2, 0.6}, std::nullopt, 3});
+  const ThresholdChoice alone = choose_threshold(ground.task, draws, {{0.2, 0.6}, std::nullopt, 1}).value();
+  const ThresholdChoice together = choose_threshold(ground.task, draws, {{0.2, 0.6}, std::nullopt, 3}).value();
   EXPECT_EQ(alone.best, together.best);
   for (std::size_t point = 0; point < alone.points.size(); ++point) EXPECT_EQ(alone.points[point].ends, together.points[point].ends);
 }

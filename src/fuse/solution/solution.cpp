@@ -33,10 +33,8 @@ bool is_better(const Solution& a, const Solution& b, const SolveOptions& options
   return rank(a) < rank(b);
 }
 
-pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds, std::optional<std::int64_t> proof_work) {
+pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds, BoundOptions proof) {
   pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
-  BoundOptions proof;
-  proof.work = proof_work;
   proof.known_peak = solution.evaluation.peak_activation;
   const Memory peak_bound =
       std::max(peak_activation_bound(solution.problem, solution.evaluation.makespan, proof), solution.proven_peak.value_or(Memory(0)));

@@ -91,8 +91,8 @@ Rank rank_of(base::Memory excess, base::Ticks makespan, base::Memory peak, const
 /// Whether `a` ranks before `b`, its excess being that of all devices together.
 bool is_better(const Solution& a, const Solution& b, const SolveOptions& options);
 
-/// The schedule of a solution with all that its file says: times, bounds, what is proven optimal, who made it. `proof_work` is
-/// SolveOptions::proof_work.
-pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds, std::optional<std::int64_t> proof_work = std::nullopt);
+/// The schedule of a solution with all that its file says: times, bounds, what is proven optimal, who made it. `proof`: what the
+/// bound on the peak may cost.
+pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds, BoundOptions proof = {});
 
 }  // namespace dovetail::fuse

@@ -66,6 +66,7 @@ void add_single_changes(const Ground& ground, const Origin& from, const PlanSpac
         const Pick pick{mesh, static_cast<std::int32_t>(choice)};
         Picks picks = around.picks;
         if (pick == around.picks[task] || !take(space, picks, task, pick)) continue;
+        if (ground.is_stopped()) return;
         plan::TaskPlan changed = choices[choice].planned;
         changed.mesh = space.meshes[static_cast<std::size_t>(mesh)];
         lists[kind_of(now, changed)].add(picks, trial.score(picks));
@@ -137,9 +138,11 @@ void add_pairs(const Ground& ground, const Origin& from, const PlanSpace& around
   for (std::size_t a = 0; a < around.picks.size(); ++a)
     for (std::size_t b = a + 1; b < around.picks.size(); ++b) {
       if (space.is_rule(a) || space.is_rule(b) || !independent[a][b]) continue;
+      if (ground.is_stopped()) return;
       Shortlist list;
       for (const auto& [of_a, of_b] : splits_of(space, from.plan.tasks[a].mesh, from.plan.tasks[b].mesh)) {
         if (!space.is_open(a, of_a) || !space.is_open(b, of_b)) continue;
+        if (ground.is_stopped()) return;
         Picks picks = around.picks;
         if (!take(space, picks, a, {of_a, 0}) || !take(space, picks, b, {of_b, 0})) continue;
         choose(space, trial, picks, {a, b});
@@ -284,7 +287,7 @@ std::vector<Change> changes_of(const Ground& ground, const plan::Plan& plan, con
   if (plan.fusion.training) from.over_bound = intra_stage(ground, plan).over_bound();
   add_single_changes(ground, from, around, trial, changes);
   add_pairs(ground, from, around, trial, changes);
-  if (means == Means::all) add_fusions(ground, plan, changes);
+  if (means == Means::all && !ground.is_stopped()) add_fusions(ground, plan, changes);
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return a.iteration_seconds < b.iteration_seconds; });
   std::vector<Change> needed;

@@ -67,7 +67,8 @@ Missing missing_of(const std::vector<TaskMemory>& memory);
 /// Of each task and kind of change the plan that fits, and keeps the margin, with the shortest iteration, and of each two tasks that wait
 /// for nothing of each other the best on two parts of the devices that they have together. Generation with inference, and two trainings,
 /// fused where they are not (at the best threshold, with a real schedule) and apart where they are, and the best other threshold, as far as
-/// the job lets them. The fastest first; nothing that does not fit, nor the plan itself. ReaL's means fuse nothing.
+/// the job lets them. The fastest first; nothing that does not fit, nor the plan itself. ReaL's means fuse nothing. Where it
+/// is stopped, of the tasks that were looked at to the end.
 std::vector<Change> changes_of(const Ground& ground, const plan::Plan& plan, const PlanSpace& around, Means means = Means::all);
 
 }  // namespace dovetail::place

@@ -34,17 +34,19 @@ std::vector<std::size_t> unlike_pins(const plan::Job& job, const plan::Plan& pla
 
 }  // namespace
 
-base::Result<Explanation> explain(const Ground& ground, const plan::Plan& plan, const RankOptions& options) {
+base::Result<Explanation> explain(const Ground& given, const plan::Plan& plan, const RankOptions& options) {
+  const parallel::Cancellation limit(given.cancellation, options.search.time_limit_seconds);
+  const Ground ground = stopped_by(given, limit);
   Explanation explanation;
   explanation.estimate = place::estimate(ground, plan);
   const Missing missing = missing_of(explanation.estimate.memory);
   explanation.missing = missing.bytes;
   explanation.limit = missing.task;
   explanation.unlike_pins = unlike_pins(ground.job, plan);
-  auto ranking = rank_plans(ground, options);
+  auto ranking = rank_plans(ground, with_share_of_time(options, ground, 2));
   if (ranking.ok())
     explanation.ranking = std::move(ranking).value();
-  else if (ranking.error().failure == base::Failure::infeasible)
+  else if (ranking.error().failure == base::Failure::infeasible && !limit.requested())
     explanation.impossible = ranking.error().message;
   else
     return ranking.error();
@@ -55,6 +57,7 @@ base::Result<Explanation> explain(const Ground& ground, const plan::Plan& plan, 
     std::erase_if(explanation.changes, [&](const Change& change) {
       return change.iteration_seconds > explanation.estimate.iteration_seconds * (1 - least_gain);
     });
+  if (!explanation.ranking.cut_short) explanation.ranking.cut_short = limit.ended_by();
   explanation.best = best_of(ground, explanation);
   if (explanation.best && (explanation.best->plan.tasks != plan.tasks || explanation.best->plan.fusion != plan.fusion))
     explanation.comparison = compare(ground, {plan, explanation.estimate}, {explanation.best->plan, explanation.best->estimate});

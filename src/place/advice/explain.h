@@ -32,8 +32,8 @@ struct Explanation {
   bool fits() const { return missing == 0; }
 };
 
-/// Searches the best plan, and all plans around the given one. An Error where the job's pins leave a task nothing to choose. REQUIRES: the
-/// plan has no fault.
+/// Searches the best plan, and all plans around the given one, within the time limit of `options`. Where it is stopped, what was not looked
+/// at is missing, and ranking.cut_short says so. Errors as rank_plans. REQUIRES: the plan has no fault.
 base::Result<Explanation> explain(const Ground& ground, const plan::Plan& plan, const RankOptions& options);
 
 }  // namespace dovetail::place

@@ -70,6 +70,7 @@ std::optional<RankedPlan> fitting_plan(const Ground& ground, const RankOptions& 
   Trial trial(space);
   std::optional<RankedPlan> fastest;
   for (auto& start : starts_of(space, options)) {
+    if (ground.is_stopped()) break;
     // What the descent to the least cost left, where that fits; else whatever does.
     if (trial.score(start.second).excess > 0 && improve_choices(space, trial, start.second, Aim::excess).excess > 0) continue;
     RankedPlan ranked = ranked_plan(space, start);
@@ -94,13 +95,16 @@ class ClusterTrial {
   /// Whether a plan fits on it; if so it is the smallest so far.
   bool fits(const cluster::Cluster& cluster) {
     const plan::Job job = on_cluster(ground_.job, cluster);
-    if (!has_what_is_fixed(job)) return false;
-    const Ground ground = ground_of(job, ground_.software);
+    if (is_stopped() || !has_what_is_fixed(job)) return false;
+    const Ground ground = ground_of(job, ground_.software, ground_.cancellation);
     auto ranked = fitting_plan(ground, options_);
     if (!ranked) return false;
     smallest_ = FittingCluster{cluster, std::move(*ranked)};
     return true;
   }
+
+  /// What did not fit may then not have been looked at.
+  bool is_stopped() const { return ground_.is_stopped(); }
 
   std::optional<FittingCluster> take() { return std::move(smallest_); }
 
@@ -172,9 +176,10 @@ std::optional<RankedPlan> roomiest_plan(const Ground& ground, const RankOptions&
   for (const cluster::NodeGroup& group : job.cluster.groups) smallest = std::min(smallest, group.gpu.usable_memory);
   for (cluster::NodeGroup& group : job.cluster.groups) group.gpu.usable_memory -= smallest - 1;
   job.limits.margin = plan::MinMargin{};
-  const Ground scarce = ground_of(job, ground.software);
+  const Ground scarce = ground_of(job, ground.software, ground.cancellation);
   std::optional<RankedPlan> roomiest;
   for (auto& start : starts) {
+    if (ground.is_stopped()) break;
     space.ground = &scarce;
     Trial trial(space);
     improve_choices(space, trial, start.second, Aim::excess);
@@ -215,9 +220,10 @@ std::optional<FittingCluster> smallest_cluster(const Ground& ground, const RankO
   while (!fits(enough)) {
     short_of = enough;
     enough *= 2;
-    if (enough > own * most_times || cluster::device_count(with_nodes(cluster, enough)) > most_devices) return std::nullopt;
+    if (trial.is_stopped() || enough > own * most_times || cluster::device_count(with_nodes(cluster, enough)) > most_devices)
+      return std::nullopt;
   }
-  while (enough - short_of > 1) {
+  while (enough - short_of > 1 && !trial.is_stopped()) {
     const int middle = short_of + (enough - short_of) / 2;
     (fits(middle) ? enough : short_of) = middle;
   }
@@ -227,12 +233,16 @@ std::optional<FittingCluster> smallest_cluster(const Ground& ground, const RankO
   return trial.take();
 }
 
-base::Result<JobFit> fit_job(const Ground& ground, const RankOptions& options) {
+base::Result<JobFit> fit_job(const Ground& given, const RankOptions& options) {
+  const parallel::Cancellation limit(given.cancellation, options.search.time_limit_seconds);
+  const Ground ground = stopped_by(given, limit);
   JobFit fit;
-  auto ranking = rank_plans(ground, options);
+  const RankOptions half = with_share_of_time(options, ground, 2);
+  const parallel::Cancellation in_half(&limit, half.search.time_limit_seconds);
+  auto ranking = rank_plans(stopped_by(ground, in_half), half);
   if (ranking.ok())
     fit.ranking = std::move(ranking).value();
-  else if (ranking.error().failure == base::Failure::infeasible)
+  else if (ranking.error().failure == base::Failure::infeasible && !in_half.requested())
     fit.impossible = ranking.error().message;
   else
     return ranking.error();
@@ -243,6 +253,7 @@ base::Result<JobFit> fit_job(const Ground& ground, const RankOptions& options) {
   if (const RankedPlan* fastest = fit.fastest();
       fastest != nullptr && (!fit.smallest || cluster::device_count(fit.smallest->cluster) > cluster::device_count(ground.job.cluster)))
     fit.smallest = FittingCluster{ground.job.cluster, *fastest};
+  if (!fit.ranking.cut_short) fit.ranking.cut_short = limit.ended_by();
   for (const RankedPlan& ranked : fit.ranking.plans)
     if (!fit.roomiest || least_margin(ranked) > least_margin(*fit.roomiest)) fit.roomiest = ranked;
   return fit;

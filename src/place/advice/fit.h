@@ -43,7 +43,7 @@ bool has_what_is_fixed(const plan::Job& job);
 
 /// The fewest nodes, and if one will do, the fewest devices of it, on which descent finds a plan that fits: by bisection, as if what fits
 /// on some nodes did on more; what does not fit on the job's own is tried on up to 64 times as many, or 8192 devices. Pins stay: of what
-/// they ask for, there must be enough. Nothing where no plan was found.
+/// they ask for, there must be enough. Nothing where no plan was found. The smallest so far where it is stopped.
 std::optional<FittingCluster> smallest_cluster(const Ground& ground, const RankOptions& options);
 
 struct JobFit {
@@ -58,7 +58,8 @@ struct JobFit {
   Fit fit() const;
 };
 
-/// Searches all of it. An Error where the job's pins leave a task nothing to choose.
+/// Searches all of it, within the time limit of `options`. Where it is stopped, what was not looked at is missing, the smallest cluster may
+/// be larger than it needs to be, and ranking.cut_short says so. Errors as rank_plans.
 base::Result<JobFit> fit_job(const Ground& ground, const RankOptions& options);
 
 }  // namespace dovetail::place

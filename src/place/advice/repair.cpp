@@ -21,6 +21,7 @@ class Repair {
   std::optional<Picks> run() {
     Score now = trial_.score(picks_);
     while (now.excess > 0) {
+      if (space_.ground->is_stopped()) return std::nullopt;
       const Score next = step(now);
       if (next.excess >= now.excess) return std::nullopt;
       now = next;
@@ -99,6 +100,7 @@ class Repair {
 
 std::optional<Change> repair(const Ground& ground, const plan::Plan& plan, const PlanSpace& around) {
   for (const Reach reach : {Reach::settings, Reach::layouts, Reach::meshes}) {
+    if (ground.is_stopped()) break;
     const auto picks = Repair(around, plan, reach).run();
     if (!picks) continue;
     Change change = change_to(ground, plan, plan_of(around.space, *picks, "custom"));

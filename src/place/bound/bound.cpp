@@ -44,6 +44,7 @@ Costs costs_of(const SearchSpace& space, FusionPick fusion) {
     for (std::size_t shape = 0; shape < space.choices[task].size(); ++shape) {
       std::optional<TaskFloor> least[2];
       for (const Choice& choice : space.choices[task][shape]) {
+        if (space.ground->is_stopped()) return {};
         auto& known = least[generates && choice.planned.engine.own_weights ? 1 : 0];
         const TaskFloor floor = task_floor(*space.ground, task, choice, fusion);
         known = known ? least_of(*known, floor) : floor;
@@ -72,7 +73,13 @@ struct Part {
 class Relaxation {
  public:
   Relaxation(const SearchSpace& space, FusionPick fusion)
-      : workflow_(space.ground->job.workflow), terms_(bound_terms(space.ground->job, fusion.generation)), costs_(costs_of(space, fusion)) {}
+      : ground_(*space.ground),
+        workflow_(ground_.job.workflow),
+        terms_(bound_terms(ground_.job, fusion.generation)),
+        costs_(costs_of(space, fusion)) {}
+
+  /// Whether there was no time to look at all costs.
+  bool is_cut_short() const { return costs_.empty(); }
 
   Part whole() const {
     Part part;
@@ -122,7 +129,7 @@ class Relaxation {
     const Term shared = shared_device(part);
     const Around around = this->around(part, shared);
     std::vector<std::vector<std::size_t>> chosen;  // [round][task]
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < rounds && (round == 0 || !ground_.is_stopped()); ++round) {
       const std::vector<std::size_t>& now = chosen.emplace_back(choose(part, around));
       double bound = 0;
       double most = -1;
@@ -221,6 +228,7 @@ class Relaxation {
     }
   }
 
+  const Ground& ground_;
   const workflow::Workflow& workflow_;
   std::vector<Term> terms_;
   Costs costs_;
@@ -230,10 +238,11 @@ class Relaxation {
 
 double period_bound(const SearchSpace& space, FusionPick fusion) {
   const Relaxation relaxation(space, fusion);
+  if (relaxation.is_cut_short()) return 0;
   const auto is_above = [](const Part& a, const Part& b) { return a.bound > b.bound; };
   std::priority_queue<Part, std::vector<Part>, decltype(is_above)> parts(is_above);
   parts.push(relaxation.whole());
-  for (int cut = 0; cut < most_cuts && parts.top().middle > 0; ++cut) {
+  for (int cut = 0; cut < most_cuts && parts.top().middle > 0 && !space.ground->is_stopped(); ++cut) {
     auto [fewer, more] = relaxation.cut(parts.top());
     parts.pop();
     parts.push(std::move(fewer));

@@ -6,15 +6,21 @@
 
 namespace dovetail::place {
 
-Ground ground_of(const plan::Job& job, const Software& software) {
+Ground ground_of(const plan::Job& job, const Software& software, const parallel::Cancellation* cancellation) {
   workflow::LengthDistribution lengths = cost::whole_lengths(job.workload.prompt_length, job.workload.response_length);
   workflow::LengthDistribution rows = job.workload.packing ? lengths : workflow::LengthDistribution::fixed(lengths.longest());
-  Ground ground{job, software, {}, std::move(lengths), std::move(rows)};
+  Ground ground{job, software, {}, std::move(lengths), std::move(rows), cancellation};
   for (const llm::Transformer& model : job.models) {
     ground.models.push_back(cost::facts_of(model));
     ground.models.back().profiles = cost::profiles_of(software.profile, model);
   }
   return ground;
+}
+
+Ground stopped_by(const Ground& ground, const parallel::Cancellation& cancellation) {
+  Ground other = ground;
+  other.cancellation = &cancellation;
+  return other;
 }
 
 const cost::ModelFacts& facts_of(const Ground& ground, std::size_t task) {

@@ -6,21 +6,29 @@
 
 #include "cost/batches.h"
 #include "cost/model_facts.h"
+#include "parallel/cancellation.h"
 #include "place/predict/software.h"
 #include "plan/job.h"
 #include "workflow/lengths.h"
 
 namespace dovetail::place {
 
-/// What all steps of all plans of a job are calculated from, worked out once. The job must outlive it.
+/// What all steps of all plans of a job are calculated from, worked out once, and who may stop that. Both must outlive it.
 struct Ground {
   const plan::Job& job;
   Software software;
   std::vector<cost::ModelFacts> models;  ///< [role]
   workflow::LengthDistribution lengths;  ///< of prompt and response together
   workflow::LengthDistribution rows;     ///< what passes of infer and train tasks work on: lengths, all the longest where rows are padded
+  /// Long work of this folder looks at it, and ends with the best so far. Null: nobody stops it.
+  const parallel::Cancellation* cancellation = nullptr;
+
+  bool is_stopped() const { return parallel::is_requested(cancellation); }
 };
-Ground ground_of(const plan::Job& job, const Software& software);
+Ground ground_of(const plan::Job& job, const Software& software, const parallel::Cancellation* cancellation = nullptr);
+
+/// The same with somebody else who may stop it.
+Ground stopped_by(const Ground& ground, const parallel::Cancellation& cancellation);
 
 /// The facts of the model of a task. REQUIRES: the task is no rule.
 const cost::ModelFacts& facts_of(const Ground& ground, std::size_t task);

@@ -263,6 +263,7 @@ base::Result<FusedSchedule> fused_schedule(const Ground& ground, const TrainTask
   FusedLayouts fused;
   DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
   fuse::SolveOptions options = brief_search(iterations);
+  options.cancellation = ground.cancellation;
   if (most_activations) options.memory_cap = Memory(*most_activations);
   DOVETAIL_TRY(fuse::Solved solved, fuse::solve(fused.problem, "auto", options));
   const pipeline::Evaluation& evaluation = solved.solution.evaluation;

@@ -33,6 +33,8 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
     // The same picks may have been found with and without fusion.
     const auto is_same = [&](const RankedPlan& known) { return known.placement == candidate.placement && known.plan.tasks == plan.tasks; };
     if (std::any_of(plans.begin(), plans.end(), is_same)) continue;
+    const auto is_alike = [&](const RankedPlan& known) { return known.placement == candidate.placement; };
+    if (space.ground->is_stopped() && std::any_of(plans.begin(), plans.end(), is_alike)) continue;
     Estimate estimate = place::estimate(*space.ground, plan);
     if (estimate.keeps_margin()) plans.push_back({candidate.placement, std::move(plan), std::move(estimate)});
   }
@@ -42,8 +44,10 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
 void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules, int threads) {
   const plan::FusionPin& pin = ground.job.fixed_fusion;
   const bool demanded = pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false);
+  const auto is_over = [&] { return ground.is_stopped() && !demanded; };
   std::vector<double> least;
   for (const RankedPlan& ranked : plans) {
+    if (is_over()) return;
     const bool may = demanded || ranked.placement == Placement::searched;
     least.push_back(may ? least_fused_seconds(ground, ranked.plan) : std::numeric_limits<double>::max());
   }
@@ -62,6 +66,7 @@ void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>&
   chooser.make_schedules(std::move(with_schedule), threads);
   std::vector<char> cannot(plans.size(), 0);  // have what is demanded
   for (const ToFuse& one : chosen) {
+    if (is_over()) break;
     RankedPlan& ranked = plans[one.index];
     auto best = chooser.choose(ranked.plan, ranked.estimate, one.scheduled);
     if (best)
@@ -125,6 +130,8 @@ void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::s
     if (const auto played = Simulator(ground, options).simulate(ranked.plan, ranked.estimate); played.ok())
       ranked.simulated = played.value().iteration_seconds;
   });
+  if (ground.is_stopped())
+    for (RankedPlan& ranked : plans) ranked.simulated.reset();
   std::stable_sort(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(count),
                    [](const RankedPlan& a, const RankedPlan& b) { return a.simulated && (!b.simulated || *a.simulated < *b.simulated); });
 }

@@ -25,12 +25,13 @@ struct RankedPlan {
   std::optional<double> simulated = std::nullopt;  ///< seconds of an iteration played by place::Simulator; nothing where it was not
 };
 
-/// The plans that fit, without fusion, in the order of the candidates.
+/// The plans that fit, without fusion, in the order of the candidates. Where it is stopped, of each placement the first that fits at least.
 std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Finalist>& candidates);
 
 /// Gives each plan its best fusion: those that were searched, and all where the job demands one. What cannot have what is demanded goes.
 /// Real schedules of trainings are made for those that take the least by the bound of theirs, for `schedules` at most; the others train one
-/// after the other, unless the job demands otherwise. `threads` never change the answer.
+/// after the other, unless the job demands otherwise. Where it is stopped, plans stay as they are, but for what the job demands. `threads`
+/// never change the answer.
 void fuse(const Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules, int threads);
 
 /// The fastest first, by the closed form.
@@ -51,8 +52,8 @@ inline constexpr std::int64_t most_played_samples = std::int64_t{1} << 20;
 std::size_t playable(const plan::Job& job, std::size_t most);
 
 /// Plays up to playable() of `most` of the first plans, those within `error` (a share) of the first, with lengths drawn from `seed`, and
-/// puts these in the order of their simulated seconds. A plan that cannot be played keeps its place behind them. `threads` never change the
-/// answer. REQUIRES: sorted.
+/// puts these in the order of their simulated seconds. A plan that cannot be played keeps its place behind them. Where it is stopped, none
+/// counts as played: those that were would stand before better ones. `threads` never change the answer. REQUIRES: sorted.
 void simulate_first(const Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed, int threads);
 
 }  // namespace dovetail::place

@@ -38,8 +38,9 @@ const std::vector<Input>& inputs() {
 }
 
 /// Of the ranked plans the fastest that fits, if the job or its software were as given, and its gain on the first.
-std::optional<Flip> fastest(const plan::Job& job, const Software& software, const Ranking& ranking) {
-  const Ground ground = ground_of(job, software);
+std::optional<Flip> fastest(const plan::Job& job, const Software& software, const Ranking& ranking,
+                            const parallel::Cancellation* cancellation) {
+  const Ground ground = ground_of(job, software, cancellation);
   Flip flip;
   double first = 0;
   double least = 0;
@@ -47,6 +48,7 @@ std::optional<Flip> fastest(const plan::Job& job, const Software& software, cons
     const RankedPlan& ranked = ranking.plans[index];
     std::optional<double> over_bound;
     if (ranked.estimate.intra_stage) over_bound = ranked.estimate.intra_stage->over_bound();
+    if (ground.is_stopped()) return std::nullopt;
     const Estimate estimate = estimate_like(ground, ranked.plan, over_bound);
     if (index == 0) first = least = estimate.iteration_seconds;
     if (!estimate.keeps_margin() || estimate.iteration_seconds >= least) continue;
@@ -61,10 +63,11 @@ std::optional<Flip> fastest(const plan::Job& job, const Software& software, cons
 /// By the least change of the input.
 std::optional<Flip> nearest_flip(const Ground& ground, const Ranking& ranking, const Input& input) {
   for (const double factor : {0.8, 1.25, 0.67, 1.5, 0.5, 2.0}) {
+    if (ground.is_stopped()) break;
     plan::Job job = ground.job;
     Software software = ground.software;
     input.scale(job, software, factor);
-    std::optional<Flip> flip = fastest(job, software, ranking);
+    std::optional<Flip> flip = fastest(job, software, ranking, ground.cancellation);
     if (!flip) continue;
     flip->input = input.name;
     flip->factor = factor;

@@ -35,6 +35,7 @@ void choose_generation(const SearchSpace& space, Trial& trial, Picks& picks) {
   double least = seconds_of(picks);
   const std::size_t count = std::min(generation_choices, choices_at(space, stage->generate, picks[stage->generate]).size());
   for (std::size_t choice = 0; choice < count; ++choice) {
+    if (space.ground->is_stopped()) return;
     Picks tried = picks;
     tried[stage->generate].choice = static_cast<std::int32_t>(choice);
     if (trial.score(tried).excess > 0) continue;
@@ -73,6 +74,7 @@ std::vector<ScoredPicks> fused_pairs(const SearchSpace& space, Trial& trial, con
   double least = found.empty() ? -1 : found.front().seconds;
   for (const std::int32_t a : fusible_choices(space, first, picks[first]))
     for (const std::int32_t b : fusible_choices(space, second, picks[second])) {
+      if (space.ground->is_stopped()) break;
       Picks tried = picks;
       if (!take(space, tried, first, {picks[first].mesh, a}) || !take(space, tried, second, {picks[second].mesh, b})) continue;
       // Each has to be trained: what takes longer alone than others do fused is not looked at.
@@ -104,6 +106,7 @@ std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Picks&
   chooser.make_schedules(plans, threads);
   std::optional<EvaluatedPlan> best;
   for (const plan::Plan& plan : plans) {
+    if (best && ground.is_stopped()) break;
     auto fused = chooser.choose(plan, estimate(ground, plan));
     if (fused && (!best || fused->estimate.iteration_seconds < best->estimate.iteration_seconds)) best = std::move(fused);
   }

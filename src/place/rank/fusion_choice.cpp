@@ -64,9 +64,17 @@ void FusionChooser::make_schedules(std::vector<plan::Plan> plans, int threads) {
   }
   parallel::for_each_index(static_cast<int>(made.size()), threads, [&](int index) {
     const auto number = static_cast<std::size_t>(index);
-    made[number].training = intra_stage(ground_, unknown[number]);
+    if (!ground_.is_stopped()) made[number].training = intra_stage(ground_, unknown[number]);
   });
+  std::erase_if(made, [](const Known& one) { return one.training.schedule == 0; });
   known_.insert(known_.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
+}
+
+bool FusionChooser::may_schedule(const plan::Plan& plan, const plan::TrainPair& pair) const {
+  if (!ground_.is_stopped() || ground_.job.fixed_fusion.intra_stage.value_or(false)) return true;
+  plan::Plan fused = plan;
+  fused.fusion.training = pair;
+  return find(fused, activation_room(ground_, fused)) != nullptr;
 }
 
 std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const Estimate& unfused, bool scheduled) {
@@ -81,7 +89,7 @@ std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const
   };
   if (const auto threshold = chosen_threshold(ground_, plan.tasks))
     try_with({.threshold = threshold, .training = std::nullopt}, pin.inter_stage.value_or(false));
-  if (const auto pair = fusible_pair(ground_.job, plan.tasks); pair && scheduled)
+  if (const auto pair = fusible_pair(ground_.job, plan.tasks); pair && scheduled && may_schedule(plan, *pair))
     try_with({.threshold = best.plan.fusion.threshold, .training = pair}, pin.intra_stage.value_or(false));
   if (!best.estimate.keeps_margin() || !plan::agrees(pin, best.plan.fusion)) return std::nullopt;
   return best;

@@ -34,13 +34,15 @@ class FusionChooser {
   /// The same where no schedule has to be made for it, else nothing.
   std::optional<Estimate> estimate_known(const plan::Plan& plan) const;
 
-  /// Makes the schedules of the fusible_pair() of each of these plans that are not known, on so many threads.
+  /// Makes the schedules of the fusible_pair() of each of these plans that are not known, on so many threads. Where it is stopped, some
+  /// stay unknown.
   void make_schedules(std::vector<plan::Plan> plans, int threads);
 
   /// `plan` with the fusion by which it is fastest among those that fit and that the job does not forbid: none, generation with inference
   /// at its chosen_threshold(), the fusible_pair(), or both. Each is kept only where the estimate is faster with it, but for what the job
-  /// demands. Nothing where that cannot be had, or does not fit. No trainings are fused unless `scheduled`, as no schedule is made then.
-  /// REQUIRES: `unfused` is the estimate of `plan`, which fuses nothing.
+  /// demands. Nothing where that cannot be had, or does not fit. No trainings are fused unless `scheduled`, as no schedule is made then;
+  /// nor, where it is stopped, those whose schedule is not known, unless the job demands it. REQUIRES: `unfused` is the estimate of `plan`,
+  /// which fuses nothing.
   std::optional<EvaluatedPlan> choose(const plan::Plan& plan, const Estimate& unfused, bool scheduled = true);
 
  private:
@@ -51,6 +53,7 @@ class FusionChooser {
     IntraStage training;
   };
   const Known* find(const plan::Plan& plan, std::int64_t room) const;
+  bool may_schedule(const plan::Plan& plan, const plan::TrainPair& pair) const;
 
   const Ground& ground_;
   std::vector<Known> known_;

@@ -30,6 +30,8 @@ bool may(const RankOptions& options, Placement placement) {
   return std::find(asked.begin(), asked.end(), placement) != asked.end();
 }
 
+bool shares_search(const RankOptions& options) { return options.search.exchange != nullptr && options.search.exchange->ranks > 1; }
+
 /// What is known before the search.
 struct Starts {
   std::vector<Picks> all;             ///< of the named placements
@@ -43,10 +45,11 @@ struct BestPicks {
   bool fits = false;
 };
 
-BestPicks best_of(Trial& trial, const std::vector<Picks>& found) {
+BestPicks best_of(const Ground& ground, Trial& trial, const std::vector<Picks>& found) {
   BestPicks best;
   Score least;
   for (const Picks& picks : found) {
+    if (best.fits && ground.is_stopped()) break;
     const Score score = trial.score(picks);
     const bool better = score.excess != least.excess ? score.excess < least.excess : score.period < least.period;
     if (best.picks && !better) continue;
@@ -64,9 +67,9 @@ Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vect
     const bool for_rlhfuse = placement == Placement::co_located && may(options, Placement::rlhfuse);
     if (!may(options, placement) && !for_rlhfuse) continue;
     const std::vector<Picks> found = picks_of(space, placement);
-    BestPicks best = best_of(trial, found);
+    BestPicks best = best_of(*space.ground, trial, found);
     // What descent to the least cost left may not fit where others would.
-    if (best.picks && !best.fits) best = best_of(trial, picks_of(space, placement, Aim::excess));
+    if (best.picks && !best.fits) best = best_of(*space.ground, trial, picks_of(space, placement, Aim::excess));
     if (best.fits && may(options, placement)) candidates.push_back({placement, *best.picks});
     if (best.fits && for_rlhfuse) starts.for_rlhfuse = *best.picks;
     starts.tried.push_back({placement, std::move(best.picks)});
@@ -94,6 +97,7 @@ void tidy(const Ground& ground, const FusionChooser& chooser, RankedPlan& ranked
 void add_rlhfuse(const SearchSpace& space, const RankOptions& options, const Starts& starts, FusionChooser& chooser,
                  std::vector<RankedPlan>& plans) {
   if (!starts.for_rlhfuse) return;
+  if (space.ground->is_stopped()) return;
   auto best = rlhfuse_plan(space, *starts.for_rlhfuse, chooser, options.search.threads);
   if (!best || (!best->plan.fusion.any() && may(options, Placement::co_located))) return;
   plans.push_back({Placement::rlhfuse, std::move(best->plan), std::move(best->estimate)});
@@ -105,6 +109,7 @@ NearestPlan nearest_of(const Ground& ground, const SearchSpace& space, std::vect
   const Picks* best = nullptr;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (Picks& picks : starts) {
+    if (best != nullptr && ground.is_stopped()) break;
     const std::int64_t excess = improve_choices(space, trial, picks, Aim::excess).excess;
     if (excess >= least) continue;
     least = excess;
@@ -140,9 +145,9 @@ double finalists_seconds(const SearchSpace& space, const RankOptions& options, c
   return seconds;
 }
 
-/// The search's part of the options: with the bound in seconds, and the time that is left after `spent` seconds and for what it finds.
-SearchOptions search_options(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates, double bound,
-                             double spent) {
+/// The search's part of the options: with the bound in seconds, and the time that is left for it and not needed for what it finds; that is
+/// cut short rather than to leave the search less than half.
+SearchOptions search_options(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates, double bound) {
   SearchOptions within = options.search;
   within.bound = base::ticks_within_seconds(bound);
   if (options.on_better)
@@ -152,21 +157,23 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
     };
   if (within.time_limit_seconds) {
     const double finalists = candidates.empty() ? 0 : finalists_seconds(space, options, candidates);
-    within.time_limit_seconds = std::max(0.0, *within.time_limit_seconds - spent - finalists);
+    const double left = space.ground->cancellation->seconds_left().value();
+    within.time_limit_seconds = std::max(left / 2, left - finalists);
   }
   return within;
 }
 
 /// Of plans that fuse nothing, and of all. Returns the seconds that no plan of the search has less than, without what an iteration has
-/// beside its steps.
+/// beside its steps. Nothing is known, and it is 0, where the space is not whole.
 double find_bounds(const SearchSpace& space, FusionPick fusion, int threads, Ranking& ranking) {
+  if (space.ground->is_stopped()) return 0;
   double bounds[2];  // of plans that fuse nothing, and of others
   parallel::for_each_index(fusion.any() ? 2 : 1, threads,
                            [&](int fuses) { bounds[fuses] = period_bound(space, fuses != 0 ? fusion : FusionPick{}); });
-  ranking.bound = iteration_seconds(*space.ground, bounds[0]);
+  if (bounds[0] > 0) ranking.bound = iteration_seconds(*space.ground, bounds[0]);
   if (!fusion.any()) return bounds[0];
   const double bound = std::min(bounds[0], bounds[1]);
-  ranking.fused_bound = iteration_seconds(*space.ground, bound);
+  if (bound > 0) ranking.fused_bound = iteration_seconds(*space.ground, bound);
   return bound;
 }
 
@@ -180,11 +187,21 @@ std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions
   sort(plans);
   keep_different(plans, options.shown);
   if (options.means == Means::all) add_rlhfuse(space, options, starts, chooser, plans);
-  for (RankedPlan& ranked : plans) tidy(ground, chooser, ranked);
+  for (RankedPlan& ranked : plans)
+    if (!ground.is_stopped()) tidy(ground, chooser, ranked);
   drop_repeated(plans);
   sort(plans);
   simulate_first(ground, plans, options.simulated, ground.software.efficiency.error, options.search.seed, options.search.threads);
   return plans;
+}
+
+/// What is not in the plans: a plan that fits, fusions of the first, placements. Reasons are known of what was looked at to the end.
+void say_why_not(const SearchSpace& space, const RankOptions& options, const Starts& starts, Ranking& ranking) {
+  const Ground& ground = *space.ground;
+  if (ranking.plans.empty() && !starts.all.empty()) ranking.nearest = nearest_of(ground, space, starts.all);
+  if (ground.is_stopped()) return;
+  if (options.means == Means::all && !ranking.plans.empty()) ranking.not_fused = why_not_fused(ground, ranking.plans.front().plan);
+  ranking.absent = absent_placements(space, options.means, asked_placements(options), starts.tried, ranking.plans);
 }
 
 void count_ties(const Ground& ground, Ranking& ranking) {
@@ -196,29 +213,43 @@ void count_ties(const Ground& ground, Ranking& ranking) {
 
 }  // namespace
 
-base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
+RankOptions with_share_of_time(RankOptions options, const Ground& ground, std::size_t parts) {
+  if (ground.cancellation == nullptr) return options;
+  if (const auto left = ground.cancellation->seconds_left()) options.search.time_limit_seconds = *left / static_cast<double>(parts);
+  return options;
+}
+
+base::Result<Ranking> rank_plans(const Ground& given, const RankOptions& options) {
+  const parallel::Cancellation limit(given.cancellation, options.search.time_limit_seconds);
+  Ground ground = given;
+  // Processes that share a search out have to begin it with the same space and the same bound.
+  ground.cancellation = shares_search(options) ? nullptr : &limit;
   const ChoiceRules rules{options.means};
   const SearchSpace space = make_search_space(ground, search_meshes(ground.job), rules, options.search.threads);
-  if (const auto task = impossible_task(space)) return nothing_to_choose(space, *task, options.means);
+  if (const auto task = impossible_task(space)) {
+    if (const auto ended_by = limit.ended_by()) return parallel::stopped_before("a plan was found", *ended_by);
+    return nothing_to_choose(space, *task, options.means);
+  }
   Ranking ranking;
   std::vector<Finalist> candidates;
   const Starts starts = starts_of(space, options, candidates);
   // ReaL fuses nothing.
   const FusionPick fusion = options.means == Means::all ? open_fusion(ground.job) : FusionPick{};
   const double bound = find_bounds(space, fusion, options.search.threads, ranking);
+  ground.cancellation = &limit;
   if (may(options, Placement::searched)) {
-    SearchOptions within = search_options(space, options, candidates, bound, base::seconds_since(begin));
+    SearchOptions within = search_options(space, options, candidates, bound);
     within.fusion = fusion;
     SearchResult result = search(space, starts.all, within);
     for (Found& found : result.found) candidates.push_back({Placement::searched, std::move(found.picks)});
     ranking.search = std::move(result.run);
   }
   ranking.plans = finalists_of(space, options, candidates, starts);
-  if (ranking.plans.empty() && !starts.all.empty()) ranking.nearest = nearest_of(ground, space, starts.all);
-  if (options.means == Means::all && !ranking.plans.empty()) ranking.not_fused = why_not_fused(ground, ranking.plans.front().plan);
-  ranking.absent = absent_placements(space, options.means, asked_placements(options), starts.tried, ranking.plans);
+  if (const auto ended_by = limit.ended_by(); ended_by && ranking.plans.empty())
+    return parallel::stopped_before("a plan was found that fits", *ended_by);
+  say_why_not(space, options, starts, ranking);
   count_ties(ground, ranking);
+  ranking.cut_short = limit.ended_by();
   return ranking;
 }
 

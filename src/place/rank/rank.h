@@ -38,9 +38,10 @@ struct Ranking {
   std::vector<AbsentPlacement> absent;  ///< that were asked for (all, where none was named) and have no plan among these
   std::optional<NearestPlan> nearest;   ///< where no plan fits
   double bound = 0;  ///< seconds that no plan's iteration can beat that fuses nothing, of what was looked at; 0: none known
-  std::optional<double> fused_bound;  ///< the same of all plans, whatever they fuse; nothing where plans may fuse nothing
-  std::optional<SearchRun> search;    ///< how the search went; nothing where nothing was searched
-  std::size_t ties = 0;               ///< plans from the second on that are within the model's error of the best
+  std::optional<double> fused_bound;           ///< the same of all plans, whatever they fuse; nothing where plans may fuse nothing
+  std::optional<SearchRun> search;             ///< how the search went; nothing where nothing was searched
+  std::optional<parallel::EndedBy> cut_short;  ///< what ended the work before all of it was done: another run may find better plans
+  std::size_t ties = 0;                        ///< plans from the second on that are within the model's error of the best
 
   /// How far a plan is, by the closed form, above the bound that holds for it; nothing where none is known.
   std::optional<double> gap(const RankedPlan& ranked) const {
@@ -51,9 +52,14 @@ struct Ranking {
   }
 };
 
-/// Searches, and evaluates with place::estimate whatever may be the best. An Error where the job's pins leave a task nothing to choose, or
-/// it names no software.
+/// Searches, and evaluates with place::estimate whatever may be the best. Where it is stopped, or its time is over, whatever it is at ends
+/// with the best so far, and what comes then is left out, but for evaluating what was found. An Error where the job's pins leave a task
+/// nothing to choose, it names no software, or it is stopped before any plan was looked at (parallel::stopped_before).
 base::Result<Ranking> rank_plans(const Ground& ground, const RankOptions& options);
+
+/// `options` for a part of what `ground` is to do within its time, if that is limited: with an equal share of what is left of it, where as
+/// many `parts` follow one another.
+RankOptions with_share_of_time(RankOptions options, const Ground& ground, std::size_t parts);
 
 /// An input that decides which plan is best.
 struct Flip {
@@ -64,7 +70,8 @@ struct Flip {
 };
 
 /// Of each input the least change, of those tried (0.5 to 2 times), by which another of the ranked plans becomes faster than the first by
-/// more than a hundredth. Inputs in the order of how little they have to change. `threads` never change the answer.
+/// more than a hundredth. Inputs in the order of how little they have to change; fewer where it is stopped. `threads` never change the
+/// answer.
 std::vector<Flip> find_flips(const Ground& ground, const Ranking& ranking, int threads = 1);
 
 }  // namespace dovetail::place

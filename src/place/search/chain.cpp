@@ -57,9 +57,9 @@ Picks Chain::anywhere() {
   return picks;
 }
 
-void Chain::run(std::int64_t count, std::int64_t planned, const parallel::Cancellation* cancellation) {
+void Chain::run(std::int64_t count, std::int64_t planned, const parallel::Cancellation& cancellation) {
   for (const std::int64_t end = done_ + count; done_ < end; ++done_) {
-    if (done_ % slice == 0 && cancellation != nullptr && cancellation->requested()) return;
+    if (done_ % slice == 0 && cancellation.requested()) return;
     if (done_ % cooling == 0) begin_cooling(std::min(cooling, planned - done_));
     step();
     heat_ *= factor_;

@@ -26,7 +26,7 @@ class Chain {
 
   /// `count` more steps of `planned` in all: a cooling begins every `cooling` steps, and the last one is as long as what is left of these.
   /// Fewer where it is cancelled. Two chains that are told the same go the same way, however their steps are shared out over calls.
-  void run(std::int64_t count, std::int64_t planned, const parallel::Cancellation* cancellation);
+  void run(std::int64_t count, std::int64_t planned, const parallel::Cancellation& cancellation);
 
   const std::vector<Found>& found() const { return pool_.found(); }
   /// Plans judged so far.

@@ -106,7 +106,7 @@ class Descent {
 
   Score run() {
     score_ = trial_.score(picks_);
-    for (bool gained = true; gained;) {
+    for (bool gained = true; gained && !space_.ground->is_stopped();) {
       gained = false;
       for (std::size_t task = 0; task < picks_.size(); ++task)
         if (!space_.is_rule(task) && improve({task})) gained = true;
@@ -150,7 +150,7 @@ class Descent {
     const Picks before = picks_;
     Picks best = picks_;
     bool gained = false;
-    for (std::size_t choice = 0; choice < choices_of(tasks.front()).size(); ++choice) {
+    for (std::size_t choice = 0; choice < choices_of(tasks.front()).size() && !space_.ground->is_stopped(); ++choice) {
       const auto changes = [&](std::size_t task) { return changes_degrees(task, before[task], choice); };
       if (same_degrees_ && std::any_of(tasks.begin(), tasks.end(), changes)) continue;
       picks_ = before;

@@ -1,4 +1,4 @@
-// The named placements: families of plans by where their tasks run.
+// The named placements: families of plans by where their tasks run. Descent that is stopped ends with the best so far.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,8 @@ class Search {
   Search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options)
       : options_(options),
         tables_(space),
-        shared_({options.chains, options.threads, options.time_limit_seconds, options.cancellation, options.exchange}),
+        stop_(space.ground->cancellation),
+        shared_({options.chains, options.threads, options.time_limit_seconds, &stop_, options.exchange}),
         best_of_starts_(options.kept),
         of_chains_(static_cast<std::size_t>(options.chains)),
         planned_(options.iterations.value_or(is_chosen_by_time() ? Chain::cooling : SearchOptions::default_iterations)) {
@@ -35,7 +36,8 @@ class Search {
     const FusionPick demanded = demanded_fusion(space.ground->job, options.fusion);
     for (const Picks& picks : starts)
       for (const FusionPick fusion : {demanded, options.fusion})
-        if (const Score score = trial.score(picks, fusion); has(score.fused, demanded)) best_of_starts_.add(picks, score);
+        if (best_of_starts_.found().empty() || !stop_.requested())
+          if (const Score score = trial.score(picks, fusion); has(score.fused, demanded)) best_of_starts_.add(picks, score);
     for (const int number : shared_.numbers()) {
       const Picks* start = starts.empty() ? nullptr : &starts[static_cast<std::size_t>(number) % starts.size()];
       chains_.push_back(std::make_unique<Chain>(tables_, start, options.fusion, options.seed, number, options.kept));
@@ -46,8 +48,8 @@ class Search {
     const std::int64_t length = round_of(options_.chains);
     while (done_ < planned_ && !shared_.ended() && !is_bound_met()) {
       const std::int64_t count = std::min(length, planned_ - done_);
-      const auto messages = shared_.run([&](std::size_t own) { chains_[own]->run(count, planned_, options_.cancellation); },
-                                        [&] { return message(done_ + count); });
+      const auto messages =
+          shared_.run([&](std::size_t own) { chains_[own]->run(count, planned_, stop_); }, [&] { return message(done_ + count); });
       done_ += count;
       for (const std::string_view told : messages) take(told);
       planned_ = std::exchange(next_planned_, std::nullopt).value_or(planned_);
@@ -136,6 +138,7 @@ class Search {
 
   const SearchOptions& options_;
   FusionTables tables_;
+  const parallel::Cancellation stop_;
   parallel::SharedChains shared_;
   Pool best_of_starts_;
   std::vector<std::unique_ptr<Chain>> chains_;  // of this process

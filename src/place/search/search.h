@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "parallel/cancellation.h"
 #include "parallel/exchange.h"
 #include "pipeline/schedule.h"
 #include "place/search/pool.h"
@@ -39,7 +38,6 @@ struct SearchOptions {
   int threads = 1;                     ///< never changes the answer
   std::size_t kept = 24;               ///< plans in the answer at most
   base::Ticks bound = base::Ticks(0);  ///< ns that no plan's period is below: a plan that has it ends the search
-  const parallel::Cancellation* cancellation = nullptr;              ///< where set: chains stop at the best so far
   const parallel::Exchange* exchange = nullptr;                      ///< the processes that share out the chains; absent: this one alone
   std::function<void(const SearchProgress&)> on_progress = nullptr;  ///< called from the calling thread, between rounds
   std::function<void(const Found&)> on_better = nullptr;             ///< the best so far, each time it got better; likewise
@@ -63,7 +61,8 @@ struct SearchResult {
 };
 
 /// Starts from `starts`, dealt out to the chains in turn (the first choices on random meshes where there are none), in rounds of equally
-/// many iterations. Finds nothing where no plan that fits was met. REQUIRES: no impossible_task(space).
+/// many iterations. Finds nothing where no plan that fits was met. Chains that are stopped (Ground::cancellation) end with the best so far;
+/// the time limit ends it between rounds, so that as many iterations find the same. REQUIRES: no impossible_task(space).
 SearchResult search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options);
 
 }  // namespace dovetail::place

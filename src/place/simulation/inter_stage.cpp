@@ -66,12 +66,14 @@ simulate::InterStage inter_stage_of(const Ground& ground, const plan::Plan& plan
                                         plan.fusion.threshold);
 }
 
-simulate::ThresholdChoice simulated_thresholds(const Ground& ground, const plan::Plan& plan, std::uint64_t seed, int draws) {
+std::optional<simulate::ThresholdChoice> simulated_thresholds(const Ground& ground, const plan::Plan& plan, std::uint64_t seed, int draws) {
   const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
   DOVETAIL_ASSERT(stage.has_value());
   std::vector<std::vector<simulate::Sample>> samples;
   for (int draw = 0; draw < draws; ++draw) samples.push_back(samples_of(ground, stage->generate, {seed, static_cast<std::uint64_t>(draw)}));
-  return simulate::choose_threshold(inter_stage_task(ground, plan, *stage), samples);
+  simulate::ThresholdOptions options;
+  options.cancellation = ground.cancellation;
+  return simulate::choose_threshold(inter_stage_task(ground, plan, *stage), samples, options);
 }
 
 std::string why_nothing_migrates(const Ground& ground, const plan::Plan& plan) {

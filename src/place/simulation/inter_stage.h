@@ -21,8 +21,9 @@ simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan
 /// Both stages at the plan's threshold. REQUIRES: the plan has one, and no fault.
 simulate::InterStage inter_stage_of(const Ground& ground, const plan::Plan& plan, const Draw& draw);
 
-/// simulate::usual_thresholds(), and none, played on `draws` draws of the seed. REQUIRES: find_threshold_fault finds none for any of them.
-simulate::ThresholdChoice simulated_thresholds(const Ground& ground, const plan::Plan& plan, std::uint64_t seed, int draws);
+/// simulate::usual_thresholds(), and none, played on `draws` draws of the seed. Nothing where it is stopped. REQUIRES: find_threshold_fault
+/// finds none for any of them.
+std::optional<simulate::ThresholdChoice> simulated_thresholds(const Ground& ground, const plan::Plan& plan, std::uint64_t seed, int draws);
 
 /// Why nothing migrates at any threshold, where nothing does; without a period.
 std::string why_nothing_migrates(const Ground& ground, const plan::Plan& plan);

@@ -34,6 +34,12 @@ void Simulator::tell(std::string_view work) const {
   if (options_.on_progress) options_.on_progress(work);
 }
 
+/// An Error where it is stopped.
+base::Status Simulator::go_on() const {
+  if (const auto ended_by = parallel::ended_by(ground_.cancellation)) return parallel::stopped_before("an iteration was played", *ended_by);
+  return {};
+}
+
 base::Result<FusedTraining> Simulator::fused_training(const plan::Plan& plan) {
   const plan::TrainPair tasks = plan.fusion.training.value();
   const plan::TaskPlan& first = plan.tasks[tasks[0]];
@@ -52,6 +58,7 @@ base::Result<FusedTraining> Simulator::fused_training(const plan::Plan& plan) {
 base::Result<std::vector<simulate::Step>> Simulator::fixed_steps(const plan::Plan& plan, const Simulation& simulation) const {
   std::vector<simulate::Step> steps;
   for (std::size_t index = 0; index < simulation.closed.graph.steps.size(); ++index) {
+    DOVETAIL_CHECK(go_on());
     const plan::Step& step = simulation.closed.graph.steps[index];
     simulate::Step& made = steps.emplace_back();
     made.task = static_cast<std::int32_t>(step.task);
@@ -94,22 +101,27 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   if (plan.fusion.training) {
     DOVETAIL_TRY(simulation.training, fused_training(plan));
   }
+  DOVETAIL_CHECK(go_on());
   simulate::Workload workload;
   workload.devices = cluster::device_count(ground_.job.cluster);
   workload.overhead = base::ticks_of_seconds(ground_.software.efficiency.iteration);
   workload.most_iterations = options_.most_iterations;
   workload.courses = &courses_;
+  workload.cancellation = ground_.cancellation;
   DOVETAIL_TRY(workload.steps, fixed_steps(plan, simulation));
   workload.resident = resident_of(ground_, plan, simulation.closed);
-  const parallel::Cancellation* cancellation = options_.fused.cancellation;
   for (int draw = 0; draw < options_.draws; ++draw) {
-    if (draw > 0 && cancellation != nullptr && cancellation->requested()) break;
+    if (ground_.is_stopped()) break;
     tell(fmt::format("playing draw {} of {}", draw + 1, options_.draws));
     add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation, workload);
+    if (ground_.is_stopped()) break;
     simulate::Iteration iteration = simulate::play_iterations(workload);
+    if (ground_.is_stopped()) break;  // it may have been cut off
     simulation.draws.push_back(base::seconds_of_ticks(iteration.period + workload.overhead));
     if (draw == 0) simulation.iteration = std::move(iteration);
   }
+  if (simulation.draws.empty()) DOVETAIL_CHECK(go_on());
+  if (plan.fusion.threshold) simulation.migrations.resize(simulation.draws.size());
   simulation.iteration_seconds =
       std::accumulate(simulation.draws.begin(), simulation.draws.end(), 0.0) / static_cast<double>(simulation.draws.size());
   return simulation;

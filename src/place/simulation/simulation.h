@@ -23,8 +23,7 @@ struct SimulationOptions {
   std::uint64_t seed = 1;            ///< of the lengths that are drawn
   int draws = 1;                     ///< of all samples' lengths, each simulated by itself
   std::size_t most_iterations = 64;  ///< to wait for a steady state
-  /// Its most_activations is not used: what the plan leaves of the devices is. Its cancellation ends the draws behind the first, too.
-  FusedSearch fused;
+  FusedSearch fused;                 ///< its most_activations is not used: what the plan leaves of the devices is
   std::function<void(std::string_view work)> on_progress = {};  ///< told what begins
 };
 
@@ -45,7 +44,8 @@ class Simulator {
   /// `ground` must outlive it.
   Simulator(const Ground& ground, SimulationOptions options);
 
-  /// Errors as training_problem and fused_training_problem. REQUIRES: the plan has no fault, at least one draw.
+  /// Where it is stopped after the first draw, the others are left out; earlier it is an Error (parallel::stopped_before). Other Errors as
+  /// training_problem and fused_training_problem. REQUIRES: the plan has no fault, at least one draw.
   base::Result<Simulation> simulate(const plan::Plan& plan);
   /// The same; `closed` is the estimate of the plan.
   base::Result<Simulation> simulate(const plan::Plan& plan, Estimate closed);
@@ -64,6 +64,7 @@ class Simulator {
   base::Result<std::vector<simulate::Step>> fixed_steps(const plan::Plan& plan, const Simulation& simulation) const;
   void add_draw(const plan::Plan& plan, const Draw& draw, Simulation& simulation, simulate::Workload& workload) const;
   void tell(std::string_view work) const;
+  base::Status go_on() const;
 
   const Ground& ground_;
   SimulationOptions options_;

@@ -112,7 +112,7 @@ simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh
   return trace;
 }
 
-base::Result<fuse::Solved> solved(const Problem& problem, std::string_view solver, const FusedSearch& search) {
+base::Result<fuse::Solved> solved(const Ground& ground, const Problem& problem, std::string_view solver, const FusedSearch& search) {
   fuse::SolveOptions options = search.brief ? brief_search(search.iterations) : fuse::SolveOptions{};
   options.chains = 1;
   options.iterations = search.iterations;
@@ -120,7 +120,7 @@ base::Result<fuse::Solved> solved(const Problem& problem, std::string_view solve
   if (!search.brief && search.iterations < FusedSearch{}.iterations)
     options.iterations_alone = std::max<std::int64_t>(100'000, 500 * search.iterations);
   options.proof_work = 0;
-  options.cancellation = search.cancellation;
+  options.cancellation = ground.cancellation;
   if (search.most_activations) options.memory_cap = base::Memory(*search.most_activations);
   auto answer = fuse::solve(problem, solver, options);
   if (answer.ok() || !search.most_activations || answer.error().failure != base::Failure::infeasible) return answer;
@@ -128,8 +128,8 @@ base::Result<fuse::Solved> solved(const Problem& problem, std::string_view solve
   return fuse::solve(problem, solver, options);
 }
 
-base::Result<Ticks> makespan_of(const Problem& problem, std::string_view solver, const FusedSearch& search) {
-  DOVETAIL_TRY(const fuse::Solved answer, solved(problem, solver, search));
+base::Result<Ticks> makespan_of(const Ground& ground, const Problem& problem, std::string_view solver, const FusedSearch& search) {
+  DOVETAIL_TRY(const fuse::Solved answer, solved(ground, problem, solver, search));
   return answer.solution.evaluation.makespan;
 }
 
@@ -171,7 +171,7 @@ base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTa
     DOVETAIL_TRY(problem, with_passes(std::move(problem), before, passes));
   }
   const bool interleaved = train.planned.layout.virtual_stages > 1;
-  DOVETAIL_TRY(const fuse::Solved answer, solved(problem, interleaved ? "interleaved-1f1b" : "1f1b", {}));
+  DOVETAIL_TRY(const fuse::Solved answer, solved(ground, problem, interleaved ? "interleaved-1f1b" : "1f1b", {}));
   simulate::Trace trace = trace_of(answer.schedule, train.planned.mesh, {{ranks.task, launches_of(passes, 1)}});
   return with_ranks(std::move(trace), {ranks});
 }
@@ -179,7 +179,7 @@ base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTa
 base::Result<FusedTraining> fused_training_trace(const Ground& ground, const TrainTask& first, const TrainTask& second,
                                                  const FusedSearch& search) {
   DOVETAIL_TRY(const pipeline::FusedLayouts fused, fused_training_problem(ground, first, second));
-  DOVETAIL_TRY(fuse::Solved answer, solved(fused.problem, "auto", search));
+  DOVETAIL_TRY(fuse::Solved answer, solved(ground, fused.problem, "auto", search));
   FusedTraining training;
   const auto merged = [&](int model) { return static_cast<std::size_t>(fused.merged_model == model ? fused.merged_stages : 1); };
   training.trace = trace_of(answer.schedule, first.planned.mesh,
@@ -191,11 +191,11 @@ base::Result<FusedTraining> fused_training_trace(const Ground& ground, const Tra
   training.schedule = std::make_shared<const pipeline::Schedule>(std::move(answer.schedule));
   training.bound = answer.bounds.makespan;
   training.peak = answer.solution.evaluation.peak_activation.count();
-  DOVETAIL_TRY(training.apart, makespan_of(fused.problem, "1f1b", {}));
+  DOVETAIL_TRY(training.apart, makespan_of(ground, fused.problem, "1f1b", {}));
   Problem alone = fused.problem;
   std::int64_t times = 1;
   for (pipeline::Model& model : alone.models) times = std::max<std::int64_t>(times, std::exchange(model.minibatches, 1));
-  DOVETAIL_TRY(const Ticks once, makespan_of(alone, "auto", search));
+  DOVETAIL_TRY(const Ticks once, makespan_of(ground, alone, "auto", search));
   training.mini_by_mini = once * times;
   return training;
 }

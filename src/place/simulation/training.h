@@ -6,7 +6,6 @@
 
 #include "base/quantity.h"
 #include "base/result.h"
-#include "parallel/cancellation.h"
 #include "place/predict/training_phase.h"
 #include "simulate/trace.h"
 
@@ -22,7 +21,6 @@ base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTa
 struct FusedSearch {
   std::int64_t iterations = 2'000;                              ///< of one chain
   std::optional<std::int64_t> most_activations = std::nullopt;  ///< bytes that a device may hold at most, where any schedule keeps to that
-  const parallel::Cancellation* cancellation = nullptr;
   bool brief = false;  ///< by brief_search(iterations), as estimates have it; else what `dovetail schedule` finds in one chain
 };
 

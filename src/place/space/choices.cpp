@@ -306,6 +306,7 @@ std::vector<TaskPlan> plans_of(const Ground& ground, std::size_t task, const clu
 std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
   std::vector<Choice> all;
   for (const TaskPlan& planned : plans_of(ground, task, mesh, rules)) {
+    if (ground.is_stopped()) return {};
     Choice choice = weigh(ground, task, planned);
     if (!fits_alone(ground, task, choice)) continue;
     choice.seconds = task_seconds(ground, task, planned).seconds;
@@ -314,8 +315,10 @@ std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const clu
   }
   std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.duration < b.duration; });
   std::vector<Choice> front;
-  for (const Choice& choice : all)
+  for (const Choice& choice : all) {
+    if (ground.is_stopped()) return {};
     if (std::none_of(front.begin(), front.end(), [&](const Choice& better) { return dominates(better, choice); })) front.push_back(choice);
+  }
   return front;
 }
 
@@ -324,6 +327,7 @@ std::optional<LeastNeed> least_need(const Ground& ground, std::size_t task, cons
   std::optional<LeastNeed> least;
   for (const TaskPlan& planned : plans_of(ground, task, mesh, rules)) {
     if (may && !may(planned.layout)) continue;
+    if (ground.is_stopped()) break;
     const Choice choice = weigh(ground, task, planned);
     const std::int64_t need = own_need(ground, task, choice);
     if (fits_host(ground, task, choice) && (!least || need < least->bytes)) least = {need, planned};

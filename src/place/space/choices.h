@@ -43,7 +43,8 @@ struct ChoiceRules {
 
 /// All that task `task` may do on `mesh`, the fastest first, without what another choice with the same layout of weights equals or beats in
 /// time, working memory and memory between tasks alike. Choices that do not fit on the devices by themselves are left out. What the job has
-/// pinned of the task is kept, but for its mesh. Empty for a mesh on which nothing fits. REQUIRES: the task is no rule.
+/// pinned of the task is kept, but for its mesh. Empty for a mesh on which nothing fits, and where it is stopped. REQUIRES: the task is no
+/// rule.
 std::vector<Choice> choices_of(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules);
 
 /// What a task needs at least of a device on a mesh, fitting or not; nodes have the host memory for it.
@@ -51,7 +52,8 @@ struct LeastNeed {
   std::int64_t bytes = 0;
   plan::TaskPlan planned;  ///< with which
 };
-/// Of the layouts that `may` takes, where it is given. Nothing where the mesh has none of these for the task.
+/// Of the layouts that `may` takes, where it is given. Nothing where the mesh has none of these for the task. Of those
+/// weighed so far where it is stopped.
 std::optional<LeastNeed> least_need(const Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules,
                                     const std::function<bool(const llm::Layout&)>& may = {});
 

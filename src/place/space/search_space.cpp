@@ -58,13 +58,13 @@ RefitTicks refit_ticks(const Ground& ground, std::size_t task, const cluster::Me
   return {ticks(false), ticks(true)};
 }
 
-/// Calls work(task, shape) for each task that is no rule.
+/// Calls work(task, shape) for each task that is no rule, for the last shapes first.
 template <class Work>
 void for_each_shape(const SearchSpace& space, int threads, const Work& work) {
   const std::size_t tasks = space.choices.size();
   parallel::for_each_index(static_cast<int>(tasks * space.examples.size()), threads, [&](int index) {
     const std::size_t task = static_cast<std::size_t>(index) % tasks;
-    if (!space.is_rule(task)) work(task, static_cast<std::size_t>(index) / tasks);
+    if (!space.is_rule(task)) work(task, space.examples.size() - 1 - static_cast<std::size_t>(index) / tasks);
   });
 }
 

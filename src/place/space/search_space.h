@@ -55,7 +55,8 @@ struct SearchSpace {
 /// with up to three significant binary digits of nodes, which start at a multiple of the last of these, and all that pins ask for.
 std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 
-/// On up to `threads` threads; the answer does not depend on how many. `ground` must outlive it.
+/// On up to `threads` threads; the answer does not depend on how many. `ground` must outlive it. Where it is stopped, shapes have no
+/// choices yet; the last, mostly the whole cluster, has them first.
 SearchSpace make_search_space(const Ground& ground, std::vector<cluster::Mesh> meshes, const ChoiceRules& rules, int threads);
 
 /// The first task that has no choice on any mesh; nothing where all have one.

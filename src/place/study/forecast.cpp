@@ -62,12 +62,13 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   RankOptions rank = run.options.rank;
   rank.shown = std::min(rank.shown, plans_of_a_search);
   rank.simulated = 0;  // all of them are compared, by the closed form
-  for (const std::int64_t step : search_steps(run.growth, run.parts, run.options.searches)) {
-    if (run.options.cancellation != nullptr && run.options.cancellation->requested()) break;
+  const std::vector<std::int64_t> steps = search_steps(run.growth, run.parts, run.options.searches);
+  for (std::size_t index = 0; index < steps.size() && !run.ground.is_stopped(); ++index) {
+    const std::int64_t step = steps[index];
     if (run.options.on_search) run.options.on_search(step);
     const RunStep there(run.ground, run.growth, step);
-    auto ranking = rank_plans(there.ground(), rank);
-    if (!ranking.ok() && ranking.error().failure != base::Failure::infeasible) return ranking.error();
+    auto ranking = rank_plans(there.ground(), with_share_of_time(rank, run.ground, steps.size() - index));
+    if (!ranking.ok() && ranking.error().failure == base::Failure::bad_input) return ranking.error();
     if (!ranking.ok()) continue;
     for (RankedPlan& ranked : ranking->plans) {
       std::optional<double> over_bound;
@@ -75,6 +76,8 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
       add_candidate(run.plans, {std::move(ranked.plan), step, over_bound});
     }
   }
+  if (const auto ended_by = parallel::ended_by(run.ground.cancellation); ended_by && run.plans.empty())
+    return parallel::stopped_before("a plan was found", *ended_by);
   if (run.plans.empty()) return base::Error{base::Failure::infeasible, "", 0, 0, "no plan of this job fits, at any length of the run"};
   return {};
 }
@@ -249,7 +252,9 @@ void add_points(const Run& run, Forecast& forecast) {
 
 }  // namespace
 
-base::Result<Forecast> forecast(const Ground& ground, const plan::Plan* plan, const LengthGrowth& growth, const ForecastOptions& options) {
+base::Result<Forecast> forecast(const Ground& given, const plan::Plan* plan, const LengthGrowth& growth, const ForecastOptions& options) {
+  const parallel::Cancellation limit(given.cancellation, options.rank.search.time_limit_seconds);
+  const Ground ground = stopped_by(given, limit);
   DOVETAIL_ASSERT(options.steps >= 1 && (plan != nullptr || options.searches > 0));
   Run run{ground, growth, options, run_parts(options.steps, most_parts), {}, {}};
   DOVETAIL_CHECK(find_candidates(run, plan));

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "parallel/cancellation.h"
 #include "place/rank/rank.h"
 #include "place/study/growth.h"
 
@@ -25,9 +24,8 @@ struct ForecastOptions {
   std::int64_t steps = 1;  ///< from 1 to largest_step
   std::vector<Pause> pauses = {};
   double restart_seconds = 0;  ///< what a change of the plan takes
-  int searches = 3;  ///< lengths at which plans are searched, spread evenly from the first to the longest; 0, with a plan: it is kept
-  RankOptions rank = {};
-  const parallel::Cancellation* cancellation = nullptr;   ///< may be null; ends the searches
+  int searches = 3;       ///< lengths at which plans are searched, spread evenly from the first to the longest; 0, with a plan: it is kept
+  RankOptions rank = {};  ///< its time limit is for the whole forecast
   std::function<void(std::int64_t step)> on_search = {};  ///< called before plans are searched for the lengths of a step
 };
 

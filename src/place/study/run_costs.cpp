@@ -33,7 +33,7 @@ std::vector<RunPart> run_parts(std::int64_t steps, std::int64_t most) {
 }
 
 RunStep::RunStep(const Ground& ground, workflow::LengthDistribution responses)
-    : job_(with_lengths(ground.job, std::move(responses))), ground_(ground_of(job_, ground.software)) {}
+    : job_(with_lengths(ground.job, std::move(responses))), ground_(ground_of(job_, ground.software, ground.cancellation)) {}
 
 RunStep::RunStep(const Ground& ground, const LengthGrowth& growth, std::int64_t step)
     : RunStep(ground, growth.at(static_cast<double>(step))) {}

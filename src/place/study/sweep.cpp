@@ -85,7 +85,7 @@ class PlanSweep {
       return point;
     }
     point.plan = std::move(swept->plan);
-    const Ground ground = ground_of(swept->job, ground_.software);
+    const Ground ground = ground_of(swept->job, ground_.software, ground_.cancellation);
     DOVETAIL_CHECK(add_figures(ground, options_, std::nullopt, point));
     return point;
   }
@@ -109,8 +109,8 @@ class PlanSweep {
   std::optional<IntraStage> training_;
 };
 
-/// The best plan on so many nodes.
-base::Result<SweepPoint> nodes_point(const Ground& ground, double nodes, const SweepOptions& options) {
+/// The best plan on so many nodes; as many points share what is left of the time.
+base::Result<SweepPoint> nodes_point(const Ground& ground, double nodes, const SweepOptions& options, std::size_t points) {
   SweepPoint point{nodes, {}, std::nullopt};
   plan::Job job = ground.job;
   job.cluster = with_nodes(job.cluster, static_cast<int>(nodes));
@@ -122,10 +122,10 @@ base::Result<SweepPoint> nodes_point(const Ground& ground, double nodes, const S
     point.problem = "what the job fixes cannot be had on so many nodes";
     return point;
   }
-  const Ground there = ground_of(job, ground.software);
-  auto ranking = rank_plans(there, options.rank);
+  const Ground there = ground_of(job, ground.software, ground.cancellation);
+  auto ranking = rank_plans(there, with_share_of_time(options.rank, ground, points));
   if (!ranking.ok()) {
-    if (ranking.error().failure == base::Failure::bad_input) return ranking.error();
+    if (ranking.error().failure != base::Failure::infeasible) return ranking.error();
     point.problem = ranking.error().message;
     return point;
   }
@@ -151,12 +151,6 @@ std::optional<std::string> find_sweep_fault(const Ground& ground, const plan::Pl
   if (over == SweepInput::bandwidth && cluster::node_count(ground.job.cluster) == 1)
     return "the cluster has one node, nothing crosses a network; accepted: a cluster of more, or another input to vary";
   return std::nullopt;
-}
-
-/// Whether the point was played on fewer draws than were asked for, and cannot stand beside others.
-bool is_interrupted(const SweepPoint& point, const SweepOptions& options) {
-  return point.figures && point.figures->simulated &&
-         point.figures->simulated->draws.size() < static_cast<std::size_t>(options.simulation.draws);
 }
 
 void find_best(Sweep& sweep) {
@@ -185,7 +179,9 @@ void find_best(Sweep& sweep) {
 
 }  // namespace
 
-base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const SweepOptions& options) {
+base::Result<Sweep> sweep(const Ground& given, const plan::Plan* plan, const SweepOptions& options) {
+  const parallel::Cancellation limit(given.cancellation, options.rank.search.time_limit_seconds);
+  const Ground ground = stopped_by(given, limit);
   DOVETAIL_ASSERT(plan != nullptr || options.over == SweepInput::nodes);
   if (const auto fault = find_sweep_fault(ground, plan, options.over)) return base::bad_input(*fault);
   std::vector<std::optional<double>> values;
@@ -199,19 +195,18 @@ base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const Sw
   std::optional<PlanSweep> of_plan;
   if (options.over != SweepInput::nodes) of_plan.emplace(ground, *plan, options);
   for (std::size_t index = 0; index < values.size(); ++index) {
-    if (options.cancellation != nullptr && options.cancellation->requested()) {
-      sweep.complete = false;
-      break;
-    }
+    if (ground.is_stopped()) break;
     if (options.on_point) options.on_point(index, values.size());
-    DOVETAIL_TRY(SweepPoint point, of_plan ? of_plan->point(values[index]) : nodes_point(ground, *values[index], options));
-    if (is_interrupted(point, options)) {
-      sweep.complete = false;
-      break;
-    }
+    auto point = of_plan ? of_plan->point(values[index]) : nodes_point(ground, *values[index], options, values.size() - index);
+    // What was cut short cannot stand beside others; but a search has had its share of the time.
+    const auto ended_by = limit.ended_by();
+    if (ended_by && !(point.ok() && !of_plan && ended_by == parallel::EndedBy::time)) break;
+    if (!point.ok()) return point.error();
     if (values[index] == own) sweep.own = index;
-    sweep.points.push_back(std::move(point));
+    sweep.points.push_back(std::move(point).value());
   }
+  sweep.complete = sweep.points.size() == values.size();
+  if (sweep.points.empty()) return parallel::stopped_before("a value was looked at", *limit.ended_by());
   if (sweep.complete) find_best(sweep);
   return sweep;
 }

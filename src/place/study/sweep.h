@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "parallel/cancellation.h"
 #include "place/predict/estimate.h"
 #include "place/rank/rank.h"
 #include "place/simulation/simulation.h"
@@ -71,7 +70,7 @@ struct Sweep {
                                         ///< first), where it is one's choice
   std::optional<std::size_t> cheapest;  ///< likewise with the least GPU-hours a sample (of equals `fastest`)
   std::optional<std::size_t> overflow;  ///< the first point by rising value whose plan does not fit, where one before it does
-  bool complete = true;                 ///< false: cancelled before the last point
+  bool complete = true;                 ///< false: stopped before the last point
 };
 
 struct SweepOptions {
@@ -80,15 +79,15 @@ struct SweepOptions {
   std::optional<std::int64_t> cap;    ///< of SweepInput::length: the longest response, in tokens; nothing: it grows as all do
   bool simulate = false;              ///< every point is played, too
   SimulationOptions simulation = {};  ///< how
-  RankOptions rank = {};              ///< of SweepInput::nodes: how plans are searched
-  const parallel::Cancellation* cancellation = nullptr;                  ///< may be null
+  RankOptions rank = {};              ///< of SweepInput::nodes: how plans are searched; its time limit is for the whole sweep
   std::function<void(std::size_t point, std::size_t of)> on_point = {};  ///< called before each
 };
 
 /// The job's plan with each of the values; of SweepInput::nodes, which needs no plan, the best plan that rank_plans finds on so many nodes
 /// (with_nodes). A value that cannot be had, or at which no plan is found, is a point with a problem; one at which the plan does not fit
-/// has figures that say so. An Error where none can be: generation that cannot be fused, a network that the job does not have; and those of
-/// Simulator. REQUIRES: a plan without fault but for nodes; values that find_value_fault accepts, rising.
+/// has figures that say so. Where it is stopped, the points so far. An Error where none can be: generation that cannot be fused, a network
+/// that the job does not have; those of Simulator; and where it is stopped before there is a point. REQUIRES: a plan without fault but for
+/// nodes; values that find_value_fault accepts, rising.
 base::Result<Sweep> sweep(const Ground& ground, const plan::Plan* plan, const SweepOptions& options);
 
 /// Whether the draws of lengths do not tell a point from the fastest: at one of them at least it took no longer. REQUIRES: a sweep over

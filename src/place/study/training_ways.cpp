@@ -313,6 +313,7 @@ TrainingAlternative fused_smaller_alternative(const Ground& ground, const plan::
       other.tasks[pair[index]] = smaller[index][std::min(number, smaller[index].size() - 1)];
       how += (how.empty() ? "" : ", ") + ways[index].difference(other.tasks[pair[index]]);
     }
+    if (ground.is_stopped()) break;
     const IntraStage fused = intra_stage(ground, other);
     if (!fused.activations) continue;
     TrainingAlternative phase = fused_alternative(ground, other, pair, {fused.schedule_seconds, *fused.activations});

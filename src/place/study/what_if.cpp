@@ -38,7 +38,7 @@ PlayedPlan played(const Ground& ground, Simulator& simulator, const plan::Plan& 
 
 /// A copy of the job so many steps off policy, with its ground. Not to be copied.
 struct OtherJob {
-  OtherJob(const Ground& from, int steps) : job(with_steps(from.job, steps)), ground(ground_of(job, from.software)) {}
+  OtherJob(const Ground& from, int steps) : job(with_steps(from.job, steps)), ground(ground_of(job, from.software, from.cancellation)) {}
   OtherJob(const OtherJob&) = delete;
   OtherJob& operator=(const OtherJob&) = delete;
 
@@ -74,13 +74,13 @@ class Study {
 
  private:
   void try_way(const Working& working) {
-    if (options_.cancellation && options_.cancellation->requested()) found_.complete = false;
+    if (ground_.is_stopped()) found_.complete = false;
     if (!found_.complete) return;
     WhatIf what_if{working, false, std::nullopt, {}};
     if (working.kind == Working::Kind::fusion) try_fusion(what_if);
     if (working.kind == Working::Kind::off_policy) try_off_policy(what_if);
     if (working.kind == Working::Kind::partial) try_partial(what_if);
-    if (options_.cancellation && options_.cancellation->requested()) found_.complete = false;
+    if (ground_.is_stopped()) found_.complete = false;
     if (found_.complete) found_.ways.push_back(std::move(what_if));
   }
 
@@ -103,6 +103,7 @@ class Study {
       tell("choosing the threshold");
       found_.thresholds = simulated_thresholds(ground_, plan_, options_.simulation.seed, options_.simulation.draws);
       threshold_ = plan_.fusion.threshold ? plan_.fusion.threshold : best_threshold();
+      if (!found_.thresholds) return;
       no_threshold_ = find_migration_fault(ground_, plan_, *found_.thresholds)
                           .value_or("no threshold makes generation and inference shorter than one after the other");
     }

@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "parallel/cancellation.h"
 #include "place/simulation/simulation.h"
 #include "place/study/device_split.h"
 #include "place/study/staleness.h"
@@ -64,7 +63,6 @@ struct WhatIfOptions {
   std::vector<int> steps_off_policy = {1, 2, 4};  ///< 0 is added where the job itself is off policy
   std::vector<double> finished = {0.9, 0.7};      ///< of prompts under way, in (0, 1)
   int threads = 1;                                ///< never changes the answer
-  const parallel::Cancellation* cancellation = nullptr;
 };
 
 /// All ways, and what was found on the way to them.
@@ -73,7 +71,7 @@ struct WhatIfs {
   std::optional<simulate::ThresholdChoice> thresholds;  ///< where generation can be fused with inference
   std::optional<FusedTraining> training;                ///< where two trainings can be fused
   std::vector<DeviceSplit> splits;                      ///< one step off policy
-  bool complete = true;                                 ///< false: cancelled before the last way
+  bool complete = true;                                 ///< false: stopped before the last way
 };
 
 /// The way with this fusion, at the plan's threshold where it has one; nothing where it was not reached.

@@ -72,6 +72,7 @@ Worth judge(const std::vector<TrainingAlternative>& ways) {
 
 TrainingAlternative no_way(TrainingWay way, std::string why_not) { return {.way = way, .why_not = std::move(why_not)}; }
 
+constexpr const char* no_time = "this was not looked at: the command was stopped before";
 constexpr const char* too_large = "the phase is longer or larger than schedules can be";
 
 /// Of generation the part that the average instance waits for the last one.
@@ -130,13 +131,15 @@ std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, doubl
 TrainingWorth training_worth(const Ground& ground, const plan::Plan& plan, const std::optional<FusedTraining>& fused) {
   TrainingWorth found;
   for (const TrainingWay way : training_ways)
-    if (!is_fused(way)) found.ways.push_back(training_alternative(ground, plan, way));
+    if (!is_fused(way))
+      found.ways.push_back(found.ways.empty() || !ground.is_stopped() ? training_alternative(ground, plan, way) : no_way(way, no_time));
   const bool shown = std::any_of(found.ways.begin(), found.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
-  if (!shown && !plan.fusion.training) {
+  if (!shown && !plan.fusion.training && !ground.is_stopped()) {
     TrainingAlternative planned = training_alternative(ground, plan, TrainingWay::as_planned);
     if (planned.why_not.empty()) found.ways.push_back(std::move(planned));
   }
   std::optional<std::string> why_not = why_not_fused_training(ground, plan);
+  if (!why_not && ground.is_stopped()) why_not = no_time;
   if (!why_not && !fused) why_not = too_large;
   if (why_not) {
     for (const TrainingWay way : training_ways)
@@ -155,9 +158,9 @@ TrainingWorth training_worth(const Ground& ground, const plan::Plan& plan, const
 GenerationWorth generation_worth(const Ground& ground, const plan::Plan& plan, const WhatIfs& what_ifs, std::uint64_t seed) {
   GenerationWorth found;
   const auto stage = plan::generation_stage(ground.job, plan.tasks);
-  if (!stage || !what_ifs.thresholds) {
+  if (!stage || !what_ifs.thresholds || ground.is_stopped()) {
     constexpr double any = 0.5;
-    found.fusion = {false, plan::as_reason(plan::find_threshold_fault(any, ground.job, plan.tasks).value_or("thresholds were not played"))};
+    found.fusion = {false, plan::as_reason(plan::find_threshold_fault(any, ground.job, plan.tasks).value_or(no_time))};
     return found;
   }
   const std::vector<simulate::ThresholdPoint>& points = what_ifs.thresholds->points;

@@ -264,5 +264,37 @@ TEST(FindFlips, NamesPlansThatAreFasterThen) {
   }
 }
 
+TEST(RankPlans, WhatIsInterruptedHasTheBestSoFar) {
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
+  parallel::Cancellation cancellation;
+  const Ground ground = ground_of(job, software_of(job).value(), &cancellation);
+  RankOptions options = test::quick_options();
+  options.search.on_progress = [&](const SearchProgress&) { cancellation.request(); };
+  const Ranking ranking = rank_plans(ground, options).value();
+  EXPECT_EQ(ranking.cut_short, parallel::EndedBy::interrupt);
+  EXPECT_TRUE(ranking.not_fused.empty()) << "nobody looked";
+  ASSERT_FALSE(ranking.plans.empty());
+  for (const RankedPlan& ranked : ranking.plans) {
+    EXPECT_TRUE(ranked.estimate.fits());
+    EXPECT_EQ(ranked.estimate.iteration_seconds, estimate(ground_of(job, ground.software), ranked.plan).iteration_seconds);
+  }
+  EXPECT_TRUE(find_flips(ground, ranking).empty());
+  const auto nothing = rank_plans(ground, options);
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().failure, base::Failure::interrupted);
+}
+
+TEST(RankPlans, KeepsToItsTime) {
+  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
+  const Ground ground = ground_of(job, software_of(job).value());
+  RankOptions options = test::quick_options();
+  options.search.time_limit_seconds = 0;
+  const auto nothing = rank_plans(ground, options);
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().failure, base::Failure::infeasible);
+  options.search.time_limit_seconds = 600;
+  EXPECT_FALSE(rank_plans(ground, options)->cut_short);
+}
+
 }  // namespace
 }  // namespace dovetail::place

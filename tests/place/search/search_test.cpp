@@ -219,9 +219,11 @@ TEST(Search, StopsWhereThereIsNothingBetterOrItIsTold) {
   EXPECT_EQ(search(place.space, {}, options).run.stopped_by, pipeline::StoppedBy::bound);
   options.bound = base::Ticks(0);
   parallel::Cancellation cancellation;
-  options.cancellation = &cancellation;
   options.on_progress = [&](const SearchProgress&) { cancellation.request(); };
-  const SearchResult result = search(place.space, {}, options);
+  SearchSpace space = place.space;
+  const Ground ground = stopped_by(place.ground, cancellation);
+  space.ground = &ground;
+  const SearchResult result = search(space, {}, options);
   EXPECT_EQ(result.run.stopped_by, pipeline::StoppedBy::interrupt);
   EXPECT_FALSE(result.found.empty());
 }

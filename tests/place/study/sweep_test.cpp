@@ -176,13 +176,12 @@ TEST(Sweep, StopsWhereItIsCancelled) {
   const Example example;
   parallel::Cancellation cancellation;
   SweepOptions options = over(SweepInput::micro_batch, {0.5, 1, 2});
-  options.cancellation = &cancellation;
   options.on_point = [&](std::size_t point, std::size_t of) {
     EXPECT_EQ(of, 3U);
     if (point == 1) cancellation.request();
   };
-  const Sweep sweep = place::sweep(example.ground, &example.plan, options).value();
-  EXPECT_EQ(sweep.points.size(), 2U);
+  const Sweep sweep = place::sweep(stopped_by(example.ground, cancellation), &example.plan, options).value();
+  EXPECT_EQ(sweep.points.size(), 1U) << "what may be cut short does not stand beside the others";
   EXPECT_FALSE(sweep.complete);
   EXPECT_FALSE(sweep.fastest) << "of half of the points none is the best";
 }

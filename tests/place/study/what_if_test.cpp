@@ -163,9 +163,8 @@ TEST(WhatIf, WhatIsCancelledIsNotComplete) {
   const Scene scene(job, test::co_located(job));
   parallel::Cancellation cancellation;
   cancellation.request();
-  WhatIfOptions options = test::quick_what_ifs();
-  options.cancellation = &cancellation;
-  const WhatIfs found = what_ifs(scene.ground, scene.plan, options);
+  const WhatIfOptions options = test::quick_what_ifs();
+  const WhatIfs found = what_ifs(stopped_by(scene.ground, cancellation), scene.plan, options);
   EXPECT_FALSE(found.complete);
   EXPECT_TRUE(found.ways.empty());
 }
