@@ -1,4 +1,4 @@
-// Measured RLHF iterations beside what place::estimate says of them: fitted, and predicted with the row's own model or sweep left out.
+// Measured RLHF iterations beside what predict::estimate says of them: fitted, and predicted with the row's own model or sweep left out.
 //
 // One set of efficiencies for each GPU type, engine and site (accuracy_sets.h). Each fit is printed as the lines of
 // src/cost/bundled_efficiencies.cpp, and compared with them. What the tables mean and why rows miss is in docs/accuracy.md.
@@ -16,8 +16,8 @@
 #include "accuracy_sets.h"
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
-#include "place/measurement/calibrate.h"
-#include "place/rank/rank.h"
+#include "measure/calibrate.h"
+#include "planner/rank/rank.h"
 #include "report/words/calibration.h"
 #include "report/words/table.h"
 #include "tables.h"
@@ -35,13 +35,13 @@ struct Goal {
 
 /// The constants that were fitted, as lines of bundled_efficiencies.cpp, and whether they are the same there; of the workload, the spread
 /// of lengths, whether it is nemo_rl_spread.
-bool print_values(const place::Calibration& calibration) {
+bool print_values(const measure::Calibration& calibration) {
   // The last digit hangs on the machine's mathematical library.
   constexpr double rounding = 0.02;
   cost::Efficiency bundled = cost::find_efficiency(calibration.name).value();
   bool same = true;
   fmt::print("  efficiency.error = {:.3f};\n", calibration.fit.candidate.efficiency.error);
-  for (const place::FittedValue& fitted : calibration.values) {
+  for (const measure::FittedValue& fitted : calibration.values) {
     const cost::EfficiencyConstant* constant = cost::find_constant(fitted.name);
     if (constant == nullptr) {
       const bool equal = std::abs(fitted.value - bench::nemo_rl_spread) <= rounding * bench::nemo_rl_spread;
@@ -60,14 +60,14 @@ bool print_values(const place::Calibration& calibration) {
 }
 
 /// Prints a set's tables; how many of its goals are met, of how many.
-std::pair<int, int> print_set(const place::Measurements& measurements, const Goal& goal) {
+std::pair<int, int> print_set(const measure::Measurements& measurements, const Goal& goal) {
   const auto begin = std::chrono::steady_clock::now();
-  const place::Calibration calibration = place::calibrate(measurements);
+  const measure::Calibration calibration = measure::calibrate(measurements);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   fmt::print("{}\nfitted, and again without each group, in {:.1f} s:\n", report::calibration_text(calibration), seconds);
   const bool same = print_values(calibration);
-  const place::ErrorSummary& fitted = calibration.fitted;
-  const place::ErrorSummary& left_out = calibration.left_out.value();
+  const measure::ErrorSummary& fitted = calibration.fitted;
+  const measure::ErrorSummary& left_out = calibration.left_out.value();
   std::vector<bool> met = {fitted.mean <= goal.iteration, left_out.mean <= goal.iteration, same};
   if (goal.phase > 0) met.insert(met.end(), {fitted.worst_phase <= goal.phase, left_out.worst_phase <= goal.phase});
   if (goal.correlation > 0)
@@ -78,21 +78,21 @@ std::pair<int, int> print_set(const place::Measurements& measurements, const Goa
 
 /// The best plan with ReaL's means for each row of its table, beside what ReaL's own plan took: both as parts of the heuristic plan's
 /// seconds. Predicted by the efficiencies that were fitted to heuristic plans alone.
-std::pair<int, int> print_searched(const place::Measurements& measurements, const std::vector<double>& measured) {
+std::pair<int, int> print_searched(const measure::Measurements& measurements, const std::vector<double>& measured) {
   constexpr double must_be_within = 0.20;
   constexpr double may_be_above = 0.05;
   std::vector<std::vector<std::string>> rows;
   double sum = 0;
   int above = 0;
   for (std::size_t index = 0; index < measured.size(); ++index) {
-    const place::Measurement& row = measurements.rows[index];
+    const measure::Measurement& row = measurements.rows[index];
     plan::Job job = row.job;
     job.software.efficiency = measurements.name;
-    const place::Ground ground = place::ground_of(job, place::software_of(job).value());
-    place::RankOptions options;
-    options.means = place::Means::real;
-    const place::Ranking ranking = place::rank_plans(ground, options).value();
-    const double heuristic = place::estimate(ground, row.plan).iteration_seconds;
+    const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+    planner::RankOptions options;
+    options.means = planner::Means::real;
+    const planner::Ranking ranking = planner::rank_plans(ground, options).value();
+    const double heuristic = predict::estimate(ground, row.plan).iteration_seconds;
     const double best = ranking.plans.empty() ? heuristic : ranking.plans.front().estimate.iteration_seconds;
     const double predicted_ratio = best / heuristic;
     const double measured_ratio = measured[index] / row.seconds;

@@ -32,7 +32,7 @@ struct Row {
   bool recomputed;
   int scored;  // packs of scoring are that many times the longest: logprob_batch_size
   double seconds;
-  std::vector<place::MeasuredPhase> phases = {};
+  std::vector<measure::MeasuredPhase> phases = {};
   const char* doubtful = "";
   bool fully_sharded = false;     // PyTorch FSDP2
   bool sequence_parallel = true;  // where there is tensor parallelism
@@ -45,8 +45,8 @@ constexpr const char* qwen_30b = "qwen3-30b-a3b";
 constexpr const char* qwen_235b = "qwen3-235b-a22b";
 constexpr const char* deepseek = "deepseek-v3";
 
-std::vector<place::MeasuredPhase> phases(double training, double refit, double generation, double scoring) {
-  using Kind = place::PhaseKind;
+std::vector<measure::MeasuredPhase> phases(double training, double refit, double generation, double scoring) {
+  using Kind = measure::PhaseKind;
   return {{Kind::training, training}, {Kind::refit, refit}, {Kind::generation, generation}, {Kind::scoring, scoring}};
 }
 
@@ -75,7 +75,7 @@ std::vector<Row> table() {
   };
 }
 
-/// The spread of responses is not known; the lengths here are replaced by place::Measurement::responses.
+/// The spread of responses is not known; the lengths here are replaced by measure::Measurement::responses.
 plan::Job job_of(const Row& row) {
   const std::string text = fmt::format(
       "format: dovetail/job@1\n"
@@ -129,17 +129,17 @@ plan::TaskPlan task_plan(const Row& row, const workflow::Task& task) {
 
 }  // namespace
 
-place::Measurements nemo_rl_set() {
-  place::Measurements set{"h100/megatron-vllm", "NeMo-RL v0.3 and v0.4, DGX H100", {}, {}, {}, {}};
+measure::Measurements nemo_rl_set() {
+  measure::Measurements set{"h100/megatron-vllm", "NeMo-RL v0.3 and v0.4, DGX H100", {}, {}, {}, {}};
   for (const Row& row : table()) {
     plan::Job job = job_of(row);
     plan::Plan plan{"co-located", {}};
     if (row.apart) plan.placement = "disaggregated";
     for (const workflow::Task& task : job.workflow.tasks) plan.tasks.push_back(task_plan(row, task));
-    place::Measurement measured{row.name, row.model, std::move(job), std::move(plan), row.seconds, row.phases};
+    measure::Measurement measured{row.name, row.model, std::move(job), std::move(plan), row.seconds, row.phases};
     measured.doubtful = row.doubtful;
     measured.weight = measured.doubtful.empty() ? 1 : 0;
-    measured.responses = place::OpenLengths{row.generated, row.longest - prompt};
+    measured.responses = measure::OpenLengths{row.generated, row.longest - prompt};
     set.rows.push_back(std::move(measured));
   }
   set.fitted = {

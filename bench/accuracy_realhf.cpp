@@ -72,8 +72,8 @@ plan::Plan plan_of(const Row& row, const plan::Job& job) {
 
 }  // namespace
 
-place::Measurements realhf_set() {
-  place::Measurements set{"a100/realhf", "ReaL, heuristic plan, A100-80", {}, {}, {}, {}};
+measure::Measurements realhf_set() {
+  measure::Measurements set{"a100/realhf", "ReaL, heuristic plan, A100-80", {}, {}, {}, {}};
   for (const Row& row : table) {
     plan::Job job = job_of(row);
     plan::Plan plan = plan_of(row, job);

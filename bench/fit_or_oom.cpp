@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "fit_or_oom_rows.h"
-#include "place/predict/estimate.h"
-#include "place/predict/software.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
+#include "predict/closed_form/estimate.h"
+#include "predict/closed_form/software.h"
 #include "report/words/table.h"
 #include "tables.h"
 
@@ -32,14 +32,14 @@ constexpr double most_refused = 0.1;
 struct Verdict {
   bool fits = true;
   std::string task;
-  place::TaskMemory tightest;
+  predict::TaskMemory tightest;
   std::string parts;  ///< largest_parts of it
 };
 
 std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-9); }
 
 /// The largest parts: what a person would change.
-std::string largest_parts(const place::TaskMemory& memory, const workflow::Workflow& workflow) {
+std::string largest_parts(const predict::TaskMemory& memory, const workflow::Workflow& workflow) {
   constexpr std::size_t shown = 4;
   std::string text;
   for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
@@ -58,7 +58,7 @@ Value must(base::Result<Value> result) {
 Verdict verdict_of(const FitRow& row) {
   const plan::Job job = must(plan::parse_job(row.job, row.source));
   const plan::Plan plan = must(plan::parse_plan(row.plan, row.source, job));
-  const std::vector<place::TaskMemory> memory = place::task_memory(place::ground_of(job, must(place::software_of(job))), plan);
+  const std::vector<predict::TaskMemory> memory = predict::task_memory(predict::ground_of(job, must(predict::software_of(job))), plan);
   Verdict verdict;
   for (std::size_t task = 0; task < memory.size(); ++task) {
     if (job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;

@@ -12,10 +12,10 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "parallel/for_each_index.h"
-#include "place/bound/bound.h"
-#include "place/rank/rank.h"
-#include "place/search/real_search.h"
 #include "plan/job_file.h"
+#include "planner/bound/bound.h"
+#include "planner/rank/rank.h"
+#include "planner/search/real_search.h"
 #include "report/words/table.h"
 #include "tables.h"
 
@@ -50,13 +50,15 @@ plan::Job job_of(const Case& one) {
   return plan::parse_job(text, "search.yaml").value();
 }
 
-double seconds_of(const std::vector<place::Found>& found) { return found.empty() ? 0 : base::seconds_of_ticks(found.front().score.period); }
+double seconds_of(const std::vector<planner::Found>& found) {
+  return found.empty() ? 0 : base::seconds_of_ticks(found.front().score.period);
+}
 
 /// Random plans scored on one thread, a second.
-double evaluation_rate(const place::SearchSpace& space, int evaluations) {
+double evaluation_rate(const planner::SearchSpace& space, int evaluations) {
   base::Random random(1, 0);
-  place::Trial trial(space);
-  place::Picks picks(space.choices.size());
+  planner::Trial trial(space);
+  planner::Picks picks(space.choices.size());
   for (std::size_t task = 0; task < picks.size(); ++task)
     if (!space.is_rule(task)) picks[task] = {space.open[task].front(), 0};
   const auto begin = std::chrono::steady_clock::now();
@@ -73,11 +75,11 @@ double evaluation_rate(const place::SearchSpace& space, int evaluations) {
 }
 
 /// Random co-located plans that fuse what they can, scored on one thread, a second: a search's worst case, as each of them fuses something.
-double fused_rate(const place::SearchSpace& space, const place::Picks& start, int evaluations) {
+double fused_rate(const planner::SearchSpace& space, const planner::Picks& start, int evaluations) {
   base::Random random(1, 0);
-  place::Trial trial(space);
-  place::Picks picks = start;
-  const place::FusionPick fusion = place::open_fusion(space.ground->job);
+  planner::Trial trial(space);
+  planner::Picks picks = start;
+  const planner::FusionPick fusion = planner::open_fusion(space.ground->job);
   const auto begin = std::chrono::steady_clock::now();
   for (int evaluation = 0; evaluation < evaluations; ++evaluation) {
     const std::size_t task = random.below(static_cast<std::uint32_t>(picks.size()));
@@ -97,39 +99,39 @@ struct Row {
 struct Options {
   int threads = 2;
   int long_factor = 10;
-  std::int64_t iterations = place::SearchOptions::default_iterations;
+  std::int64_t iterations = planner::SearchOptions::default_iterations;
   std::size_t count = std::size(cases);
 };
 
 Row measure(const Case& one, const Options& given) {
   const plan::Job job = job_of(one);
-  const place::Software software = place::software_of(job).value();
-  const place::Ground ground = place::ground_of(job, software);
+  const predict::Software software = predict::software_of(job).value();
+  const predict::Ground ground = predict::ground_of(job, software);
   const auto begin = std::chrono::steady_clock::now();
-  place::RankOptions options;
+  planner::RankOptions options;
   options.search.threads = given.threads;
   options.search.iterations = given.iterations;
-  const place::Ranking ranking = place::rank_plans(ground, options).value();
+  const planner::Ranking ranking = planner::rank_plans(ground, options).value();
   const double took = base::seconds_since(begin);
-  const place::SearchSpace space = place::make_search_space(ground, place::search_meshes(job), {}, given.threads);
-  std::vector<place::Picks> starts;
-  for (const place::Placement placement : place::named_placements)
-    for (const place::Picks& picks : place::picks_of(space, placement)) starts.push_back(picks);
-  const double ours = seconds_of(place::search(space, starts, options.search).found);
-  place::SearchOptions longer = options.search;
+  const planner::SearchSpace space = planner::make_search_space(ground, planner::search_meshes(job), {}, given.threads);
+  std::vector<planner::Picks> starts;
+  for (const planner::Placement placement : planner::named_placements)
+    for (const planner::Picks& picks : planner::picks_of(space, placement)) starts.push_back(picks);
+  const double ours = seconds_of(planner::search(space, starts, options.search).found);
+  planner::SearchOptions longer = options.search;
   longer.iterations = given.iterations * given.long_factor;
   longer.seed = 2;
   longer.threads = 1;
   const std::int64_t evaluations = options.search.chains * given.iterations;
   double others[3];  // ReaL's, ReaL's with ten times the evaluations, ours with more
   parallel::for_each_index(3, given.threads, [&](int other) {
-    others[other] = other == 2 ? seconds_of(place::search(space, starts, longer).found)
-                               : seconds_of(place::real_search(space, {.evaluations = (other == 0 ? 1 : 10) * evaluations}));
+    others[other] = other == 2 ? seconds_of(planner::search(space, starts, longer).found)
+                               : seconds_of(planner::real_search(space, {.evaluations = (other == 0 ? 1 : 10) * evaluations}));
   });
   const auto [real, real_longer, ours_longer] = others;
   const double best = std::min({ours, ours_longer, real > 0 ? real : ours, real_longer > 0 ? real_longer : ours});
   const double rate = evaluation_rate(space, static_cast<int>(std::min<std::int64_t>(200'000, evaluations)));
-  const double fused = fused_rate(space, place::picks_of(space, place::Placement::co_located).front(),
+  const double fused = fused_rate(space, planner::picks_of(space, planner::Placement::co_located).front(),
                                   static_cast<int>(std::min<std::int64_t>(200'000, evaluations)));
   double choices = 1;
   for (std::size_t task = 0; task < space.choices.size(); ++task) {
@@ -140,11 +142,12 @@ Row measure(const Case& one, const Options& given) {
   }
   const bool met = took <= one.must_take && ours <= 1.02 * best && (real_longer == 0 || ours < real_longer) && rate >= 1e5;
   const auto text = [](double seconds) { return seconds > 0 ? fmt::format("{:.3f}", seconds) : std::string("none"); };
-  return {{one.name, fmt::format("{:.0e}", choices), fmt::format("{:.2f}", took), text(ours), text(best),
-           fmt::format("{:.2f}%", 100 * (ours / best - 1)), text(real), text(real_longer),
-           fmt::format("{:.1f}%", 100 * (ours / place::period_bound(space) - 1)), fmt::format("{:.0f}", rate), fmt::format("{:.0f}", fused),
-           ranking.plans.empty() ? "none" : fmt::format("{:.3f}", ranking.plans.front().estimate.iteration_seconds), met ? "yes" : "NO"},
-          met};
+  return {
+      {one.name, fmt::format("{:.0e}", choices), fmt::format("{:.2f}", took), text(ours), text(best),
+       fmt::format("{:.2f}%", 100 * (ours / best - 1)), text(real), text(real_longer),
+       fmt::format("{:.1f}%", 100 * (ours / planner::period_bound(space) - 1)), fmt::format("{:.0f}", rate), fmt::format("{:.0f}", fused),
+       ranking.plans.empty() ? "none" : fmt::format("{:.3f}", ranking.plans.front().estimate.iteration_seconds), met ? "yes" : "NO"},
+      met};
 }
 
 int print_all(const Options& options) {

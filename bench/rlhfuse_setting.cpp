@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "cost/bundled_efficiencies.h"
-#include "place/predict/inter_stage.h"
-#include "place/rank/rank.h"
-#include "place/simulation/inter_stage.h"
-#include "place/simulation/simulation.h"
 #include "plan/job_file.h"
+#include "planner/rank/rank.h"
+#include "predict/closed_form/inter_stage.h"
+#include "predict/played/inter_stage.h"
+#include "predict/played/simulation.h"
 #include "report/words/table.h"
 #include "tables.h"
 
@@ -92,8 +92,8 @@ struct System {
   bool packing;
   std::string fixed;  ///< of its plans, as the job file has it
   cost::Efficiency efficiency;
-  place::Means means;
-  place::Placement placement;
+  planner::Means means;
+  planner::Placement placement;
 };
 
 /// In the order of the table's columns. Engines generate with the trained weights, which move from layout to layout.
@@ -105,8 +105,8 @@ std::vector<System> systems(const Effort& effort) {
       "critic_train: {layout: {tp: 1, pp: 1, zero: 3}}, fusion: {inter_stage: false, intra_stage: false}";
   const std::string real = "actor_generate: {engine: {own_weights: false}}";
   const std::string apart = ", fusion: {inter_stage: false, intra_stage: false}";
-  using place::Means;
-  using place::Placement;
+  using planner::Means;
+  using planner::Placement;
   const bool packing = !effort.padded;
   return {
       {"DeepSpeed-Chat", "deepspeed-zero", 256, packing, zero, hybrid_engine_runtime(), Means::all, Placement::co_located},
@@ -140,7 +140,7 @@ struct Played {
 };
 
 /// Seconds from the beginning of the first step of these kinds to the end of the last.
-double seconds_of(const place::Simulation& simulation, const plan::Job& job, const std::function<bool(workflow::TaskKind)>& counts) {
+double seconds_of(const predict::Simulation& simulation, const plan::Job& job, const std::function<bool(workflow::TaskKind)>& counts) {
   base::Ticks begin = base::Ticks::max();
   base::Ticks end;
   for (std::size_t index = 0; index < simulation.closed.graph.steps.size(); ++index) {
@@ -155,31 +155,31 @@ double seconds_of(const place::Simulation& simulation, const plan::Job& job, con
 /// The plan of a system, with the threshold that simulation chooses; nothing there where no plan fits.
 Played play(const System& system, const std::array<const char*, 2>& pair, int length, const Effort& effort) {
   const plan::Job job = job_of(system, pair, length);
-  place::Software software = place::software_of(job).value();
+  predict::Software software = predict::software_of(job).value();
   software.efficiency = system.efficiency;
-  const place::Ground ground = place::ground_of(job, software);
-  place::RankOptions options;
+  const predict::Ground ground = predict::ground_of(job, software);
+  planner::RankOptions options;
   options.means = system.means;
   options.placements = {system.placement};
   options.search.chains = 2;
   options.search.iterations = effort.iterations;
-  const place::Ranking ranking = place::rank_plans(ground, options).value();
+  const planner::Ranking ranking = planner::rank_plans(ground, options).value();
   if (ranking.plans.empty()) return {};
   plan::Plan plan = ranking.plans.front().plan;
   Played played;
-  if (system.placement == place::Placement::rlhfuse) {
-    const simulate::ThresholdChoice choice = place::simulated_thresholds(ground, plan, 1, effort.draws).value();
+  if (system.placement == planner::Placement::rlhfuse) {
+    const simulate::ThresholdChoice choice = predict::simulated_thresholds(ground, plan, 1, effort.draws).value();
     plan.fusion.threshold = choice.points[choice.best].threshold;
     played.threshold = plan.fusion.threshold;
   }
-  place::SimulationOptions simulating;
+  predict::SimulationOptions simulating;
   simulating.draws = effort.draws;
-  const place::Simulation simulation = place::Simulator(ground, simulating).simulate(plan).value();
+  const predict::Simulation simulation = predict::Simulator(ground, simulating).simulate(plan).value();
   played.iteration = simulation.iteration_seconds;
   using workflow::TaskKind;
   played.generated = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate; });
   if (!plan.fusion.threshold && !plan::find_threshold_fault(tail_begins, job, plan.tasks))
-    played.tail = std::max(0.0, played.generated - place::inter_stage(ground, plan.tasks, tail_begins).until);
+    played.tail = std::max(0.0, played.generated - predict::inter_stage(ground, plan.tasks, tail_begins).until);
   played.scored = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate || kind == TaskKind::infer; });
   played.trained = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::train; });
   played.mini_by_mini = played.trained;

@@ -16,10 +16,10 @@
 
 #include "base/random.h"
 #include "base/stopwatch.h"
-#include "place/rank/rank.h"
-#include "place/simulation/simulation.h"
-#include "place/space/search_space.h"
 #include "plan/job_file.h"
+#include "planner/rank/rank.h"
+#include "planner/space/search_space.h"
+#include "predict/played/simulation.h"
 #include "report/words/table.h"
 #include "tables.h"
 
@@ -34,11 +34,11 @@ int draw(const std::vector<int>& values, base::Random& random) { return values[r
 
 /// A job on ground of its own.
 struct Case {
-  explicit Case(plan::Job of) : job(std::move(of)), ground(place::ground_of(job, place::software_of(job).value())) {}
+  explicit Case(plan::Job of) : job(std::move(of)), ground(predict::ground_of(job, predict::software_of(job).value())) {}
   Case(const Case&) = delete;
 
   plan::Job job;
-  place::Ground ground;
+  predict::Ground ground;
 };
 
 plan::Job draw_job(std::uint64_t number) {
@@ -58,8 +58,8 @@ plan::Job draw_job(std::uint64_t number) {
 }
 
 /// Any mesh and choice for each task; nothing where a task has none.
-plan::Plan random_plan(const place::SearchSpace& space, base::Random& random) {
-  place::Picks picks(space.open.size());
+plan::Plan random_plan(const planner::SearchSpace& space, base::Random& random) {
+  planner::Picks picks(space.open.size());
   for (std::size_t task = 0; task < picks.size(); ++task) {
     if (space.is_rule(task)) continue;
     const std::vector<std::int32_t>& open = space.open[task];
@@ -67,7 +67,7 @@ plan::Plan random_plan(const place::SearchSpace& space, base::Random& random) {
     const std::size_t shape = space.shapes[static_cast<std::size_t>(picks[task].mesh)];
     picks[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(space.choices[task][shape].size())));
   }
-  return place::plan_of(space, picks, "random");
+  return planner::plan_of(space, picks, "random");
 }
 
 struct Difference {
@@ -75,7 +75,7 @@ struct Difference {
   double most = 0;
   int plans = 0;
 
-  void add(const place::Simulation& simulation) {
+  void add(const predict::Simulation& simulation) {
     const double off = std::abs(simulation.closed.iteration_seconds / simulation.iteration_seconds - 1);
     sum += off;
     most = std::max(most, off);
@@ -84,22 +84,22 @@ struct Difference {
   double mean() const { return plans > 0 ? sum / plans : 0; }
 };
 
-place::Ranking ranked(const Case& of, int iterations) {
-  place::RankOptions options;
+planner::Ranking ranked(const Case& of, int iterations) {
+  planner::RankOptions options;
   options.search.chains = 2;
   options.search.iterations = iterations;
-  return place::rank_plans(of.ground, options).value();
+  return planner::rank_plans(of.ground, options).value();
 }
 
 /// A plan of `job`, simulated: its seconds on the clock.
 double seconds_to_simulate(const std::string& text) {
   const Case of(plan::parse_job(text, "large.yaml").value());
-  place::RankOptions options;
-  options.placements = {place::Placement::co_located};
-  const place::Ranking ranking = place::rank_plans(of.ground, options).value();
+  planner::RankOptions options;
+  options.placements = {planner::Placement::co_located};
+  const planner::Ranking ranking = planner::rank_plans(of.ground, options).value();
   if (ranking.plans.empty()) return -1;
   const auto begin = std::chrono::steady_clock::now();
-  place::Simulator simulator(of.ground, {});
+  predict::Simulator simulator(of.ground, {});
   const auto simulation = simulator.simulate(ranking.plans.front().plan);
   return simulation.ok() ? base::seconds_since(begin) : -1;
 }
@@ -174,7 +174,7 @@ std::vector<std::string> other_best_cells(std::uint64_t number, const std::vecto
 }
 
 /// Compares the order of the plans that a search ranks with their order when simulated.
-void add_ranking(std::uint64_t number, const place::Ranking& ranking, place::Simulator& simulator, Sums& sums) {
+void add_ranking(std::uint64_t number, const planner::Ranking& ranking, predict::Simulator& simulator, Sums& sums) {
   std::vector<PlayedPlan> order;
   for (std::size_t index = 0; index < ranking.plans.size(); ++index)
     if (const auto simulation = simulator.simulate(ranking.plans[index].plan); simulation.ok()) {
@@ -195,11 +195,11 @@ void add_ranking(std::uint64_t number, const place::Ranking& ranking, place::Sim
 
 void add_job(std::uint64_t number, int plans, int iterations, int draws, Sums& sums) {
   const Case of(draw_job(number));
-  const place::SearchSpace space = place::make_search_space(of.ground, place::search_meshes(of.job), {}, 1);
-  if (place::impossible_task(space)) return;
-  place::SimulationOptions options;
+  const planner::SearchSpace space = planner::make_search_space(of.ground, planner::search_meshes(of.job), {}, 1);
+  if (planner::impossible_task(space)) return;
+  predict::SimulationOptions options;
   options.draws = draws;
-  place::Simulator simulator(of.ground, options);
+  predict::Simulator simulator(of.ground, options);
   base::Random random(number, 1);
   for (int index = 0; index < plans; ++index)
     if (const auto simulation = simulator.simulate(random_plan(space, random)); simulation.ok()) sums.random.add(*simulation);

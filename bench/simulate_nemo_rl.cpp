@@ -15,9 +15,9 @@
 #include "accuracy_sets.h"
 #include "cost/bundled_efficiencies.h"
 #include "cost/calibration.h"
-#include "place/measurement/calibrate.h"
-#include "place/measurement/measurement.h"
-#include "place/simulation/simulation.h"
+#include "measure/calibrate.h"
+#include "measure/measurement.h"
+#include "predict/played/simulation.h"
 #include "report/words/table.h"
 #include "simulate/accounting.h"
 #include "tables.h"
@@ -29,7 +29,7 @@ using namespace dovetail;
 
 constexpr int least_draws = 8;
 constexpr int most_draws = 5000;
-constexpr std::size_t step = 0;        // of what a calibration row has, before the phases of place::phase_kinds
+constexpr std::size_t step = 0;        // of what a calibration row has, before the phases of measure::phase_kinds
 constexpr std::size_t generation = 1;  // the first of these
 
 /// What a row is said to take: seconds of its step, then of each phase. Simulated seconds are means of draws.
@@ -43,8 +43,8 @@ struct Played {
   double recomputed = 0;  // of these: keys and values of what was preempted
 };
 
-plan::Job job_of(const place::Measurement& row, const cost::Candidate& constants) {
-  // place::calibrate takes hundredths as well.
+plan::Job job_of(const measure::Measurement& row, const cost::Candidate& constants) {
+  // measure::calibrate takes hundredths as well.
   const double spread = std::round(constants.workload.front() * 100) / 100;
   plan::Job job = row.job;
   job.workload.response_length = workflow::log_normal_lengths({.mean = row.responses->mean, .sigma = spread, .cap = row.responses->cap});
@@ -60,24 +60,24 @@ double device_seconds(const simulate::Iteration& iteration, const plan::Plan& pl
 }
 
 /// A step from its beginning to its end, as whoever waits for it times it, and what of it is host transfers.
-place::StepSeconds played_step(const place::Simulation& simulation, const plan::Plan& plan, std::size_t index) {
+predict::StepSeconds played_step(const predict::Simulation& simulation, const plan::Plan& plan, std::size_t index) {
   const plan::Step& of = simulation.closed.graph.steps[index];
   const plan::StepTime& time = simulation.iteration.steps[index];
   const double seconds = base::seconds_of_ticks(time.end - time.begin);
   const bool moves = of.kind == plan::Step::Kind::task;
   const double transfers = moves ? device_seconds(simulation.iteration, plan, of.task, simulate::Activity::loading) : 0;
-  return place::sum_of({{"host transfers", transfers}, {"all else", seconds - transfers}});
+  return predict::sum_of({{"host transfers", transfers}, {"all else", seconds - transfers}});
 }
 
 /// The step's seconds, then those of each phase, by what `seconds_of` says of a step of the graph.
 std::vector<double> by_phase(double all, const plan::Job& job, const plan::IterationGraph& graph,
-                             const std::function<place::StepSeconds(std::size_t index)>& seconds_of) {
-  std::vector<double> seconds(1 + place::phase_kinds.size());
+                             const std::function<predict::StepSeconds(std::size_t index)>& seconds_of) {
+  std::vector<double> seconds(1 + measure::phase_kinds.size());
   seconds[step] = all;
   for (std::size_t index = 0; index < graph.steps.size(); ++index) {
-    const place::StepSeconds taken = seconds_of(index);
-    for (std::size_t kind = 0; kind < place::phase_kinds.size(); ++kind)
-      seconds[1 + kind] += place::seconds_in_phase(place::phase_kinds[kind], job, graph.steps[index], taken);
+    const predict::StepSeconds taken = seconds_of(index);
+    for (std::size_t kind = 0; kind < measure::phase_kinds.size(); ++kind)
+      seconds[1 + kind] += measure::seconds_in_phase(measure::phase_kinds[kind], job, graph.steps[index], taken);
   }
   return seconds;
 }
@@ -106,21 +106,21 @@ class Draws {
 };
 
 /// Plays draws until the standard error of generation's mean is that part of it.
-Played played(const place::Measurement& row, const cost::Candidate& constants, double precision) {
+Played played(const measure::Measurement& row, const cost::Candidate& constants, double precision) {
   const plan::Job job = job_of(row, constants);
-  const place::Ground ground = place::ground_of(job, {place::conventions_of(job.software).value(), constants.efficiency});
+  const predict::Ground ground = predict::ground_of(job, {predict::conventions_of(job.software).value(), constants.efficiency});
   const auto generate =
       static_cast<std::size_t>(std::find_if(job.workflow.tasks.begin(), job.workflow.tasks.end(),
                                             [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; }) -
                                job.workflow.tasks.begin());
   Played answer;
-  Draws draws(1 + place::phase_kinds.size());
+  Draws draws(1 + measure::phase_kinds.size());
   const auto is_sharp = [&] { return draws.standard_error(generation) <= precision * draws.mean(generation); };
   while (draws.count() < least_draws || (draws.count() < most_draws && !is_sharp())) {
-    place::SimulationOptions options;
+    predict::SimulationOptions options;
     options.seed = static_cast<std::uint64_t>(draws.count()) + 1;
-    const place::Simulation simulation = place::Simulator(ground, options).simulate(row.plan).value();
-    const place::Estimate& closed = simulation.closed;
+    const predict::Simulation simulation = predict::Simulator(ground, options).simulate(row.plan).value();
+    const predict::Estimate& closed = simulation.closed;
     answer.closed = by_phase(closed.iteration_seconds, job, closed.graph, [&](std::size_t index) { return closed.steps[index]; });
     const std::vector<double> simulated = by_phase(simulation.iteration_seconds, job, closed.graph,
                                                    [&](std::size_t index) { return played_step(simulation, row.plan, index); });
@@ -141,14 +141,14 @@ Played played(const place::Measurement& row, const cost::Candidate& constants, d
 
 /// A row with both sets of constants.
 struct Compared {
-  const place::Measurement* row = nullptr;
+  const measure::Measurement* row = nullptr;
   cost::CalibrationRow measured;
   Played common;  // with the constants that were fitted to the closed form
   Played own;     // with those that were fitted to the simulator; nothing where the row does not count
 };
 
 /// The constants that fit what the simulator says, which is taken for so many times the closed form as it is with the common constants.
-cost::Candidate fitted_to_simulator(const place::Measurements& set, const std::vector<Compared>& rows) {
+cost::Candidate fitted_to_simulator(const measure::Measurements& set, const std::vector<Compared>& rows) {
   std::vector<cost::CalibrationRow> simulated;
   for (const Compared& row : rows) {
     if (row.row->weight <= 0) continue;
@@ -162,7 +162,7 @@ cost::Candidate fitted_to_simulator(const place::Measurements& set, const std::v
       return seconds;
     };
   }
-  return cost::fit(simulated, place::unknowns_of(set), {set.start, {set.spread.start}}).candidate;
+  return cost::fit(simulated, measure::unknowns_of(set), {set.start, {set.spread.start}}).candidate;
 }
 
 std::string error_text(double predicted, double measured) { return fmt::format("{:+.1f}%", 100 * (predicted / measured - 1)); }
@@ -325,12 +325,12 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1e-4, 1.0));
   CLI11_PARSE(program, argc, argv);
   bench::print_heading(argc, argv);
-  const place::Measurements set = bench::nemo_rl_set();
+  const measure::Measurements set = bench::nemo_rl_set();
   const cost::Candidate common{cost::find_efficiency(set.name).value(), {bench::nemo_rl_spread}};
   std::vector<Compared> rows;
-  for (const place::Measurement& row : set.rows) {
+  for (const measure::Measurement& row : set.rows) {
     bench::note(row.name);
-    rows.push_back({&row, place::calibration_row(row), played(row, common, precision), {}});
+    rows.push_back({&row, measure::calibration_row(row), played(row, common, precision), {}});
   }
   bench::note("fitting to the simulator");
   const cost::Candidate own = fitted_to_simulator(set, rows);

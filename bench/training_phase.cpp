@@ -2,9 +2,9 @@
 //
 // A plan is a bundled model, as a policy or with a scalar head, on 8 to 256 GPUs in any layout that can be: up to 16 stages, even or not,
 // with virtual stages or without; its workload and micro-batches are drawn as well. The closed form is cost::training_seconds; the schedule
-// is 1F1B or its interleaved form, built op by op and evaluated (place::scheduled_training_seconds). Beside them stands what the textbook
+// is 1F1B or its interleaved form, built op by op and evaluated (predict::scheduled_training_seconds). Beside them stands what the textbook
 // formula says: m max t + (sum t - max t) / v and each message once.
-#include "place/predict/training_phase.h"
+#include "predict/closed_form/training_phase.h"
 
 #include <fmt/format.h>
 
@@ -138,17 +138,17 @@ double mean_forward(const cost::TrainingPasses& passes) {
   return sum / static_cast<double>(passes.chunks.size());
 }
 
-Row row_of(const place::Ground& ground, const place::TrainTask& train) {
+Row row_of(const predict::Ground& ground, const predict::TrainTask& train) {
   const llm::Layout& layout = train.planned.layout;
-  const cost::TrainingPasses passes = place::training_passes(ground, train);
-  const base::Result<double> schedule = place::scheduled_training_seconds(ground, train);
+  const cost::TrainingPasses passes = predict::training_passes(ground, train);
+  const base::Result<double> schedule = predict::scheduled_training_seconds(ground, train);
   DOVETAIL_ASSERT(schedule.ok());
   Row row;
   row.schedule = schedule.value();
   constexpr int times = 20;
   const auto begin = std::chrono::steady_clock::now();
   cost::TrainingSeconds closed;
-  for (int time = 0; time < times; ++time) closed = place::closed_training_seconds(ground, train);
+  for (int time = 0; time < times; ++time) closed = predict::closed_training_seconds(ground, train);
   row.closed_microseconds = base::seconds_since(begin) / times * 1e6;
   row.closed = closed.sum();
   const std::vector<cost::PassSeconds> stages = stages_of(passes, layout.pipeline);
@@ -178,8 +178,8 @@ Row draw_row(std::uint64_t seed, std::uint64_t number) {
     planned.mesh = {0, devices};
     planned.layout = *layout;
     planned.micro_batching = draw_micro_batching(random);
-    const place::Ground ground = place::ground_of(job, place::software_of(job).value());
-    const cost::TrainingPasses passes = place::training_passes(ground, {0, planned});
+    const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+    const cost::TrainingPasses passes = predict::training_passes(ground, {0, planned});
     const double count =
         static_cast<double>(passes.chunks.size()) * passes.micro_batches * static_cast<double>(job.workload.optimizer_steps());
     if (count > most_passes) continue;

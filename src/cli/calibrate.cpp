@@ -1,5 +1,5 @@
 // dovetail calibrate: fits efficiencies to measured runs, and says what error is left.
-#include "place/measurement/calibrate.h"
+#include "measure/calibrate.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 #include "cli/progress_line.h"
 #include "cli/schedule_format.h"
 #include "cost/efficiency_file.h"
-#include "place/measurement/measurement_file.h"
+#include "measure/measurement_file.h"
 #include "report/words/calibration.h"
 
 namespace dovetail::cli {
@@ -32,7 +32,7 @@ struct Arguments {
   int seed = static_cast<int>(cost::FitOptions{}.seed);
 };
 
-Json to_json(const place::PredictedPhase& phase) {
+Json to_json(const measure::PredictedPhase& phase) {
   Json object = Json::object();
   if (phase.measured > 0) object["measured"] = json_seconds(phase.measured);
   object["fitted"] = json_seconds(phase.fitted);
@@ -40,12 +40,12 @@ Json to_json(const place::PredictedPhase& phase) {
   return object;
 }
 
-Json to_json(const place::PredictedRow& row) {
+Json to_json(const measure::PredictedRow& row) {
   Json object{{"row", row.name}, {"group", row.group}, {"weight", json_ratio(row.weight)}};
   if (!row.doubtful.empty()) object["doubtful"] = row.doubtful;
   object["iteration"] = to_json(row.iteration);
   object["phases"] = Json::array();
-  for (const place::PredictedPhase& phase : row.phases) {
+  for (const measure::PredictedPhase& phase : row.phases) {
     Json entry{{"phase", phase.name}};
     entry.update(to_json(phase));
     object["phases"].push_back(std::move(entry));
@@ -53,29 +53,29 @@ Json to_json(const place::PredictedRow& row) {
   return object;
 }
 
-Json to_json(const place::ErrorSummary& summary) {
+Json to_json(const measure::ErrorSummary& summary) {
   return {{"mean_absolute_error", json_ratio(summary.mean)},
           {"worst_phase_error", json_ratio(summary.worst_phase)},
           {"rank_correlation", json_ratio(summary.rank_correlation)}};
 }
 
-Json to_json(const place::Calibration& calibration) {
+Json to_json(const measure::Calibration& calibration) {
   Json object{{"format", "dovetail/calibration@1"}, {"name", calibration.name}};
   if (!calibration.source.empty()) object["source"] = calibration.source;
   object["stopped"] = calibration.stopped;
   object["values"] = Json::array();
-  for (const place::FittedValue& value : calibration.values)
+  for (const measure::FittedValue& value : calibration.values)
     object["values"].push_back(Json{{"name", value.name}, {"start", value.start}, {"value", value.value}, {"at_bound", value.at_bound}});
   object["rows"] = Json::array();
-  for (const place::PredictedRow& row : calibration.rows) object["rows"].push_back(to_json(row));
+  for (const measure::PredictedRow& row : calibration.rows) object["rows"].push_back(to_json(row));
   object["fitted"] = to_json(calibration.fitted);
   if (calibration.left_out) object["left_out"] = to_json(*calibration.left_out);
   object["error"] = json_ratio(calibration.fit.candidate.efficiency.error);
   return object;
 }
 
-place::Calibration calibrate(const place::Measurements& measurements, const Arguments& arguments) {
-  place::CalibrateOptions options;
+measure::Calibration calibrate(const measure::Measurements& measurements, const Arguments& arguments) {
+  measure::CalibrateOptions options;
   options.fit.evaluations = arguments.evaluations;
   options.fit.restarts = arguments.restarts;
   options.fit.seed = static_cast<std::uint64_t>(arguments.seed);
@@ -85,19 +85,19 @@ place::Calibration calibrate(const place::Measurements& measurements, const Argu
     line.update(fmt::format("fitting, {} done", percent(share)));
     return !cancellation.requested();
   };
-  return place::calibrate(measurements, options);
+  return measure::calibrate(measurements, options);
 }
 
-base::Status write(const std::string& path, const place::Calibration& calibration) {
+base::Status write(const std::string& path, const measure::Calibration& calibration) {
   const auto written = write_output(path, cost::efficiency_to_json(calibration.fit.candidate.efficiency));
   return written.ok() ? base::Status() : written.error();
 }
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const std::string text, base::read_file(arguments.measurements));
-  DOVETAIL_TRY(const place::Measurements measurements, place::parse_measurements(text, base::display_path(arguments.measurements)));
+  DOVETAIL_TRY(const measure::Measurements measurements, measure::parse_measurements(text, base::display_path(arguments.measurements)));
   DOVETAIL_CHECK(check_no_input(arguments.output));
-  const place::Calibration calibration = calibrate(measurements, arguments);
+  const measure::Calibration calibration = calibrate(measurements, arguments);
   if (arguments.output) DOVETAIL_CHECK(write(*arguments.output, calibration));
   if (arguments.json)
     print_json(to_json(calibration));

@@ -26,13 +26,13 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const std::string text, base::read_file(*arguments.plan.plan));
   DOVETAIL_TRY(const plan::Plan plan, plan::parse_plan(text, base::display_path(*arguments.plan.plan), job));
-  DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
+  DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.plan.job));
   note_trainer_faults(job, software, plan);
   std::optional<ProgressLine> line(job.name);
-  DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, job.placements, *line));
+  DOVETAIL_TRY(const planner::RankOptions options, rank_options(arguments.search, job.placements, *line));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const place::Ground ground = place::ground_of(job, software, &stop);
-  auto explanation = place::explain(ground, plan, options);
+  const predict::Ground ground = predict::ground_of(job, software, &stop);
+  auto explanation = planner::explain(ground, plan, options);
   line.reset();
   if (!explanation.ok()) {
     base::Error error = std::move(explanation).error();

@@ -23,10 +23,10 @@
 namespace dovetail::cli {
 namespace {
 
-using place::Change;
-using place::Estimate;
-using place::SecondsPair;
-using place::TaskMemory;
+using planner::Change;
+using planner::SecondsPair;
+using predict::Estimate;
+using predict::TaskMemory;
 using report::signed_seconds;
 
 /// Seconds below which nobody changes a plan.
@@ -34,7 +34,7 @@ constexpr double negligible = 0.0005;
 
 const std::string& name_of(const ExplainedPlan& explained, std::size_t task) { return explained.ground.job.workflow.tasks[task].name; }
 
-std::string step_name(const ExplainedPlan& explained, const place::StepComparison& step) {
+std::string step_name(const ExplainedPlan& explained, const planner::StepComparison& step) {
   return report::step_words(explained.ground.job, step.kind, step.task);
 }
 
@@ -44,7 +44,7 @@ std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : 
 std::string use_seconds_text(double seconds) { return seconds <= -negligible ? signed_seconds(seconds) : plain_seconds(seconds); }
 
 std::string state_text(const ExplainedPlan& explained) {
-  const place::Explanation& explanation = explained.explanation;
+  const planner::Explanation& explanation = explained.explanation;
   const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
   const std::string& task = name_of(explained, explanation.limit);
   const std::string iteration = seconds_text(explanation.estimate.iteration_seconds);
@@ -57,8 +57,8 @@ std::string state_text(const ExplainedPlan& explained) {
 }
 
 std::string best_text(const ExplainedPlan& explained) {
-  const place::Explanation& explanation = explained.explanation;
-  const std::optional<place::RankedPlan>& best = explanation.best;
+  const planner::Explanation& explanation = explained.explanation;
+  const std::optional<planner::RankedPlan>& best = explanation.best;
   if (!best) {
     if (!explanation.impossible.empty()) return fmt::format("the best plan   there is none: {}\n", explanation.impossible);
     const auto& nearest = explanation.ranking.nearest;
@@ -67,7 +67,7 @@ std::string best_text(const ExplainedPlan& explained) {
   }
   const double gain = explanation.estimate.iteration_seconds - best->estimate.iteration_seconds;
   std::string text =
-      fmt::format("the best plan   {} an iteration ({})", seconds_text(best->estimate.iteration_seconds), place::name_of(best->placement));
+      fmt::format("the best plan   {} an iteration ({})", seconds_text(best->estimate.iteration_seconds), name_of(best->placement));
   if (!explanation.fits()) return text + "\n";
   if (gain < negligible) {
     const bool other = best->plan.tasks != explained.plan.tasks || best->plan.fusion != explained.plan.fusion;
@@ -83,10 +83,10 @@ std::string best_text(const ExplainedPlan& explained) {
 
 /// What the fullest device of the task that sets the limit holds, and the node's host memory where that is too small.
 std::string limit_text(const ExplainedPlan& explained) {
-  const place::Explanation& explanation = explained.explanation;
+  const planner::Explanation& explanation = explained.explanation;
   const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
   std::vector<std::vector<std::string>> rows;
-  for (const place::MemoryPart& part : memory.parts)
+  for (const predict::MemoryPart& part : memory.parts)
     rows.push_back({name_of(part, explained.ground.job.workflow), gibibytes(part.bytes),
                     percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
   std::string text = fmt::format("\nIn {} device {} holds {} of {}:\n", name_of(explained, explanation.limit), memory.device,
@@ -110,7 +110,7 @@ std::string changes_table(const ExplainedPlan& explained, const std::vector<Chan
 }
 
 std::string changes_text(const ExplainedPlan& explained) {
-  const place::Explanation& explanation = explained.explanation;
+  const planner::Explanation& explanation = explained.explanation;
   if (explanation.fits()) {
     if (explanation.changes.empty()) return "\nNo change of one task, of two side by side, or of what is fused makes it faster.\n";
     return "\nChanges that make it faster, each by itself:\n" + changes_table(explained, explanation.changes);
@@ -135,15 +135,15 @@ std::string changes_text(const ExplainedPlan& explained) {
 std::string step_seconds_text(double seconds, bool fused) { return fused && seconds < negligible ? "fused" : plain_seconds(seconds); }
 
 /// What makes the most of the difference; parts of what one plan alone fuses are of other kinds.
-std::string most_text(const place::StepComparison& step) {
+std::string most_text(const planner::StepComparison& step) {
   if (step.fused_here != step.fused_there) return step.fused_here ? "fused here" : "fused in the best";
   if (step.part.empty() || std::abs(step.of_part.lost()) < negligible) return "";
   return fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
 }
 
-std::string steps_text(const ExplainedPlan& explained, const place::Comparison& comparison) {
+std::string steps_text(const ExplainedPlan& explained, const planner::Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
-  for (const place::StepComparison& step : comparison.steps) {
+  for (const planner::StepComparison& step : comparison.steps) {
     if (step.seconds.here < negligible && step.seconds.there < negligible) continue;
     const auto critical = [](double share, double seconds) { return seconds < negligible ? "-" : percent(std::clamp(share, 0.0, 1.0)); };
     rows.push_back({step_name(explained, step), step_seconds_text(step.seconds.here, step.fused_here),
@@ -157,25 +157,25 @@ std::string steps_text(const ExplainedPlan& explained, const place::Comparison& 
 }
 
 /// Rules run on no device: what no task hides of them is idle time.
-std::string rules_text(const ExplainedPlan& explained, const place::Comparison& comparison) {
+std::string rules_text(const ExplainedPlan& explained, const planner::Comparison& comparison) {
   std::string text;
-  for (const place::StepComparison& step : comparison.steps)
+  for (const planner::StepComparison& step : comparison.steps)
     if (explained.ground.job.workflow.tasks[step.task].kind == workflow::TaskKind::rule && step.seconds.here >= negligible)
       text += fmt::format("{} takes {} on no device; what no task hides of it is idle time.\n", step_name(explained, step),
                           seconds_text(step.seconds.here));
   return text;
 }
 
-std::string uses_text(const ExplainedPlan& explained, const place::Comparison& comparison) {
+std::string uses_text(const ExplainedPlan& explained, const planner::Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
-  for (const place::TimeUse& use : comparison.uses) {
+  for (const planner::TimeUse& use : comparison.uses) {
     if (std::abs(use.seconds.here) < negligible && std::abs(use.seconds.there) < negligible) continue;
     rows.push_back({use.name, use_seconds_text(use.seconds.here), use_seconds_text(use.seconds.there), signed_seconds(use.seconds.lost())});
   }
   std::string text = "\nWhat the average device does in an iteration:\n" +
                      report::render_table({{"what", report::Align::left}, {"here"}, {"best"}, {"lost"}}, rows);
   for (std::size_t index = 0; index < std::min<std::size_t>(comparison.idle.size(), 3); ++index) {
-    const place::IdleDevices& idle = comparison.idle[index];
+    const planner::IdleDevices& idle = comparison.idle[index];
     if (idle.seconds < negligible) break;
     text += fmt::format("{} idle for {} of each iteration.\n",
                         idle.devices.count == 1
@@ -198,7 +198,7 @@ Json pair_json(const SecondsPair& seconds) { return Json{{"here", json_seconds(s
 Json change_json(const ExplainedPlan& explained, const Change& change) {
   Json names = Json::array();
   for (const std::size_t task : change.tasks) names.push_back(name_of(explained, task));
-  Json object{{"kind", place::name_of(change.kind)},
+  Json object{{"kind", name_of(change.kind)},
               {"change", change_words(explained.ground.job, explained.plan, change)},
               {"tasks", names},
               {"iteration_seconds", json_seconds(change.iteration_seconds)},
@@ -210,7 +210,7 @@ Json change_json(const ExplainedPlan& explained, const Change& change) {
 }
 
 Json limit_json(const ExplainedPlan& explained) {
-  const place::Explanation& explanation = explained.explanation;
+  const planner::Explanation& explanation = explained.explanation;
   const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
   Json object{{"task", name_of(explained, explanation.limit)},
               {"device", memory.device},
@@ -220,14 +220,14 @@ Json limit_json(const ExplainedPlan& explained) {
               {"host_memory", memory.host_memory},
               {"missing_bytes", explanation.missing},
               {"parts", Json::array()}};
-  for (const place::MemoryPart& part : memory.parts)
+  for (const predict::MemoryPart& part : memory.parts)
     object["parts"].push_back(Json{{"name", name_of(part, explained.ground.job.workflow)}, {"bytes", part.bytes}});
   return object;
 }
 
-Json best_json(const ExplainedPlan& explained, const place::RankedPlan& best) {
+Json best_json(const ExplainedPlan& explained, const planner::RankedPlan& best) {
   const Estimate& estimate = explained.explanation.estimate;
-  Json object{{"placement", place::name_of(best.placement)},
+  Json object{{"placement", name_of(best.placement)},
               {"iteration_seconds", json_seconds(best.estimate.iteration_seconds)},
               {"gain_seconds", json_seconds(estimate.iteration_seconds - best.estimate.iteration_seconds)},
               {"tie", best.estimate.iteration_seconds * (1 + explained.ground.software.efficiency.error) >= estimate.iteration_seconds}};
@@ -236,9 +236,9 @@ Json best_json(const ExplainedPlan& explained, const place::RankedPlan& best) {
   return object;
 }
 
-Json comparison_json(const ExplainedPlan& explained, const place::Comparison& comparison) {
+Json comparison_json(const ExplainedPlan& explained, const planner::Comparison& comparison) {
   Json object{{"steps", Json::array()}, {"uses", Json::array()}, {"idle", Json::array()}};
-  for (const place::StepComparison& step : comparison.steps) {
+  for (const planner::StepComparison& step : comparison.steps) {
     Json entry{{"step", step_name(explained, step)},
                {"seconds", pair_json(step.seconds)},
                {"critical", Json{{"here", json_ratio(step.critical.here)}, {"best", json_ratio(step.critical.there)}}}};
@@ -246,8 +246,9 @@ Json comparison_json(const ExplainedPlan& explained, const place::Comparison& co
     if (step.fused_here || step.fused_there) entry["fused"] = Json{{"here", step.fused_here}, {"best", step.fused_there}};
     object["steps"].push_back(std::move(entry));
   }
-  for (const place::TimeUse& use : comparison.uses) object["uses"].push_back(Json{{"name", use.name}, {"seconds", pair_json(use.seconds)}});
-  for (const place::IdleDevices& idle : comparison.idle)
+  for (const planner::TimeUse& use : comparison.uses)
+    object["uses"].push_back(Json{{"name", use.name}, {"seconds", pair_json(use.seconds)}});
+  for (const planner::IdleDevices& idle : comparison.idle)
     object["idle"].push_back(Json{{"first", idle.devices.first}, {"count", idle.devices.count}, {"seconds", json_seconds(idle.seconds)}});
   return object;
 }
@@ -256,7 +257,7 @@ Json comparison_json(const ExplainedPlan& explained, const place::Comparison& co
 
 std::string to_text(const ExplainedPlan& explained) {
   const plan::Job& job = explained.ground.job;
-  const place::Explanation& explanation = explained.explanation;
+  const planner::Explanation& explanation = explained.explanation;
   std::string text = report::job_line(job) + "\n";
   text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n", explained.ground.software.efficiency.name,
                       percent(explained.ground.software.efficiency.error), explained.ground.software.conventions.name);
@@ -274,7 +275,7 @@ std::string to_text(const ExplainedPlan& explained) {
 }
 
 Json to_json(const ExplainedPlan& explained) {
-  const place::Explanation& explanation = explained.explanation;
+  const planner::Explanation& explanation = explained.explanation;
   Json object{{"format", "dovetail/explain@1"},
               {"job", explained.ground.job.name},
               {"efficiency", explained.ground.software.efficiency.name},

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/advice/explain.h"
+#include "planner/advice/explain.h"
 
 namespace dovetail::cli {
 
 struct ExplainedPlan {
-  const place::Ground& ground;
+  const predict::Ground& ground;
   const plan::Plan& plan;
-  place::Explanation explanation;
+  planner::Explanation explanation;
   std::size_t shown = 10;  ///< changes at most
 };
 

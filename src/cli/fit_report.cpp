@@ -17,11 +17,11 @@
 namespace dovetail::cli {
 namespace {
 
-using place::TaskMemory;
+using predict::TaskMemory;
 
-const std::string& task_name(const place::Ground& ground, std::size_t task) { return ground.job.workflow.tasks[task].name; }
+const std::string& task_name(const predict::Ground& ground, std::size_t task) { return ground.job.workflow.tasks[task].name; }
 
-std::string_view short_name(place::Fit fit) { return fit == place::Fit::fits ? "yes" : fit == place::Fit::tight ? "tight" : "NO"; }
+std::string_view short_name(predict::Fit fit) { return fit == predict::Fit::fits ? "yes" : fit == predict::Fit::tight ? "tight" : "NO"; }
 
 /// Tasks with devices, the one with the least margin first.
 std::vector<std::size_t> by_margin(const std::vector<TaskMemory>& memory) {
@@ -33,15 +33,15 @@ std::vector<std::size_t> by_margin(const std::vector<TaskMemory>& memory) {
 }
 
 /// Whether a plan fits, and what plans leave.
-std::string verdict_text(const place::Ground& ground, const place::Estimate& estimate) {
-  const place::Fit fit = estimate.fit();
+std::string verdict_text(const predict::Ground& ground, const predict::Estimate& estimate) {
+  const predict::Fit fit = estimate.fit();
   const std::string margin = report::margin_words(ground);
-  if (fit == place::Fit::fits) return fmt::format("It fits: on every device more is left than plans leave, {}.\n\n", margin);
-  if (fit == place::Fit::tight) return fmt::format("It is tight: it fits, and somewhere less is left than plans leave, {}.\n\n", margin);
+  if (fit == predict::Fit::fits) return fmt::format("It fits: on every device more is left than plans leave, {}.\n\n", margin);
+  if (fit == predict::Fit::tight) return fmt::format("It is tight: it fits, and somewhere less is left than plans leave, {}.\n\n", margin);
   return "It does NOT fit.\n\n";
 }
 
-std::string memory_table(const place::Ground& ground, const std::vector<TaskMemory>& memories) {
+std::string memory_table(const predict::Ground& ground, const std::vector<TaskMemory>& memories) {
   std::vector<std::vector<std::string>> rows;
   for (const std::size_t task : by_margin(memories)) {
     const TaskMemory& memory = memories[task];
@@ -54,11 +54,11 @@ std::string memory_table(const place::Ground& ground, const std::vector<TaskMemo
 }
 
 /// What the worst device holds in the task with the least margin.
-std::string limit_text(const place::Ground& ground, const std::vector<TaskMemory>& memories) {
+std::string limit_text(const predict::Ground& ground, const std::vector<TaskMemory>& memories) {
   const std::size_t task = by_margin(memories).front();
   const TaskMemory& memory = memories[task];
   std::vector<std::vector<std::string>> rows;
-  for (const place::MemoryPart& part : memory.parts)
+  for (const predict::MemoryPart& part : memory.parts)
     rows.push_back({name_of(part, ground.job.workflow), gibibytes(part.bytes),
                     percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
   std::string text = fmt::format("\n{} sets the limit, on device {}:\n", task_name(ground, task), memory.device);
@@ -75,10 +75,10 @@ std::string host_text(const std::vector<TaskMemory>& memories) {
   return "";
 }
 
-std::string lengths_text(const place::Ground& ground, const std::vector<place::GrownLengths>& lengths) {
+std::string lengths_text(const predict::Ground& ground, const std::vector<planner::GrownLengths>& lengths) {
   if (lengths.size() < 2) return "";
   std::vector<std::vector<std::string>> rows;
-  for (const place::GrownLengths& row : lengths)
+  for (const planner::GrownLengths& row : lengths)
     rows.push_back({row.length ? report::counted(*row.length, "token") : "as in the job", fmt::format("{:.2f}", row.factor),
                     seconds_text(row.iteration_seconds), gibibytes(row.margin), task_name(ground, row.task),
                     std::string(short_name(row.fit))});
@@ -99,13 +99,15 @@ std::string cluster_text(const cluster::Cluster& cluster) {
   return fmt::format("{}", fmt::join(groups, " and "));
 }
 
-const TaskMemory& fullest(const place::RankedPlan& ranked) { return ranked.estimate.memory[place::fullest_task(ranked.estimate.memory)]; }
+const TaskMemory& fullest(const planner::RankedPlan& ranked) {
+  return ranked.estimate.memory[planner::fullest_task(ranked.estimate.memory)];
+}
 
-std::vector<std::string> plan_row(const place::Ground& ground, const std::string& what, const place::RankedPlan& ranked) {
-  const std::size_t task = place::fullest_task(ranked.estimate.memory);
+std::vector<std::string> plan_row(const predict::Ground& ground, const std::string& what, const planner::RankedPlan& ranked) {
+  const std::size_t task = planner::fullest_task(ranked.estimate.memory);
   const TaskMemory& memory = ranked.estimate.memory[task];
   return {what,
-          std::string(place::name_of(ranked.placement)),
+          std::string(name_of(ranked.placement)),
           seconds_text(ranked.estimate.iteration_seconds),
           gibibytes(memory.needed()),
           gibibytes(memory.usable),
@@ -129,8 +131,8 @@ std::string plans_table(const FittedJob& fitted) {
 
 std::string smallest_text(const FittedJob& fitted) {
   if (!fitted.fit.smallest) return "\nOn no cluster of that kind that was tried a plan was found that fits.\n";
-  const place::FittingCluster& smallest = *fitted.fit.smallest;
-  const std::size_t task = place::fullest_task(smallest.ranked.estimate.memory);
+  const planner::FittingCluster& smallest = *fitted.fit.smallest;
+  const std::size_t task = planner::fullest_task(smallest.ranked.estimate.memory);
   const TaskMemory& memory = fullest(smallest.ranked);
   std::string text =
       fmt::format("\nThe smallest cluster of that kind on which a plan was found that fits: {}; {} an iteration, {} of {} in {}:\n",
@@ -142,12 +144,12 @@ std::string smallest_text(const FittedJob& fitted) {
 }
 
 /// The nearest plan, for its memory.
-std::optional<place::Estimate> nearest_estimate(const FittedJob& fitted) {
+std::optional<predict::Estimate> nearest_estimate(const FittedJob& fitted) {
   if (!fitted.fit.ranking.nearest) return std::nullopt;
-  return place::estimate(fitted.ground, fitted.fit.ranking.nearest->plan);
+  return predict::estimate(fitted.ground, fitted.fit.ranking.nearest->plan);
 }
 
-Json memory_json(const place::Ground& ground, const std::vector<TaskMemory>& memories) {
+Json memory_json(const predict::Ground& ground, const std::vector<TaskMemory>& memories) {
   Json tasks = Json::array();
   for (const std::size_t task : by_margin(memories)) {
     const TaskMemory& memory = memories[task];
@@ -155,17 +157,17 @@ Json memory_json(const place::Ground& ground, const std::vector<TaskMemory>& mem
                {"usable", memory.usable},         {"host_bytes", memory.host},        {"host_memory", memory.host_memory},
                {"fits", memory.fits()},           {"verdict", name_of(memory.fit())}, {"margin", memory.min_margin},
                {"parts", Json::array()}};
-    for (const place::MemoryPart& part : memory.parts)
+    for (const predict::MemoryPart& part : memory.parts)
       entry["parts"].push_back(Json{{"name", name_of(part, ground.job.workflow)}, {"bytes", part.bytes}});
     tasks.push_back(std::move(entry));
   }
   return tasks;
 }
 
-Json lengths_json(const place::Ground& ground, const std::vector<place::GrownLengths>& lengths) {
+Json lengths_json(const predict::Ground& ground, const std::vector<planner::GrownLengths>& lengths) {
   Json rows = Json::array();
-  for (const place::GrownLengths& row : lengths) {
-    Json entry{{"factor", json_ratio(row.factor)},    {"fits", row.fit != place::Fit::does_not_fit},
+  for (const planner::GrownLengths& row : lengths) {
+    Json entry{{"factor", json_ratio(row.factor)},    {"fits", row.fit != predict::Fit::does_not_fit},
                {"verdict", name_of(row.fit)},         {"margin_bytes", row.margin},
                {"task", task_name(ground, row.task)}, {"iteration_seconds", json_seconds(row.iteration_seconds)}};
     if (row.length) entry["length"] = *row.length;
@@ -174,20 +176,20 @@ Json lengths_json(const place::Ground& ground, const std::vector<place::GrownLen
   return rows;
 }
 
-Json head_json(const place::Ground& ground, place::Fit fit) {
+Json head_json(const predict::Ground& ground, predict::Fit fit) {
   Json object{{"format", "dovetail/fit@1"},
               {"job", ground.job.name},
               {"conventions", ground.software.conventions.name},
-              {"fits", fit != place::Fit::does_not_fit}};
+              {"fits", fit != predict::Fit::does_not_fit}};
   add_verdict(fit, object);
   add_efficiency_reason(ground.software, object);
   return object;
 }
 
 /// `job` is the one of its cluster.
-Json plan_json(const plan::Job& job, const place::RankedPlan& ranked) {
-  const std::size_t task = place::fullest_task(ranked.estimate.memory);
-  Json object{{"placement", place::name_of(ranked.placement)},
+Json plan_json(const plan::Job& job, const planner::RankedPlan& ranked) {
+  const std::size_t task = planner::fullest_task(ranked.estimate.memory);
+  Json object{{"placement", name_of(ranked.placement)},
               {"iteration_seconds", json_seconds(ranked.estimate.iteration_seconds)},
               {"margin_bytes", ranked.estimate.memory[task].margin()},
               {"fullest", job.workflow.tasks[task].name}};
@@ -196,7 +198,7 @@ Json plan_json(const plan::Job& job, const place::RankedPlan& ranked) {
 }
 
 Json smallest_json(const FittedJob& fitted) {
-  const place::FittingCluster& smallest = *fitted.fit.smallest;
+  const planner::FittingCluster& smallest = *fitted.fit.smallest;
   plan::Job job = fitted.ground.job;
   job.cluster = smallest.cluster;
   return Json{{"cluster", cluster_text(smallest.cluster)},
@@ -226,11 +228,11 @@ std::string to_text(const FittedJob& fitted) {
   std::string text = fmt::format("{}: {} on {}, {} samples an iteration; memory as {}\n\n", job.name, job.workflow.name,
                                  report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
                                  fitted.ground.software.conventions.name);
-  if (const place::RankedPlan* fastest = fitted.fit.fastest(); fastest != nullptr) {
-    const FittedPlan plan{fitted.ground, fastest->plan, fastest->estimate, place::grow_lengths(fitted.ground, fastest->plan)};
+  if (const planner::RankedPlan* fastest = fitted.fit.fastest(); fastest != nullptr) {
+    const FittedPlan plan{fitted.ground, fastest->plan, fastest->estimate, planner::grow_lengths(fitted.ground, fastest->plan)};
     text += plans_table(fitted) + "\nThe fastest plan:\n" + tasks_table(job, fastest->plan) + "\n" + to_text(plan);
   } else if (const auto& nearest = fitted.fit.ranking.nearest) {
-    const place::Estimate estimate = *nearest_estimate(fitted);
+    const predict::Estimate estimate = *nearest_estimate(fitted);
     text += report::nearest_words(*nearest, fitted.ground) + ":\n\n" + tasks_table(job, nearest->plan) + "\n";
     text += to_text(FittedPlan{fitted.ground, nearest->plan, estimate, {}});
   } else {
@@ -241,11 +243,11 @@ std::string to_text(const FittedJob& fitted) {
 
 Json to_json(const FittedJob& fitted) {
   const plan::Job& job = fitted.ground.job;
-  const place::RankedPlan* fastest = fitted.fit.fastest();
+  const planner::RankedPlan* fastest = fitted.fit.fastest();
   Json object = head_json(fitted.ground, fitted.fit.fit());
   if (fastest != nullptr) {
     object["tasks"] = memory_json(fitted.ground, fastest->estimate.memory);
-    object["lengths"] = lengths_json(fitted.ground, place::grow_lengths(fitted.ground, fastest->plan));
+    object["lengths"] = lengths_json(fitted.ground, planner::grow_lengths(fitted.ground, fastest->plan));
     object["fastest"] = plan_json(job, *fastest);
     add_profile(fitted.ground, fastest->plan, object);
   } else if (const auto& nearest = fitted.fit.ranking.nearest) {

@@ -5,16 +5,16 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "place/advice/fit.h"
+#include "planner/advice/fit.h"
 
 namespace dovetail::cli {
 
 /// A plan with what it holds, also as responses grow.
 struct FittedPlan {
-  const place::Ground& ground;
+  const predict::Ground& ground;
   const plan::Plan& plan;
-  const place::Estimate& estimate;
-  std::vector<place::GrownLengths> lengths;
+  const predict::Estimate& estimate;
+  std::vector<planner::GrownLengths> lengths;
 };
 
 /// What each task needs, what sets the limit, and how far responses may grow.
@@ -24,8 +24,8 @@ Json to_json(const FittedPlan& fitted);
 
 /// A job's answer, with the fastest plan that fits, or the nearest, as a FittedPlan.
 struct FittedJob {
-  const place::Ground& ground;
-  const place::JobFit& fit;
+  const predict::Ground& ground;
+  const planner::JobFit& fit;
 };
 
 std::string to_text(const FittedJob& fitted);

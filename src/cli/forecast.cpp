@@ -38,31 +38,31 @@ struct Arguments {
   std::optional<std::string> cap;
   std::vector<std::string> pauses;
   std::optional<double> restart_seconds;
-  int searches = place::ForecastOptions{}.searches;
+  int searches = study::ForecastOptions{}.searches;
   std::optional<std::string> output;
 };
 
 /// "0:1,500:2.5", or where there is no colon a file's name.
-base::Result<place::Growth> read_growth(const std::string& option, const std::string& text, place::GrowthFigure figure) {
-  if (figure == place::GrowthFigure::factor && text.find(':') == std::string::npos) {
+base::Result<study::Growth> read_growth(const std::string& option, const std::string& text, study::GrowthFigure figure) {
+  if (figure == study::GrowthFigure::factor && text.find(':') == std::string::npos) {
     if (std::error_code none; text != "-" && !std::filesystem::exists(text, none))
       return base::bad_input(
           fmt::format("{}: {} is neither factors nor a file; accepted: STEP:FACTOR, separated by commas, such as "
                       "0:1,500:2.5, or a CSV file",
                       option, base::quote(text)));
     DOVETAIL_TRY(const std::string content, base::read_file(text));
-    return place::parse_growth_table(content, base::display_path(text));
+    return study::parse_growth_table(content, base::display_path(text));
   }
-  auto growth = place::parse_growth(text, figure);
+  auto growth = study::parse_growth(text, figure);
   if (!growth.ok()) return base::bad_input(option + ": " + growth.error().message);
   return growth;
 }
 
-base::Result<place::Growth> growth_of(const Arguments& arguments) {
-  if (arguments.lengths) return read_growth("--lengths", *arguments.lengths, place::GrowthFigure::factor);
-  if (arguments.mean) return read_growth("--mean", *arguments.mean, place::GrowthFigure::mean);
-  if (arguments.median) return read_growth("--p50", *arguments.median, place::GrowthFigure::median);
-  return place::Growth{};
+base::Result<study::Growth> growth_of(const Arguments& arguments) {
+  if (arguments.lengths) return read_growth("--lengths", *arguments.lengths, study::GrowthFigure::factor);
+  if (arguments.mean) return read_growth("--mean", *arguments.mean, study::GrowthFigure::mean);
+  if (arguments.median) return read_growth("--p50", *arguments.median, study::GrowthFigure::median);
+  return study::Growth{};
 }
 
 /// Where responses end: what is asked for; else the job's longest, where so many end there that it is a cap. Lengths that are all one say
@@ -75,8 +75,8 @@ base::Result<std::optional<std::int64_t>> cap_of(const Arguments& arguments, con
   return parse_length_cap(arguments.cap.value_or(capped ? "keep" : "scale"), job);
 }
 
-base::Result<std::vector<place::Pause>> read_pauses(const std::vector<std::string>& texts) {
-  std::vector<place::Pause> pauses;
+base::Result<std::vector<study::Pause>> read_pauses(const std::vector<std::string>& texts) {
+  std::vector<study::Pause> pauses;
   for (const std::string& text : texts) {
     const std::size_t colon = std::min(text.find(':'), text.size());
     const std::optional<std::int32_t> every = base::parse_index(text.substr(0, colon));
@@ -127,8 +127,8 @@ base::Status write_plans(const std::string& prefix, const ForecastRun& run) {
   return written.ok() ? base::Status() : written.error();
 }
 
-base::Result<place::ForecastOptions> options_of(const Arguments& arguments) {
-  place::ForecastOptions options;
+base::Result<study::ForecastOptions> options_of(const Arguments& arguments) {
+  study::ForecastOptions options;
   options.steps = arguments.steps;
   DOVETAIL_TRY(options.pauses, read_pauses(arguments.pauses));
   options.restart_seconds = arguments.restart_seconds.value_or(0);
@@ -136,16 +136,16 @@ base::Result<place::ForecastOptions> options_of(const Arguments& arguments) {
   return options;
 }
 
-base::Result<place::Forecast> forecast_of(const Arguments& arguments, const place::Ground& ground, const place::LengthGrowth& growth) {
+base::Result<study::Forecast> forecast_of(const Arguments& arguments, const predict::Ground& ground, const study::LengthGrowth& growth) {
   ProgressLine line(ground.job.name);
-  DOVETAIL_TRY(place::ForecastOptions options, options_of(arguments));
+  DOVETAIL_TRY(study::ForecastOptions options, options_of(arguments));
   DOVETAIL_TRY(options.rank, rank_options(arguments.search, ground.job.placements, line));
   std::optional<plan::Plan> plan;
   if (arguments.plan.plan) {
     DOVETAIL_TRY(plan, load_plan(*arguments.plan.plan, ground.job));
   }
   options.on_search = [&](std::int64_t step) { line.set_label(fmt::format("{}, plans for step {}", ground.job.name, step)); };
-  auto forecast = place::forecast(ground, plan ? &*plan : nullptr, growth, options);
+  auto forecast = study::forecast(ground, plan ? &*plan : nullptr, growth, options);
   if (forecast.ok() || !forecast.error().path.empty()) return forecast;
   base::Error error = std::move(forecast).error();
   error.path = base::display_path(arguments.plan.job);
@@ -156,14 +156,14 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_arguments(arguments));
   if (arguments.output) DOVETAIL_CHECK(check_prefix(*arguments.output));
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
-  DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
-  DOVETAIL_TRY(place::Growth asked, growth_of(arguments));
+  DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.plan.job));
+  DOVETAIL_TRY(study::Growth asked, growth_of(arguments));
   DOVETAIL_TRY(const std::optional<std::int64_t> cap, cap_of(arguments, job));
-  DOVETAIL_TRY(const place::LengthGrowth growth, place::LengthGrowth::of(job.workload.response_length, std::move(asked), cap));
+  DOVETAIL_TRY(const study::LengthGrowth growth, study::LengthGrowth::of(job.workload.response_length, std::move(asked), cap));
   DOVETAIL_CHECK(check_no_plan_is_input(arguments));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const place::Ground ground = place::ground_of(job, software, &stop);
-  DOVETAIL_TRY(place::Forecast forecast, forecast_of(arguments, ground, growth));
+  const predict::Ground ground = predict::ground_of(job, software, &stop);
+  DOVETAIL_TRY(study::Forecast forecast, forecast_of(arguments, ground, growth));
   const ForecastRun run{ground, arguments.steps, cap, std::move(forecast)};
   if (arguments.plan.json)
     print_json(to_json(run));
@@ -183,7 +183,7 @@ void add_forecast(CLI::App& program, Action& action) {
                   "  dovetail forecast examples/jobs/grpo-8b.yaml --steps 1000 --lengths 500:2.5,1000:4 --cap 16384\n"
                   "  dovetail forecast examples/jobs/ppo-7b.yaml --steps 2000 --p50 2000:800 --pause 100:5m --restart 10m -o run");
   add_plan_arguments(*command, arguments->plan, "begin with this plan, a dovetail/plan@1 file");
-  add_count_option(*command, "--steps", arguments->steps, 1, static_cast<int>(place::largest_step), "how many steps (iterations)");
+  add_count_option(*command, "--steps", arguments->steps, 1, static_cast<int>(study::largest_step), "how many steps (iterations)");
   add_text_option(
       *command, "--lengths", arguments->lengths, "GROWTH",
       "factors of all response lengths at steps, linear between them: 0:1,500:2.5,1000:4; or a CSV file with the columns step and "

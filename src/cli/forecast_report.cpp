@@ -17,12 +17,12 @@
 namespace dovetail::cli {
 namespace {
 
-using place::Forecast;
-using place::ForecastPlan;
-using place::ForecastPoint;
-using place::ForecastSpan;
-using place::Overflow;
 using report::Align;
+using study::Forecast;
+using study::ForecastPlan;
+using study::ForecastPoint;
+using study::ForecastSpan;
+using study::Overflow;
 
 /// "3.2 days", "5.1 h", "12 min": of long runs.
 std::string long_time(double seconds) {

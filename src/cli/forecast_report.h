@@ -4,15 +4,15 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/study/forecast.h"
+#include "study/forecast.h"
 
 namespace dovetail::cli {
 
 struct ForecastRun {
-  const place::Ground& ground;
+  const predict::Ground& ground;
   std::int64_t steps = 0;           ///< that were asked for
   std::optional<std::int64_t> cap;  ///< where grown responses end
-  place::Forecast forecast;
+  study::Forecast forecast;
 };
 
 /// "A", "B", ...: what plan number `index` is called; "A1" behind "Z".

@@ -7,7 +7,7 @@
 namespace dovetail::cli {
 namespace {
 
-std::string generation_text(const place::InterStage& fused) {
+std::string generation_text(const predict::InterStage& fused) {
   std::string text = fmt::format("\ngeneration + inference, fused: {} instead of {}; threshold {:g}%", seconds_text(fused.seconds()),
                                  seconds_text(fused.apart), 100 * fused.threshold);
   if (fused.keepers == fused.instances) return text + fmt::format(", at which none of {} instances is freed\n", fused.instances);
@@ -16,7 +16,7 @@ std::string generation_text(const place::InterStage& fused) {
                             seconds_text(fused.migration));
 }
 
-std::string training_text(const plan::Job& job, const place::IntraStage& fused) {
+std::string training_text(const plan::Job& job, const predict::IntraStage& fused) {
   return fmt::format("\n{} + {}, fused: {} instead of {}; its schedule is {} above what no schedule of both beats\n",
                      job.workflow.tasks[fused.pair[0]].name, job.workflow.tasks[fused.pair[1]].name, seconds_text(fused.seconds()),
                      seconds_text(fused.apart), percent(fused.over_bound() - 1));
@@ -24,14 +24,14 @@ std::string training_text(const plan::Job& job, const place::IntraStage& fused) 
 
 }  // namespace
 
-std::string fusion_text(const plan::Job& job, const place::Estimate& estimate) {
+std::string fusion_text(const plan::Job& job, const predict::Estimate& estimate) {
   std::string text;
   if (estimate.inter_stage) text += generation_text(*estimate.inter_stage);
   if (estimate.intra_stage) text += training_text(job, *estimate.intra_stage);
   return text;
 }
 
-Json fusion_json(const plan::Job& job, const place::Estimate& estimate) {
+Json fusion_json(const plan::Job& job, const predict::Estimate& estimate) {
   Json object;
   if (const auto& fused = estimate.inter_stage)
     object["inter_stage"] = Json{{"threshold", fused->threshold},

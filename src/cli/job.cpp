@@ -4,10 +4,10 @@
 
 #include "base/file.h"
 #include "cli/arguments.h"
-#include "place/predict/software.h"
-#include "place/predict/trainer_rules.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
+#include "predict/closed_form/software.h"
+#include "predict/closed_form/trainer_rules.h"
 
 namespace dovetail::cli {
 
@@ -23,22 +23,22 @@ base::Result<plan::Job> load_job(const PlanArguments& arguments) {
   return plan::parse_job(text, base::display_path(arguments.job));
 }
 
-base::Result<place::Software> load_software(const plan::Job& job, const std::string& path) {
-  auto software = place::software_of(job);
+base::Result<predict::Software> load_software(const plan::Job& job, const std::string& path) {
+  auto software = predict::software_of(job);
   if (software.ok()) return software;
   base::Error error = std::move(software).error();
   if (!error.path.empty()) return error;
   error.path = base::display_path(path);
   // What is fixed has its place; else a name is not known.
   if (error.line > 0) return error;
-  const base::FilePlace place = place::conventions_of(job.software).ok() ? job.efficiency_place : job.training_place;
+  const base::FilePlace place = predict::conventions_of(job.software).ok() ? job.efficiency_place : job.training_place;
   error.line = place.line;
   error.column = place.column;
   return error;
 }
 
-void note_trainer_faults(const plan::Job& job, const place::Software& software, const plan::Plan& plan) {
-  for (const place::TrainerFault& fault : place::trainer_faults(job, software.conventions, plan))
+void note_trainer_faults(const plan::Job& job, const predict::Software& software, const plan::Plan& plan) {
+  for (const predict::TrainerFault& fault : predict::trainer_faults(job, software.conventions, plan))
     print_note("the trainer cannot run this plan: " + fault.message);
 }
 
@@ -50,11 +50,11 @@ base::Result<Prediction> predict(const PlanArguments& arguments, bool fused) {
     print_note("the plan was made for another job, or for this one before it was changed; what follows is of this job");
   const bool parted = !fused && plan.fusion.any();
   if (parted) plan.fusion = {};
-  DOVETAIL_TRY(const place::Software software, load_software(job, arguments.job));
+  DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.job));
   note_trainer_faults(job, software, plan);
-  const place::Ground ground = place::ground_of(job, software);
-  place::Estimate estimate = place::estimate(ground, plan);
-  std::vector<place::ProfileUse> uses = place::profile_uses(ground, plan);
+  const predict::Ground ground = predict::ground_of(job, software);
+  predict::Estimate estimate = predict::estimate(ground, plan);
+  std::vector<predict::ProfileUse> uses = predict::profile_uses(ground, plan);
   return Prediction{std::move(job), std::move(plan), software, std::move(estimate), std::move(uses), parted};
 }
 

@@ -8,10 +8,10 @@
 #include "base/result.h"
 #include "cli/command_line.h"
 #include "cli/output.h"
-#include "place/predict/estimate.h"
-#include "place/predict/profile_use.h"
 #include "plan/job.h"
 #include "plan/plan.h"
+#include "predict/closed_form/estimate.h"
+#include "predict/closed_form/profile_use.h"
 #include "report/words/amounts.h"
 
 namespace dovetail::cli {
@@ -30,18 +30,18 @@ void add_plan_arguments(CLI::App& command, PlanArguments& arguments, const std::
 struct Prediction {
   plan::Job job;
   plan::Plan plan;
-  place::Software software;  ///< that it was predicted with
-  place::Estimate estimate;
-  std::vector<place::ProfileUse> profile_uses = {};  ///< which seconds are from them
-  bool parted = false;                               ///< the file's plan fuses stages, and `plan` does not
+  predict::Software software;  ///< that it was predicted with
+  predict::Estimate estimate;
+  std::vector<predict::ProfileUse> profile_uses = {};  ///< which seconds are from them
+  bool parted = false;                                 ///< the file's plan fuses stages, and `plan` does not
 };
 
 /// Reads the job; an Error where its plan is to come from standard input, too.
 base::Result<plan::Job> load_job(const PlanArguments& arguments);
 /// The software that it names; `path` is the job's, for errors.
-base::Result<place::Software> load_software(const plan::Job& job, const std::string& path);
+base::Result<predict::Software> load_software(const plan::Job& job, const std::string& path);
 /// Says what of a plan the job's trainer cannot do.
-void note_trainer_faults(const plan::Job& job, const place::Software& software, const plan::Plan& plan);
+void note_trainer_faults(const plan::Job& job, const predict::Software& software, const plan::Plan& plan);
 /// Reads both files and predicts, without `fused` as if the plan fused nothing. REQUIRES: there is a plan among the arguments.
 base::Result<Prediction> predict(const PlanArguments& arguments, bool fused = true);
 

@@ -1,5 +1,5 @@
 // dovetail measured: the phase times that verl or NeMo-RL logged, beside what is predicted of the job and plan.
-#include "place/measurement/measured.h"
+#include "measure/measured.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@
 #include "cli/job.h"
 #include "cli/measured_report.h"
 #include "cli/schedule_format.h"
-#include "place/measurement/measured_file.h"
+#include "measure/measured_file.h"
 
 namespace dovetail::cli {
 namespace {
@@ -46,8 +46,8 @@ std::pair<std::string, std::string> file_of(const std::string& argument) {
   return {argument.substr(0, equals), argument.substr(equals + 1)};
 }
 
-base::Result<place::LogFile> read_log(const std::string& argument) {
-  place::LogFile log;
+base::Result<measure::LogFile> read_log(const std::string& argument) {
+  measure::LogFile log;
   std::string path;
   std::tie(log.key, path) = file_of(argument);
   DOVETAIL_TRY(log.content, base::read_file(path));
@@ -55,18 +55,18 @@ base::Result<place::LogFile> read_log(const std::string& argument) {
   return log;
 }
 
-base::Result<place::MeasuredRun> read_run(const Arguments& arguments) {
-  std::vector<place::LogFile> logs;
+base::Result<measure::MeasuredRun> read_run(const Arguments& arguments) {
+  std::vector<measure::LogFile> logs;
   for (const std::string& argument : arguments.logs) {
-    DOVETAIL_TRY(place::LogFile log, read_log(argument));
+    DOVETAIL_TRY(measure::LogFile log, read_log(argument));
     logs.push_back(std::move(log));
   }
-  DOVETAIL_TRY(const place::StepLog log, place::read_step_log(logs));
-  place::MeasuredOptions options;
-  options.format = place::log_format_named(arguments.format);
+  DOVETAIL_TRY(const measure::StepLog log, measure::read_step_log(logs));
+  measure::MeasuredOptions options;
+  options.format = measure::log_format_named(arguments.format);
   if (arguments.skip >= 0) options.skip = arguments.skip;
-  options.statistic = arguments.statistic == "mean" ? place::Statistic::mean : place::Statistic::median;
-  return place::measured_run(log, options);
+  options.statistic = arguments.statistic == "mean" ? measure::Statistic::mean : measure::Statistic::median;
+  return measure::measured_run(log, options);
 }
 
 /// `path` as a file in the folder of `output` names it.
@@ -81,13 +81,13 @@ std::string path_from(const std::string& path, const std::string& output) {
 base::Status write_measurement(const Arguments& arguments, const Prediction& prediction, const MeasuredAnswer& answer) {
   const std::string& output = *arguments.output;
   const std::string stem = std::filesystem::path(arguments.logs.front()).stem().string();
-  place::MeasurementNames names;
-  names.set = fmt::format("{}/{}", prediction.job.cluster.groups.front().gpu.name, place::name_of(answer.run.format));
+  measure::MeasurementNames names;
+  names.set = fmt::format("{}/{}", prediction.job.cluster.groups.front().gpu.name, name_of(answer.run.format));
   names.row = arguments.name.value_or(prediction.job.name + (stem == "-" ? "" : ", " + base::visible(stem)));
-  names.source = fmt::format("log of {}, {} of {} steps", place::name_of(answer.run.format), arguments.statistic, answer.run.steps.size());
+  names.source = fmt::format("log of {}, {} of {} steps", name_of(answer.run.format), arguments.statistic, answer.run.steps.size());
   names.job = path_from(*arguments.job, output);
   names.plan = path_from(*arguments.plan, output);
-  const auto write = output.ends_with(".json") ? place::measurement_to_json : place::measurement_to_yaml;
+  const auto write = output.ends_with(".json") ? measure::measurement_to_json : measure::measurement_to_yaml;
   DOVETAIL_TRY(const std::string text, write(names, answer.run, *answer.comparison, prediction.job));
   const auto written = write_output(output, text);
   return written.ok() ? base::Status() : written.error();
@@ -111,8 +111,8 @@ base::Status check_arguments(const Arguments& arguments) {
 }
 
 /// Says that the plan is compared without its fusion; an Error where it would be named in a measurement.
-base::Status part_stages(const Arguments& arguments, place::LogFormat format) {
-  const std::string reason = fmt::format("the plan fuses stages, and {} runs each by itself", place::name_of(format));
+base::Status part_stages(const Arguments& arguments, measure::LogFormat format) {
+  const std::string reason = fmt::format("the plan fuses stages, and {} runs each by itself", name_of(format));
   if (arguments.output)
     return base::Error{base::Failure::bad_input, base::display_path(*arguments.plan), 0, 0,
                        reason + ": the measurement is of another plan; accepted: a plan without `fusion`"};
@@ -122,13 +122,13 @@ base::Status part_stages(const Arguments& arguments, place::LogFormat format) {
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_arguments(arguments));
-  DOVETAIL_TRY(place::MeasuredRun measured, read_run(arguments));
+  DOVETAIL_TRY(measure::MeasuredRun measured, read_run(arguments));
   MeasuredAnswer answer{std::move(measured), {}};
   if (arguments.job) {
     DOVETAIL_TRY(const Prediction prediction, predict({*arguments.job, arguments.plan, arguments.json}, false));
     if (prediction.parted) DOVETAIL_CHECK(part_stages(arguments, answer.run.format));
     answer.efficiency = prediction.software.efficiency.name;
-    answer.comparison = place::compare_measured(answer.run, prediction.job, {prediction.plan, prediction.estimate});
+    answer.comparison = measure::compare_measured(answer.run, prediction.job, {prediction.plan, prediction.estimate});
     if (arguments.output) DOVETAIL_CHECK(write_measurement(arguments, prediction, answer));
   }
   if (arguments.json)

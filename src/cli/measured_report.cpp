@@ -15,13 +15,13 @@
 namespace dovetail::cli {
 namespace {
 
-using place::MeasuredAgainst;
-using place::MeasuredTime;
-using place::TimeKind;
-using place::TimeSpread;
+using measure::MeasuredAgainst;
+using measure::MeasuredTime;
+using measure::TimeKind;
+using measure::TimeSpread;
 using report::Align;
 
-std::string_view name_of(place::Statistic statistic) { return statistic == place::Statistic::median ? "median" : "mean"; }
+std::string_view name_of(measure::Statistic statistic) { return statistic == measure::Statistic::median ? "median" : "mean"; }
 
 std::string_view name_of(TimeKind use) {
   switch (use) {
@@ -55,8 +55,8 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   return fmt::format("{}", fmt::join(runs, ", "));
 }
 
-std::string head_text(const place::MeasuredRun& run) {
-  std::string text = fmt::format("log of {}: {} over {} of {}\n", place::name_of(run.format), name_of(run.statistic),
+std::string head_text(const measure::MeasuredRun& run) {
+  std::string text = fmt::format("log of {}: {} over {} of {}\n", name_of(run.format), name_of(run.statistic),
                                  report::counted(static_cast<std::int64_t>(run.steps.size()), "step"),
                                  run.steps.size() + run.warm_up.size() + run.interrupted.size());
   if (!run.warm_up.empty())
@@ -77,7 +77,7 @@ std::string meaning_of(const MeasuredTime& time) {
   return time.known.roles.empty() ? std::string(phase) : fmt::format("{}: {}", phase, fmt::join(time.known.roles, ", "));
 }
 
-std::string times_table(const place::MeasuredRun& run) {
+std::string times_table(const measure::MeasuredRun& run) {
   std::vector<std::vector<std::string>> rows;
   for (const MeasuredTime& time : run.times) {
     const bool rate = time.known.use == TimeKind::rate;
@@ -103,7 +103,7 @@ std::vector<std::string> compared_row(const MeasuredAgainst& phase) {
           fmt::format("{}", fmt::join(keys, ", "))};
 }
 
-std::string compared_table(const place::MeasuredComparison& comparison) {
+std::string compared_table(const measure::MeasuredComparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   for (const MeasuredAgainst& phase : comparison.phases) rows.push_back(compared_row(phase));
   if (comparison.iteration) rows.push_back(compared_row(*comparison.iteration));
@@ -111,10 +111,10 @@ std::string compared_table(const place::MeasuredComparison& comparison) {
                               rows);
 }
 
-std::string one_sided_text(std::string_view intro, const std::vector<place::OneSided>& sides) {
+std::string one_sided_text(std::string_view intro, const std::vector<measure::OneSided>& sides) {
   if (sides.empty()) return "";
   std::vector<std::string> parts;
-  for (const place::OneSided& side : sides)
+  for (const measure::OneSided& side : sides)
     parts.push_back(fmt::format("{} {}", report::clean_text(side.name), seconds_text(side.seconds)));
   return fmt::format("{}: {}\n", intro, fmt::join(parts, ", "));
 }
@@ -127,7 +127,7 @@ void add_reasons(std::string& text, const MeasuredAgainst& phase) {
 }
 
 std::string comparison_text(const MeasuredAnswer& answer) {
-  const place::MeasuredComparison& comparison = *answer.comparison;
+  const measure::MeasuredComparison& comparison = *answer.comparison;
   std::string text = fmt::format("predicted with the efficiencies {}\n\n{}", answer.efficiency, compared_table(comparison));
   text += "\n" + one_sided_text("only measured", comparison.only_measured);
   text += one_sided_text("only predicted", comparison.only_predicted);
@@ -140,7 +140,7 @@ std::string comparison_text(const MeasuredAnswer& answer) {
 }
 
 /// What was read and is in no table.
-std::string rest_text(const place::MeasuredRun& run) {
+std::string rest_text(const measure::MeasuredRun& run) {
   std::string text;
   if (!run.unknown.empty()) {
     std::vector<std::string> keys;
@@ -192,9 +192,9 @@ Json to_json(const MeasuredAgainst& phase) {
   return object;
 }
 
-Json to_json(const std::vector<place::OneSided>& sides) {
+Json to_json(const std::vector<measure::OneSided>& sides) {
   Json list = Json::array();
-  for (const place::OneSided& side : sides)
+  for (const measure::OneSided& side : sides)
     list.push_back({{"name", report::clean_text(side.name)}, {"seconds", json_ratio(side.seconds)}});
   return list;
 }
@@ -206,9 +206,9 @@ std::string to_text(const MeasuredAnswer& answer) {
 }
 
 Json to_json(const MeasuredAnswer& answer) {
-  const place::MeasuredRun& run = answer.run;
+  const measure::MeasuredRun& run = answer.run;
   Json object{{"format", "dovetail/measured@1"},
-              {"log", place::name_of(run.format)},
+              {"log", name_of(run.format)},
               {"statistic", name_of(run.statistic)},
               {"steps", run.steps},
               {"warm_up", run.warm_up},
@@ -225,7 +225,7 @@ Json to_json(const MeasuredAnswer& answer) {
   if (run.longest_response) object["longest_response"] = json_ratio(*run.longest_response);
   if (run.at_cap) object["at_cap"] = json_ratio(*run.at_cap);
   if (!answer.comparison) return object;
-  const place::MeasuredComparison& comparison = *answer.comparison;
+  const measure::MeasuredComparison& comparison = *answer.comparison;
   Json compared{{"efficiency", answer.efficiency}, {"phases", Json::array()}};
   for (const MeasuredAgainst& phase : comparison.phases) compared["phases"].push_back(to_json(phase));
   if (comparison.iteration) compared["iteration"] = to_json(*comparison.iteration);

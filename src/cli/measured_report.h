@@ -5,13 +5,13 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/measurement/measured_comparison.h"
+#include "measure/measured_comparison.h"
 
 namespace dovetail::cli {
 
 struct MeasuredAnswer {
-  place::MeasuredRun run;
-  std::optional<place::MeasuredComparison> comparison;
+  measure::MeasuredRun run;
+  std::optional<measure::MeasuredComparison> comparison;
   std::string efficiency = {};  ///< the name of what it was predicted with
 };
 

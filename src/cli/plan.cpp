@@ -30,7 +30,7 @@ struct Arguments {
   std::optional<std::string> output;
   int pick = 1;  // number of a plan
   std::vector<std::string> placements;
-  int shown = static_cast<int>(place::RankOptions{}.shown);
+  int shown = static_cast<int>(planner::RankOptions{}.shown);
   PlanSearchArguments search;
   MpiArguments mpi;
 };
@@ -47,8 +47,8 @@ base::Result<int> run_prediction(const PlanArguments& arguments) {
 /// A job with what is known of its software, all that a search needs.
 struct Request {
   plan::Job job;
-  place::Software software;
-  place::RankOptions options;
+  predict::Software software;
+  planner::RankOptions options;
 };
 
 /// Options that do not go together.
@@ -66,9 +66,9 @@ base::Result<Request> prepare(const Arguments& arguments, ProgressLine& line) {
   if (arguments.output) DOVETAIL_CHECK(check_output_path(*arguments.output));
   DOVETAIL_TRY(plan::Job job, load_job(arguments.plan));
   line.set_label(job.name);
-  DOVETAIL_TRY(place::Software software, load_software(job, arguments.plan.job));
+  DOVETAIL_TRY(predict::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_CHECK(check_no_input(arguments.output));
-  DOVETAIL_TRY(place::RankOptions options,
+  DOVETAIL_TRY(planner::RankOptions options,
                rank_options(arguments.search, arguments.placements.empty() ? job.placements : arguments.placements, line));
   options.shown = static_cast<std::size_t>(arguments.shown);
   return Request{std::move(job), std::move(software), std::move(options)};
@@ -86,26 +86,26 @@ base::Result<Request> prepare_as_one_of(const parallel::Exchange& exchange, Argu
   return request;
 }
 
-base::Result<place::Ranking> rank(const Arguments& arguments, const Request& request, const place::Ground& ground) {
-  place::RankOptions options = request.options;
+base::Result<planner::Ranking> rank(const Arguments& arguments, const Request& request, const predict::Ground& ground) {
+  planner::RankOptions options = request.options;
   BestFile file;
   if (options.search.exchange != nullptr && arguments.output && can_be_rewritten(*arguments.output)) {
     options.on_better = [&](const plan::Plan& plan) {
       file.take([&, plan] { (void)write_output(*arguments.output, plan::plan_to_json(plan, request.job)); });
     };
-    options.search.on_progress = [&](const place::SearchProgress& progress) {
+    options.search.on_progress = [&](const planner::SearchProgress& progress) {
       request.options.search.on_progress(progress);
       file.catch_up();
     };
   }
-  auto ranking = place::rank_plans(ground, options);
+  auto ranking = planner::rank_plans(ground, options);
   if (ranking.ok()) return ranking;
   base::Error error = std::move(ranking).error();
   if (error.path.empty()) error.path = base::display_path(arguments.plan.job);
   return error;
 }
 
-base::Result<const place::RankedPlan*> picked_plan(const place::Ranking& ranking, int number) {
+base::Result<const planner::RankedPlan*> picked_plan(const planner::Ranking& ranking, int number) {
   const std::size_t count = ranking.plans.size();
   if (static_cast<std::size_t>(number) > count)
     return base::bad_input(fmt::format("--pick: there is no plan {} in the answer; accepted: 1 to {}", number, count));
@@ -114,15 +114,15 @@ base::Result<const place::RankedPlan*> picked_plan(const place::Ranking& ranking
 
 base::Result<int> rank_and_report(const Arguments& arguments, const Request& request, std::optional<ProgressLine>& line) {
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const place::Ground ground = place::ground_of(request.job, request.software, &stop);
-  DOVETAIL_TRY(place::Ranking ranking, rank(arguments, request, ground));
+  const predict::Ground ground = predict::ground_of(request.job, request.software, &stop);
+  DOVETAIL_TRY(planner::Ranking ranking, rank(arguments, request, ground));
   line.reset();
   const std::size_t asked = request.options.simulated;
-  RankedJob ranked{ground, std::move(ranking), {}, asked > 0 && place::playable(request.job, asked) == 0};
-  const std::optional<place::SearchRun>& search = ranked.ranking.search;
-  ranked.flips = place::find_flips(ground, ranked.ranking, request.options.search.threads);
+  RankedJob ranked{ground, std::move(ranking), {}, asked > 0 && planner::playable(request.job, asked) == 0};
+  const std::optional<planner::SearchRun>& search = ranked.ranking.search;
+  ranked.flips = planner::find_flips(ground, ranked.ranking, request.options.search.threads);
   if (arguments.output && !ranked.ranking.plans.empty()) {
-    DOVETAIL_TRY(const place::RankedPlan* const picked, picked_plan(ranked.ranking, arguments.pick));
+    DOVETAIL_TRY(const planner::RankedPlan* const picked, picked_plan(ranked.ranking, arguments.pick));
     const std::string text = plan::plan_to_json(picked->plan, request.job);
     DOVETAIL_CHECK(write_output(*arguments.output, text));
   }

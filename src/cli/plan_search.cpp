@@ -16,11 +16,11 @@
 namespace dovetail::cli {
 namespace {
 
-base::Result<std::vector<place::Placement>> placements_of(const std::vector<std::string>& names) {
-  const std::vector<place::Placement> known(std::begin(place::all_placements), std::end(place::all_placements));
+base::Result<std::vector<planner::Placement>> placements_of(const std::vector<std::string>& names) {
+  const std::vector<planner::Placement> known(std::begin(planner::all_placements), std::end(planner::all_placements));
   std::vector<std::string_view> accepted;
-  for (const place::Placement placement : known) accepted.push_back(place::name_of(placement));
-  std::vector<place::Placement> placements;
+  for (const planner::Placement placement : known) accepted.push_back(name_of(placement));
+  std::vector<planner::Placement> placements;
   for (const std::string& name : names) {
     const auto found = std::find(accepted.begin(), accepted.end(), name);
     if (found == accepted.end())
@@ -31,7 +31,7 @@ base::Result<std::vector<place::Placement>> placements_of(const std::vector<std:
 }
 
 /// The figures of a line, each with what stands before it.
-std::vector<ProgressField> figures(const place::SearchProgress& progress) {
+std::vector<ProgressField> figures(const planner::SearchProgress& progress) {
   std::vector<ProgressField> fields{{progress.best == nullptr
                                          ? std::string("no plan that fits yet")
                                          : seconds_text(base::seconds_of_ticks(progress.best->score.period)) + " an iteration"}};
@@ -50,14 +50,14 @@ std::vector<ProgressField> figures(const place::SearchProgress& progress) {
 
 void add_plan_search_arguments(CLI::App& command, PlanSearchArguments& arguments) {
   add_choice_option(command, "--means", arguments.means, "all|real", "which layouts and settings: all, or only those that ReaL has");
-  add_budget_options(command, arguments.budget, std::to_string(place::SearchOptions::default_iterations));
+  add_budget_options(command, arguments.budget, std::to_string(planner::SearchOptions::default_iterations));
 }
 
-base::Result<place::RankOptions> rank_options(const PlanSearchArguments& arguments, const std::vector<std::string>& placements,
-                                              ProgressLine& line) {
-  place::RankOptions options;
+base::Result<planner::RankOptions> rank_options(const PlanSearchArguments& arguments, const std::vector<std::string>& placements,
+                                                ProgressLine& line) {
+  planner::RankOptions options;
   DOVETAIL_TRY(options.placements, placements_of(placements));
-  options.means = arguments.means == "real" ? place::Means::real : place::Means::all;
+  options.means = arguments.means == "real" ? planner::Means::real : planner::Means::all;
   options.simulated = static_cast<std::size_t>(arguments.simulated);
   const SearchBudget& budget = arguments.budget;
   options.search.chains = budget.chains;
@@ -65,7 +65,7 @@ base::Result<place::RankOptions> rank_options(const PlanSearchArguments& argumen
   options.search.time_limit_seconds = budget.time_limit_seconds;
   options.search.seed = budget.seed;
   options.search.threads = budget.threads > 0 ? budget.threads : parallel::default_thread_count();
-  options.search.on_progress = [&line](const place::SearchProgress& progress) { line.update(figures(progress)); };
+  options.search.on_progress = [&line](const planner::SearchProgress& progress) { line.update(figures(progress)); };
   return options;
 }
 

@@ -8,14 +8,14 @@
 #include "cli/arguments.h"
 #include "cli/command_line.h"
 #include "cli/progress_line.h"
-#include "place/rank/rank.h"
+#include "planner/rank/rank.h"
 
 namespace dovetail::cli {
 
 struct PlanSearchArguments {
   std::string means = "all";
   int simulated = 5;  ///< RankOptions::simulated: the same of all commands, so that they mean the same first plan
-  SearchBudget budget{.chains = place::SearchOptions{}.chains, .seed = place::SearchOptions{}.seed};
+  SearchBudget budget{.chains = planner::SearchOptions{}.chains, .seed = planner::SearchOptions{}.seed};
 };
 
 /// Adds --means, --chains, --iterations, --time-limit, --threads and --seed.
@@ -23,7 +23,7 @@ void add_plan_search_arguments(CLI::App& command, PlanSearchArguments& arguments
 
 /// What they say, with `placements`, by their names (none: all); on a terminal `line` shows how far it is.
 /// An Error for a placement that there is not.
-base::Result<place::RankOptions> rank_options(const PlanSearchArguments& arguments, const std::vector<std::string>& placements,
-                                              ProgressLine& line);
+base::Result<planner::RankOptions> rank_options(const PlanSearchArguments& arguments, const std::vector<std::string>& placements,
+                                                ProgressLine& line);
 
 }  // namespace dovetail::cli

@@ -25,13 +25,13 @@ Json tasks_json(const plan::Job& job, const plan::Plan& plan) {
   return tasks;
 }
 
-std::string cut_short_text(const place::Ranking& ranking) {
+std::string cut_short_text(const planner::Ranking& ranking) {
   if (!ranking.cut_short) return "";
   const std::string_view why = *ranking.cut_short == parallel::EndedBy::time ? "The time limit was over" : "Interrupted";
   return fmt::format("{} before all was looked at: this is the best so far, and with as many iterations more may be found.\n", why);
 }
 
-void add_stopped_by(const place::Ranking& ranking, Json& object) {
+void add_stopped_by(const planner::Ranking& ranking, Json& object) {
   if (ranking.cut_short) object["stopped_by"] = *ranking.cut_short == parallel::EndedBy::time ? "time" : "interrupt";
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/rank/rank.h"
+#include "planner/rank/rank.h"
 #include "report/words/plan_words.h"
 
 namespace dovetail::cli {
@@ -17,8 +17,8 @@ std::string tasks_table(const plan::Job& job, const plan::Plan& plan);
 Json tasks_json(const plan::Job& job, const plan::Plan& plan);
 
 /// A line where the ranking was cut short, else nothing.
-std::string cut_short_text(const place::Ranking& ranking);
+std::string cut_short_text(const planner::Ranking& ranking);
 /// Adds `stopped_by` there.
-void add_stopped_by(const place::Ranking& ranking, Json& object);
+void add_stopped_by(const planner::Ranking& ranking, Json& object);
 
 }  // namespace dovetail::cli

@@ -11,34 +11,34 @@
 #include "cli/chosen_plan.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
-#include "place/bound/bound.h"
-#include "place/simulation/inter_stage.h"
-#include "place/space/fused_steps.h"
-#include "place/space/search_space.h"
 #include "plan/fusion.h"
+#include "planner/bound/bound.h"
+#include "planner/space/fused_steps.h"
+#include "planner/space/search_space.h"
+#include "predict/played/inter_stage.h"
 
 namespace dovetail::cli {
 namespace {
 
 /// What no plan of the job that fuses no more than the chosen one can beat; nothing where none is known.
-std::optional<double> bound_of(const place::Ground& ground, const place::RankOptions& options, const ChosenPlan& chosen) {
+std::optional<double> bound_of(const predict::Ground& ground, const planner::RankOptions& options, const ChosenPlan& chosen) {
   const plan::Fusion& fusion = chosen.plan.fusion;
-  const place::FusionPick fuses{.generation = fusion.threshold.has_value(), .training = fusion.training.has_value()};
+  const planner::FusionPick fuses{.generation = fusion.threshold.has_value(), .training = fusion.training.has_value()};
   if (const auto& ranking = chosen.ranking) {
     if (!fuses.any()) return ranking->bound > 0 ? std::optional(ranking->bound) : std::nullopt;
     // It holds for all that the job lets plans fuse, which may be more, and with --fuse less, than this one does.
-    if (ranking->fused_bound && place::open_fusion(ground.job) == fuses) return ranking->fused_bound;
+    if (ranking->fused_bound && planner::open_fusion(ground.job) == fuses) return ranking->fused_bound;
   }
-  const place::SearchSpace space =
-      place::make_search_space(ground, place::search_meshes(ground.job), {options.means}, options.search.threads);
-  if (place::impossible_task(space)) return std::nullopt;
-  const double bound = place::period_bound(space, fuses);
-  return bound > 0 ? std::optional(place::iteration_seconds(ground, bound)) : std::nullopt;
+  const planner::SearchSpace space =
+      planner::make_search_space(ground, planner::search_meshes(ground.job), {options.means}, options.search.threads);
+  if (planner::impossible_task(space)) return std::nullopt;
+  const double bound = planner::period_bound(space, fuses);
+  return bound > 0 ? std::optional(predict::iteration_seconds(ground, bound)) : std::nullopt;
 }
 
 /// A chosen plan to be fused.
 struct Asked {
-  const place::Ground& ground;
+  const predict::Ground& ground;
   const PlayArguments& arguments;
   plan::Plan& plan;
   std::vector<std::string>& notes;
@@ -68,7 +68,7 @@ void fuse_generation(const Asked& asked) {
   }
   // One draw says little of the best.
   const int draws = std::max(asked.arguments.draws, 3);
-  const auto chosen = place::simulated_thresholds(asked.ground, plan, asked.arguments.search.budget.seed, draws);
+  const auto chosen = predict::simulated_thresholds(asked.ground, plan, asked.arguments.search.budget.seed, draws);
   if (!chosen) {
     asked.notes.push_back("generation is not fused with inference: the command was stopped before a threshold was chosen");
     return;
@@ -84,18 +84,18 @@ void fuse_generation(const Asked& asked) {
                     choice.points.size() - 1, draws));
   else
     asked.notes.push_back("generation is not fused with inference: " +
-                          place::find_migration_fault(asked.ground, plan, choice)
+                          predict::find_migration_fault(asked.ground, plan, choice)
                               .value_or("no threshold makes both stages shorter than one after the other"));
 }
 
 /// Gives the plan the fusion that was asked for; says why where it cannot be.
 void fuse_as_asked(const Asked& asked) {
-  const std::optional<place::FusionMode> fuse = asked.arguments.fuse;
+  const std::optional<study::FusionMode> fuse = asked.arguments.fuse;
   if (!fuse) return;
-  if (!place::fuses_training(*fuse)) asked.plan.fusion.training = std::nullopt;
-  if (!place::fuses_generation(*fuse)) asked.plan.fusion.threshold = std::nullopt;
-  if (place::fuses_training(*fuse)) fuse_training(asked);
-  if (place::fuses_generation(*fuse)) fuse_generation(asked);
+  if (!study::fuses_training(*fuse)) asked.plan.fusion.training = std::nullopt;
+  if (!study::fuses_generation(*fuse)) asked.plan.fusion.threshold = std::nullopt;
+  if (study::fuses_training(*fuse)) fuse_training(asked);
+  if (study::fuses_generation(*fuse)) fuse_generation(asked);
   if (!plan::agrees(asked.ground.job.fixed_fusion, asked.plan.fusion))
     asked.notes.push_back("the job fixes another fusion (`fixed: {fusion: ...}`): --fuse goes before it");
 }
@@ -105,7 +105,7 @@ void fuse_as_asked(const Asked& asked) {
 void add_play_arguments(CLI::App& command, PlayArguments& arguments) {
   add_choice_option(command, "--fuse", "as-planned|none|intra|inter|both",
                     "stage fusion: what the plan says, nothing, the trainings, generation with scoring, or both",
-                    [&arguments](const std::string& mode) { arguments.fuse = base::enum_named<place::FusionMode>(mode); });
+                    [&arguments](const std::string& mode) { arguments.fuse = base::enum_named<study::FusionMode>(mode); });
   add_count_option(command, "--draws", arguments.draws, 1, 1000, "how often the lengths of all samples are drawn and played");
   add_count_option(command, "--most-iterations", arguments.iterations, 2, 100'000, "to play until they repeat");
   add_count_option(command, "--fused-iterations", arguments.fused_iterations, 1, 1'000'000'000,
@@ -124,10 +124,10 @@ base::Status check_playable(const plan::Job& job, const std::string& path) {
 }
 
 base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::string& job_path,
-                                     const std::optional<std::string>& plan_path, const place::Ground& ground, bool ranked,
+                                     const std::optional<std::string>& plan_path, const predict::Ground& ground, bool ranked,
                                      ProgressLine& line) {
   DOVETAIL_CHECK(check_playable(ground.job, job_path));
-  DOVETAIL_TRY(const place::RankOptions options, rank_options(arguments.search, ground.job.placements, line));
+  DOVETAIL_TRY(const planner::RankOptions options, rank_options(arguments.search, ground.job.placements, line));
   ChosenPlan chosen;
   if (plan_path) {
     DOVETAIL_TRY(chosen.plan, load_plan(*plan_path, ground.job));
@@ -147,8 +147,8 @@ base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::
   return chosen;
 }
 
-place::SimulationOptions simulation_options(const PlayArguments& arguments) {
-  place::SimulationOptions options;
+predict::SimulationOptions simulation_options(const PlayArguments& arguments) {
+  predict::SimulationOptions options;
   options.seed = arguments.search.budget.seed;
   options.draws = arguments.draws;
   options.most_iterations = static_cast<std::size_t>(arguments.iterations);
@@ -158,15 +158,15 @@ place::SimulationOptions simulation_options(const PlayArguments& arguments) {
   return options;
 }
 
-base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const place::Ground& ground, const plan::Plan& plan,
+base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const predict::Ground& ground, const plan::Plan& plan,
                                    ProgressLine& line) {
-  place::SimulationOptions options = simulation_options(arguments);
+  predict::SimulationOptions options = simulation_options(arguments);
   options.on_progress = [&line](std::string_view work) { line.update(work); };
-  place::Simulator simulator(ground, options);
-  DOVETAIL_TRY(place::Simulation simulation, simulator.simulate(plan));
-  auto variants = place::play_fusion_variants(simulator, plan, simulation);
+  predict::Simulator simulator(ground, options);
+  DOVETAIL_TRY(predict::Simulation simulation, simulator.simulate(plan));
+  auto variants = study::play_fusion_variants(simulator, plan, simulation);
   if (!variants.ok() && !ground.is_stopped()) return variants.error();
-  return PlayedPlan{std::move(simulation), variants.ok() ? std::move(variants).value() : std::vector<place::FusionVariant>()};
+  return PlayedPlan{std::move(simulation), variants.ok() ? std::move(variants).value() : std::vector<study::FusionVariant>()};
 }
 
 }  // namespace dovetail::cli

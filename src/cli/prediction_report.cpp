@@ -21,7 +21,7 @@ namespace {
 using plan::Step;
 
 /// Seconds from the beginning of an iteration until the step begins, with what each iteration takes beside its steps.
-double begin_of(const place::Estimate& estimate, std::size_t index) {
+double begin_of(const predict::Estimate& estimate, std::size_t index) {
   const base::Ticks period = estimate.timing.period;
   const base::Ticks overhead = base::ticks_of_seconds(estimate.iteration_seconds) - period;
   return base::seconds_of_ticks(plan::with_overheads(estimate.timing.steps[index].begin, period, overhead));
@@ -30,23 +30,23 @@ double begin_of(const place::Estimate& estimate, std::size_t index) {
 std::string name_of(const Prediction& prediction, const Step& step) { return report::step_words(prediction.job, step.kind, step.task); }
 
 /// The parts of a step's seconds that are a twentieth of it or more.
-std::string parts_text(const place::StepSeconds& step) {
+std::string parts_text(const predict::StepSeconds& step) {
   std::vector<std::string> parts;
-  for (const place::SecondsPart& part : step.parts)
+  for (const predict::SecondsPart& part : step.parts)
     if (part.seconds >= 0.05 * step.seconds && step.parts.size() > 1)
       parts.push_back(fmt::format("{} {}", part.name, seconds_text(part.seconds)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string_view mark_of(place::Fit fit) { return fit == place::Fit::fits ? "" : fit == place::Fit::tight ? " ~" : " *"; }
+std::string_view mark_of(predict::Fit fit) { return fit == predict::Fit::fits ? "" : fit == predict::Fit::tight ? " ~" : " *"; }
 
-std::string memory_text(const place::TaskMemory& memory) {
+std::string memory_text(const predict::TaskMemory& memory) {
   if (memory.usable == 0) return "";
   return fmt::format("{} of {}{}", gibibytes(memory.needed()), gibibytes(memory.usable), mark_of(memory.fit()));
 }
 
 std::string table_of(const Prediction& prediction) {
-  const place::Estimate& estimate = prediction.estimate;
+  const predict::Estimate& estimate = prediction.estimate;
   std::vector<std::vector<std::string>> rows;
   for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
     const Step& step = estimate.graph.steps[index];
@@ -71,7 +71,7 @@ std::string table_of(const Prediction& prediction) {
 }  // namespace
 
 std::string to_text(const Prediction& prediction) {
-  const place::Estimate& estimate = prediction.estimate;
+  const predict::Estimate& estimate = prediction.estimate;
   std::string text = report::job_line(prediction.job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n", prediction.plan.placement, prediction.software.efficiency.name,
                       prediction.software.conventions.name);
@@ -84,14 +84,14 @@ std::string to_text(const Prediction& prediction) {
                       estimate.price ? fmt::format(", {:.2f} at the cluster's price", *estimate.price) : "");
   text += profile_text(prediction.job, prediction.software.profile.name, prediction.profile_uses);
   if (!estimate.fits()) text += "*: does not fit; see dovetail fit\n";
-  if (estimate.fit() == place::Fit::tight)
+  if (estimate.fit() == predict::Fit::tight)
     text += fmt::format("~: tight: less is left than plans leave, {}\n",
-                        report::margin_words(place::ground_of(prediction.job, prediction.software)));
+                        report::margin_words(predict::ground_of(prediction.job, prediction.software)));
   return text;
 }
 
 Json to_json(const Prediction& prediction) {
-  const place::Estimate& estimate = prediction.estimate;
+  const predict::Estimate& estimate = prediction.estimate;
   Json object{{"format", "dovetail/estimate@1"},
               {"job", prediction.job.name},
               {"placement", prediction.plan.placement},
@@ -116,9 +116,9 @@ Json to_json(const Prediction& prediction) {
                {"seconds", json_seconds(estimate.steps[index].seconds)}};
     if (step.within) entry["within"] = prediction.job.workflow.tasks[*step.within].name;
     entry["parts"] = Json::array();
-    for (const place::SecondsPart& part : estimate.steps[index].parts)
+    for (const predict::SecondsPart& part : estimate.steps[index].parts)
       entry["parts"].push_back(Json{{"name", part.name}, {"seconds", json_seconds(part.seconds)}});
-    if (const place::TaskMemory& memory = estimate.memory[step.task]; step.kind == Step::Kind::task && memory.usable > 0)
+    if (const predict::TaskMemory& memory = estimate.memory[step.task]; step.kind == Step::Kind::task && memory.usable > 0)
       entry["device_memory"] =
           Json{{"bytes", memory.needed()}, {"usable", memory.usable}, {"device", memory.device}, {"host_bytes", memory.host}};
     object["steps"].push_back(std::move(entry));

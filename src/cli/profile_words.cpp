@@ -7,39 +7,38 @@
 namespace dovetail::cli {
 namespace {
 
-std::string use_name(const plan::Job& job, const place::ProfileUse& use) {
+std::string use_name(const plan::Job& job, const predict::ProfileUse& use) {
   return job.workflow.tasks[use.task].name + (use.decode ? " (decode)" : "");
 }
 
 }  // namespace
 
-std::string profile_text(const plan::Job& job, const std::string& profile, const std::vector<place::ProfileUse>& uses) {
+std::string profile_text(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses) {
   std::string text;
-  for (const auto from : {place::SecondsFrom::profile, place::SecondsFrom::beyond, place::SecondsFrom::roofline}) {
+  for (const auto from : {predict::SecondsFrom::profile, predict::SecondsFrom::beyond, predict::SecondsFrom::roofline}) {
     std::vector<std::string> names;
-    for (const place::ProfileUse& use : uses)
+    for (const predict::ProfileUse& use : uses)
       if (use.from == from) names.push_back(use_name(job, use));
     if (names.empty()) continue;
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", place::name_of(from), fmt::join(names, ", "));
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name_of(from), fmt::join(names, ", "));
   }
   return text.empty() ? "" : fmt::format("measured layers {}: {}\n", report::clean_text(profile), text);
 }
 
-std::string profile_text(const place::Ground& ground, const plan::Plan& plan) {
-  return profile_text(ground.job, ground.software.profile.name, place::profile_uses(ground, plan));
+std::string profile_text(const predict::Ground& ground, const plan::Plan& plan) {
+  return profile_text(ground.job, ground.software.profile.name, predict::profile_uses(ground, plan));
 }
 
-Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<place::ProfileUse>& uses) {
+Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses) {
   Json object{{"name", report::clean_text(profile)}, {"tasks", Json::array()}};
-  for (const place::ProfileUse& use : uses)
-    object["tasks"].push_back(Json{{"task", job.workflow.tasks[use.task].name},
-                                   {"part", use.decode ? "decode" : "passes"},
-                                   {"seconds_from", place::name_of(use.from)}});
+  for (const predict::ProfileUse& use : uses)
+    object["tasks"].push_back(
+        Json{{"task", job.workflow.tasks[use.task].name}, {"part", use.decode ? "decode" : "passes"}, {"seconds_from", name_of(use.from)}});
   return object;
 }
 
-void add_profile(const place::Ground& ground, const plan::Plan& plan, Json& object) {
-  const std::vector<place::ProfileUse> uses = place::profile_uses(ground, plan);
+void add_profile(const predict::Ground& ground, const plan::Plan& plan, Json& object) {
+  const std::vector<predict::ProfileUse> uses = predict::profile_uses(ground, plan);
   if (!uses.empty()) object["profile"] = profile_json(ground.job, ground.software.profile.name, uses);
 }
 

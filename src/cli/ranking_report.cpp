@@ -19,12 +19,12 @@
 namespace dovetail::cli {
 namespace {
 
-using place::Estimate;
-using place::RankedPlan;
+using planner::RankedPlan;
+using predict::Estimate;
 using workflow::TaskKind;
 
 /// From the first beginning to the last end of the tasks of a kind, within an iteration.
-double seconds_of(const place::Ground& ground, const Estimate& estimate, TaskKind kind) {
+double seconds_of(const predict::Ground& ground, const Estimate& estimate, TaskKind kind) {
   std::optional<base::Ticks> begin;
   base::Ticks end;
   for (std::size_t task = 0; task < ground.job.workflow.tasks.size(); ++task) {
@@ -38,7 +38,7 @@ double seconds_of(const place::Ground& ground, const Estimate& estimate, TaskKin
 
 std::int64_t most_host(const Estimate& estimate) {
   std::int64_t most = 0;
-  for (const place::TaskMemory& memory : estimate.memory) most = std::max(most, memory.host);
+  for (const predict::TaskMemory& memory : estimate.memory) most = std::max(most, memory.host);
   return most;
 }
 
@@ -47,7 +47,7 @@ bool has_timed_rule(const RankedJob& ranked) {
   return std::any_of(tasks.begin(), tasks.end(), [](const workflow::Task& task) { return task.time_per_sequence > base::Ticks(0); });
 }
 
-bool is_any_simulated(const place::Ranking& ranking) {
+bool is_any_simulated(const planner::Ranking& ranking) {
   return std::any_of(ranking.plans.begin(), ranking.plans.end(), [](const RankedPlan& plan) { return plan.simulated.has_value(); });
 }
 
@@ -68,15 +68,15 @@ std::string table_of(const RankedJob& ranked) {
   for (std::size_t index = 0; index < ranked.ranking.plans.size(); ++index) {
     const RankedPlan& plan = ranked.ranking.plans[index];
     const Estimate& estimate = plan.estimate;
-    const std::size_t task = place::fullest_task(estimate.memory);
-    const place::TaskMemory& memory = estimate.memory[task];
+    const std::size_t task = planner::fullest_task(estimate.memory);
+    const predict::TaskMemory& memory = estimate.memory[task];
     const auto gap = ranked.ranking.gap(plan);
     const auto phase = [&](TaskKind kind) {
       const double seconds = seconds_of(ranked.ground, estimate, kind);
       return seconds > 0 ? seconds_text(seconds) : "-";
     };
     std::vector<std::string> row{fmt::format("{}{}", index + 1, index > 0 && index <= ranked.ranking.ties ? "=" : ""),
-                                 std::string(place::name_of(plan.placement)), seconds_text(estimate.iteration_seconds)};
+                                 std::string(name_of(plan.placement)), seconds_text(estimate.iteration_seconds)};
     if (played) row.push_back(plan.simulated ? seconds_text(*plan.simulated) : "-");
     for (const TaskKind kind : kinds) row.push_back(phase(kind));
     row.push_back(fmt::format("{:.2f}", estimate.samples_per_second));
@@ -96,14 +96,14 @@ std::string flips_of(const RankedJob& ranked) {
   if (ranked.ranking.plans.size() < 2) return "";
   if (ranked.flips.empty()) return "\nNo input by itself, halved or doubled, makes another of these plans the best.\n";
   std::string text = "\nWhat would change the choice:\n";
-  for (const place::Flip& flip : ranked.flips)
+  for (const planner::Flip& flip : ranked.flips)
     text += fmt::format("  {} x {:g}: plan {} ({}) is {} faster\n", flip.input, flip.factor, flip.plan + 1,
-                        place::name_of(ranked.ranking.plans[flip.plan].placement), percent(flip.gain));
+                        name_of(ranked.ranking.plans[flip.plan].placement), percent(flip.gain));
   return text;
 }
 
 /// What no plan beats: those that fuse nothing, and all.
-std::string bound_text(const place::Ranking& ranking) {
+std::string bound_text(const planner::Ranking& ranking) {
   std::string text = fmt::format("\nNo plan of the meshes, layouts and settings looked at that fuses nothing takes less than {}",
                                  seconds_text(ranking.bound));
   if (ranking.fused_bound) text += fmt::format(", none that fuses stages less than {}", seconds_text(*ranking.fused_bound));
@@ -111,12 +111,12 @@ std::string bound_text(const place::Ranking& ranking) {
 }
 
 /// How the search went, with the iterations that repeat it.
-std::string search_text(const place::SearchRun& search) {
+std::string search_text(const planner::SearchRun& search) {
   return fmt::format("search: {} x {} iterations, seed {}, stopped by {}\ntook: {:.1f} s\n", report::counted(search.chains, "chain"),
                      search.iterations, search.seed, pipeline::name_of(search.stopped_by), search.seconds);
 }
 
-Json search_json(const place::SearchRun& search) {
+Json search_json(const planner::SearchRun& search) {
   return Json{{"seed", search.seed},
               {"chains", search.chains},
               {"iterations", search.iterations},
@@ -124,22 +124,22 @@ Json search_json(const place::SearchRun& search) {
 }
 
 /// A line for each placement that was asked for and is not in the table.
-std::string absent_text(const place::Ranking& ranking) {
+std::string absent_text(const planner::Ranking& ranking) {
   std::string text;
-  for (const place::AbsentPlacement& absent : ranking.absent) text += fmt::format("{}: {}\n", place::name_of(absent.placement), absent.why);
+  for (const planner::AbsentPlacement& absent : ranking.absent) text += fmt::format("{}: {}\n", name_of(absent.placement), absent.why);
   return text;
 }
 
 std::string nearest_text(const RankedJob& ranked) {
-  const place::NearestPlan& nearest = *ranked.ranking.nearest;
+  const planner::NearestPlan& nearest = *ranked.ranking.nearest;
   return report::nearest_words(nearest, ranked.ground) + ":\n\n" + tasks_table(ranked.ground.job, nearest.plan);
 }
 
 Json plan_json(const RankedJob& ranked, std::size_t index) {
   const RankedPlan& plan = ranked.ranking.plans[index];
   const Estimate& estimate = plan.estimate;
-  const std::size_t task = place::fullest_task(estimate.memory);
-  Json object{{"placement", place::name_of(plan.placement)},
+  const std::size_t task = planner::fullest_task(estimate.memory);
+  Json object{{"placement", name_of(plan.placement)},
               {"tie", index > 0 && index <= ranked.ranking.ties},
               {"iteration_seconds", json_seconds(estimate.iteration_seconds)},
               {"samples_per_second", json_ratio(estimate.samples_per_second)},
@@ -202,9 +202,9 @@ Json to_json(const RankedJob& ranked) {
   if (ranked.ranking.fused_bound) object["fused_bound_seconds"] = json_seconds(*ranked.ranking.fused_bound);
   if (!ranked.ranking.plans.empty()) add_profile(ranked.ground, ranked.ranking.plans.front().plan, object);
   if (!ranked.ranking.not_fused.empty()) object["not_fused"] = ranked.ranking.not_fused;
-  for (const place::AbsentPlacement& absent : ranked.ranking.absent)
-    object["absent"].push_back(Json{{"placement", place::name_of(absent.placement)}, {"why", absent.why}});
-  for (const place::Flip& flip : ranked.flips)
+  for (const planner::AbsentPlacement& absent : ranked.ranking.absent)
+    object["absent"].push_back(Json{{"placement", name_of(absent.placement)}, {"why", absent.why}});
+  for (const planner::Flip& flip : ranked.flips)
     object["flips"].push_back(Json{{"input", flip.input}, {"factor", flip.factor}, {"plan", flip.plan}, {"gain", json_ratio(flip.gain)}});
   if (const auto& search = ranked.ranking.search) {
     object["search"] = search_json(*search);

@@ -4,15 +4,15 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/rank/rank.h"
+#include "planner/rank/rank.h"
 
 namespace dovetail::cli {
 
 /// A job's ranking, with the inputs that would change it.
 struct RankedJob {
-  const place::Ground& ground;
-  place::Ranking ranking;
-  std::vector<place::Flip> flips;
+  const predict::Ground& ground;
+  planner::Ranking ranking;
+  std::vector<planner::Flip> flips;
   bool too_many_samples = false;  ///< to play any of the plans, as was asked for
 };
 

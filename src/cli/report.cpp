@@ -15,10 +15,9 @@
 #include "cli/output.h"
 #include "cli/played_plan.h"
 #include "pipeline/evaluate.h"
-#include "place/rank/fusion_choice.h"
-#include "place/study/sweep.h"
 #include "plan/fusion.h"
 #include "plan/job_file.h"
+#include "planner/rank/fusion_choice.h"
 #include "report/iteration/iteration_sections.h"
 #include "report/iteration/job_page.h"
 #include "report/overlay/overlay.h"
@@ -26,6 +25,7 @@
 #include "report/page/several.h"
 #include "report/schedule/schedule_page.h"
 #include "report/schedule/trace_page.h"
+#include "study/sweep.h"
 #include "timeline/chrome_trace_file.h"
 #include "timeline/schedule_timeline.h"
 
@@ -48,10 +48,10 @@ struct PlayedJob {
   explicit PlayedJob(plan::Job&& of) : job(std::move(of)) {}
 
   plan::Job job;
-  std::optional<place::Ground> ground;
+  std::optional<predict::Ground> ground;
   ChosenPlan chosen;
   PlayedPlan played;
-  std::optional<place::Sweep> thresholds;
+  std::optional<study::Sweep> thresholds;
 };
 
 /// What a file of the command line holds.
@@ -69,8 +69,8 @@ base::Result<Input> read_trace(const ScheduleText& text) {
 
 /// The plan at every threshold, where generation can be fused with inference; else a note says why not.
 void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& line) {
-  place::SweepOptions options;
-  options.over = place::SweepInput::threshold;
+  study::SweepOptions options;
+  options.over = study::SweepInput::threshold;
   options.simulate = true;
   options.simulation = simulation_options(arguments.play);
   // One draw says little of the best.
@@ -78,7 +78,7 @@ void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& l
   options.on_point = [&line](std::size_t point, std::size_t points) {
     line.update(std::string_view(fmt::format("threshold {} of {}", point + 1, points)));
   };
-  auto swept = place::sweep(*of.ground, &of.chosen.plan, options);
+  auto swept = study::sweep(*of.ground, &of.chosen.plan, options);
   if (swept.ok()) {
     if (swept->fastest) of.thresholds = std::move(swept).value();
     return;
@@ -95,12 +95,12 @@ base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::
                              const parallel::Cancellation& stop) {
   DOVETAIL_TRY(plan::Job job, plan::parse_job(text.content, base::display_path(text.argument)));
   auto of = std::make_unique<PlayedJob>(std::move(job));
-  DOVETAIL_TRY(const place::Software software, load_software(of->job, text.argument));
+  DOVETAIL_TRY(const predict::Software software, load_software(of->job, text.argument));
   DOVETAIL_CHECK(check_no_input(arguments.output, {plan_path}));
-  of->ground.emplace(place::ground_of(of->job, software, &stop));
+  of->ground.emplace(predict::ground_of(of->job, software, &stop));
   ProgressLine line(of->job.name);
   DOVETAIL_TRY(of->chosen, choose_plan(arguments.play, text.argument, plan_path, *of->ground, !arguments.overlay, line));
-  if (!arguments.play.fuse && !of->ground->is_stopped()) of->chosen.notes = place::why_not_fused(*of->ground, of->chosen.plan);
+  if (!arguments.play.fuse && !of->ground->is_stopped()) of->chosen.notes = planner::why_not_fused(*of->ground, of->chosen.plan);
   DOVETAIL_TRY(of->played, play_plan(arguments.play, *of->ground, of->chosen.plan, line));
   if (!arguments.overlay) sweep_thresholds(arguments, *of, line);
   return Input{plan_path ? base::display_path(*plan_path) : base::display_path(text.argument), std::move(of)};

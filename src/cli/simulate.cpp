@@ -63,10 +63,10 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_output_options(arguments.output, std::nullopt, arguments.plan.json));
   if (arguments.output) DOVETAIL_CHECK(check_output(*arguments.output));
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
-  DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
+  DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_CHECK(check_no_input(arguments.output, {arguments.plan.plan}));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.play.search.budget.time_limit_seconds);
-  const place::Ground ground = place::ground_of(job, software, &stop);
+  const predict::Ground ground = predict::ground_of(job, software, &stop);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(ChosenPlan chosen, choose_plan(arguments.play, arguments.plan.job, arguments.plan.plan, ground, false, *line));
   DOVETAIL_TRY(PlayedPlan played, play_plan(arguments.play, ground, chosen.plan, *line));

@@ -11,7 +11,7 @@
 #include "cli/software_json.h"
 #include "cluster/cluster.h"
 #include "cluster/mesh.h"
-#include "place/advice/changes.h"
+#include "planner/advice/changes.h"
 #include "report/iteration/step_lines.h"
 #include "report/words/plan_words.h"
 #include "report/words/software_words.h"
@@ -121,7 +121,7 @@ double mean_seconds(const SimulatedPlan& simulated, base::Ticks of_all) {
 std::string variants_table(const SimulatedPlan& simulated) {
   if (simulated.variants.empty()) return "";
   std::vector<std::vector<std::string>> rows;
-  for (const place::FusionVariant& variant : simulated.variants)
+  for (const study::FusionVariant& variant : simulated.variants)
     rows.push_back({std::string(base::enum_name(variant.mode)) + (variant.played ? " *" : ""), seconds_text(variant.seconds),
                     fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds),
                     seconds_text(mean_seconds(simulated, simulate::idle_time(variant.uses))),
@@ -137,7 +137,7 @@ std::string variants_table(const SimulatedPlan& simulated) {
 
 std::string training_text(const SimulatedPlan& simulated) {
   if (!simulated.simulation.training) return "";
-  const place::FusedTraining& training = *simulated.simulation.training;
+  const predict::FusedTraining& training = *simulated.simulation.training;
   const base::Ticks fused = training.trace.end;
   return fmt::format(
       "\nfused training  {}; no schedule of both takes less than {} (proven); one after the other {}\n"
@@ -147,7 +147,7 @@ std::string training_text(const SimulatedPlan& simulated) {
 }
 
 std::string iteration_text(const SimulatedPlan& simulated) {
-  const place::Simulation& simulation = simulated.simulation;
+  const predict::Simulation& simulation = simulated.simulation;
   const double closed = simulated.simulation.closed.iteration_seconds;
   std::string text;
   if (!simulation.closed.fits())
@@ -222,7 +222,7 @@ Json lane_json(const SimulatedPlan& simulated, const Lane& lane, bool timeline) 
 
 Json variants_json(const SimulatedPlan& simulated) {
   Json variants = Json::array();
-  for (const place::FusionVariant& variant : simulated.variants)
+  for (const study::FusionVariant& variant : simulated.variants)
     variants.push_back(
         Json{{"fused", base::enum_name(variant.mode)},
              {"iteration_seconds", json_ratio(variant.seconds)},
@@ -237,7 +237,7 @@ Json variants_json(const SimulatedPlan& simulated) {
 
 std::string to_text(const SimulatedPlan& simulated) {
   const plan::Job& job = simulated.ground.job;
-  const place::Software& software = simulated.ground.software;
+  const predict::Software& software = simulated.ground.software;
   std::string text = report::job_line(job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n", simulated.plan.placement, software.efficiency.name,
                       software.conventions.name);
@@ -255,7 +255,7 @@ std::string to_text(const SimulatedPlan& simulated) {
 }
 
 Json to_json(const SimulatedPlan& simulated, bool timeline) {
-  const place::Simulation& simulation = simulated.simulation;
+  const predict::Simulation& simulation = simulated.simulation;
   Json object{{"format", "dovetail/simulation@1"},
               {"job", simulated.ground.job.name},
               {"placement", simulated.plan.placement},

@@ -6,21 +6,21 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "place/predict/estimate.h"
-#include "place/simulation/simulation.h"
-#include "place/study/fusion_variants.h"
+#include "predict/closed_form/estimate.h"
+#include "predict/played/simulation.h"
+#include "study/fusion_variants.h"
 
 namespace dovetail::cli {
 
 /// A plan, as predicted and as played.
 struct SimulatedPlan {
-  const place::Ground& ground;
+  const predict::Ground& ground;
   const plan::Plan& plan;
   bool found = false;  ///< by a search, not read
   std::uint64_t seed = 1;
   std::optional<double> bound;  ///< as ChosenPlan's
-  place::Simulation simulation;
-  std::vector<place::FusionVariant> variants;  ///< the least fused first; empty where nothing is fused
+  predict::Simulation simulation;
+  std::vector<study::FusionVariant> variants;  ///< the least fused first; empty where nothing is fused
   std::vector<std::string> notes;              ///< why something that was asked for is not fused
 };
 

@@ -2,11 +2,11 @@
 
 namespace dovetail::cli {
 
-void add_efficiency_reason(const place::Software& software, Json& object) {
-  const place::EfficiencyChoice& choice = software.choice;
-  object["efficiency_reason"] = Json{{"reason", place::name_of(choice.reason)}, {"gpus", choice.gpus}, {"training", choice.training}};
+void add_efficiency_reason(const predict::Software& software, Json& object) {
+  const predict::EfficiencyChoice& choice = software.choice;
+  object["efficiency_reason"] = Json{{"reason", name_of(choice.reason)}, {"gpus", choice.gpus}, {"training", choice.training}};
 }
 
-void add_verdict(place::Fit fit, Json& object) { object["verdict"] = place::name_of(fit); }
+void add_verdict(predict::Fit fit, Json& object) { object["verdict"] = name_of(fit); }
 
 }  // namespace dovetail::cli

@@ -2,14 +2,14 @@
 #pragma once
 
 #include "cli/output.h"
-#include "place/predict/margin.h"
+#include "predict/closed_form/margin.h"
 
 namespace dovetail::cli {
 
 /// Adds `efficiency_reason`, why the job has its efficiencies.
-void add_efficiency_reason(const place::Software& software, Json& object);
+void add_efficiency_reason(const predict::Software& software, Json& object);
 
 /// Adds `verdict` ("fits", "tight", "does not fit") to an object that has `fits`.
-void add_verdict(place::Fit fit, Json& object);
+void add_verdict(predict::Fit fit, Json& object);
 
 }  // namespace dovetail::cli

@@ -39,7 +39,7 @@ struct Arguments {
 /// All inputs, as add_choice_option wants them.
 std::string choices() {
   std::vector<std::string_view> names;
-  for (const place::SweepInput input : place::sweep_inputs()) names.push_back(place::name_of(input));
+  for (const study::SweepInput input : study::sweep_inputs()) names.push_back(name_of(input));
   return fmt::format("{}", fmt::join(names, "|"));
 }
 
@@ -52,29 +52,29 @@ base::Result<OutputFormat> format_of(const std::string& path) {
   return base::bad_input(fmt::format("the extension of '{}' does not tell the format; accepted: .svg, .json, .csv", path));
 }
 
-base::Status check_arguments(const Arguments& arguments, place::SweepInput over) {
+base::Status check_arguments(const Arguments& arguments, study::SweepInput over) {
   DOVETAIL_CHECK(check_output_options(arguments.output, std::nullopt, arguments.plan.json));
   if (arguments.output) {
     const auto format = format_of(*arguments.output);
     if (!format.ok()) return format.error();
     DOVETAIL_CHECK(check_output_path(*arguments.output));
   }
-  if (over == place::SweepInput::nodes && arguments.plan.plan)
+  if (over == study::SweepInput::nodes && arguments.plan.plan)
     return base::bad_input("--over nodes finds a plan for each number of nodes; --plan has no use there");
-  if (over != place::SweepInput::length && arguments.cap) return base::bad_input("--cap is for --over length");
+  if (over != study::SweepInput::length && arguments.cap) return base::bad_input("--cap is for --over length");
   return {};
 }
 
-base::Result<place::SweepOptions> options_of(const Arguments& arguments, place::SweepInput over, const plan::Job& job) {
-  place::SweepOptions options;
+base::Result<study::SweepOptions> options_of(const Arguments& arguments, study::SweepInput over, const plan::Job& job) {
+  study::SweepOptions options;
   options.over = over;
   if (arguments.values) {
-    DOVETAIL_TRY(options.values, place::parse_values(over, *arguments.values));
+    DOVETAIL_TRY(options.values, study::parse_values(over, *arguments.values));
   }
   if (arguments.cap) {
     DOVETAIL_TRY(options.cap, parse_length_cap(*arguments.cap, job));
   }
-  options.simulate = arguments.simulate || over == place::SweepInput::threshold;
+  options.simulate = arguments.simulate || over == study::SweepInput::threshold;
   options.simulation.seed = arguments.search.budget.seed;
   options.simulation.draws = arguments.draws;
   return options;
@@ -82,7 +82,7 @@ base::Result<place::SweepOptions> options_of(const Arguments& arguments, place::
 
 base::Status write(const std::string& path, const SweptPlan& swept) {
   DOVETAIL_TRY(const OutputFormat format, format_of(path));
-  const auto has_place = [](const place::SweepPoint& point) { return point.value && point.figures; };
+  const auto has_place = [](const study::SweepPoint& point) { return point.value && point.figures; };
   if (format == OutputFormat::svg && std::none_of(swept.sweep.points.begin(), swept.sweep.points.end(), has_place))
     return base::Error{base::Failure::infeasible, path, 0, 0, "there is nothing to draw: no value has a plan"};
   const std::string text = format == OutputFormat::svg   ? report::render_curve_svg(report::sweep_picture(swept.sweep, title_of(swept)))
@@ -93,31 +93,31 @@ base::Status write(const std::string& path, const SweptPlan& swept) {
 }
 
 base::Result<int> run(const Arguments& arguments) {
-  const std::optional<place::SweepInput> asked = place::find_sweep_input(arguments.over);
+  const std::optional<study::SweepInput> asked = study::find_sweep_input(arguments.over);
   if (!asked) return base::bad_input("what varies is missing: --over " + choices());
-  const place::SweepInput over = *asked;
+  const study::SweepInput over = *asked;
   DOVETAIL_CHECK(check_arguments(arguments, over));
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
-  DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
+  DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_CHECK(check_no_input(arguments.output, {arguments.plan.plan}));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const place::Ground ground = place::ground_of(job, software, &stop);
+  const predict::Ground ground = predict::ground_of(job, software, &stop);
   std::optional<ProgressLine> line(job.name);
-  DOVETAIL_TRY(place::SweepOptions options, options_of(arguments, over, job));
+  DOVETAIL_TRY(study::SweepOptions options, options_of(arguments, over, job));
   if (options.simulate) DOVETAIL_CHECK(check_playable(job, arguments.plan.job));
   DOVETAIL_TRY(options.rank, rank_options(arguments.search, job.placements, *line));
   std::optional<plan::Plan> plan;
   if (arguments.plan.plan) {
     DOVETAIL_TRY(plan, load_plan(*arguments.plan.plan, job));
-  } else if (over != place::SweepInput::nodes) {
-    DOVETAIL_TRY(place::Ranking ranking, find_plans(ground, options.rank, arguments.plan.job, "; --plan sweeps one that does not"));
+  } else if (over != study::SweepInput::nodes) {
+    DOVETAIL_TRY(planner::Ranking ranking, find_plans(ground, options.rank, arguments.plan.job, "; --plan sweeps one that does not"));
     plan = std::move(ranking.plans.front().plan);
   }
   options.on_point = [&](std::size_t point, std::size_t of) {
     line->set_label(fmt::format("{}, value {} of {}", job.name, point + 1, of));
-    line->update(std::string_view(place::name_of(over)));
+    line->update(std::string_view(name_of(over)));
   };
-  DOVETAIL_TRY(place::Sweep sweep, place::sweep(ground, plan ? &*plan : nullptr, options));
+  DOVETAIL_TRY(study::Sweep sweep, study::sweep(ground, plan ? &*plan : nullptr, options));
   line.reset();
   const SweptPlan swept{ground, plan ? plan->placement : "", std::move(sweep)};
   if (arguments.plan.json)

@@ -12,8 +12,8 @@
 #include "cli/plan_words.h"
 #include "cli/software_json.h"
 #include "cluster/mesh.h"
-#include "place/advice/fit.h"
-#include "place/simulation/inter_stage.h"
+#include "planner/advice/fit.h"
+#include "predict/played/inter_stage.h"
 #include "report/words/software_words.h"
 #include "report/words/table.h"
 #include "report/words/text.h"
@@ -21,10 +21,10 @@
 namespace dovetail::cli {
 namespace {
 
-using place::Sweep;
-using place::SweepFigures;
-using place::SweepInput;
-using place::SweepPoint;
+using study::Sweep;
+using study::SweepFigures;
+using study::SweepInput;
+using study::SweepPoint;
 
 const std::string& task_name(const SweptPlan& swept, const SweepFigures& figures) {
   return swept.ground.job.workflow.tasks[figures.fullest].name;
@@ -72,7 +72,7 @@ std::string note_of(const Sweep& sweep, std::size_t point) {
 /// "38 to 4 instances", "38 to 4 instances in 2 of 3 draws", "nothing": what a threshold moves.
 std::string moved_text(const SweepFigures& figures) {
   if (!figures.migrations || figures.migrations->migrating == 0) return "nothing";
-  const place::Migrations& moved = *figures.migrations;
+  const study::Migrations& moved = *figures.migrations;
   const auto draws = static_cast<int>(figures.simulated->draws.size());
   return fmt::format("{:.0f} to {:.3g}", moved.samples, moved.instances) +
          (moved.migrating < draws ? fmt::format(" in {} of {} draws", moved.migrating, draws) : "");
@@ -92,7 +92,7 @@ std::vector<std::string> row_of(const SweptPlan& swept, std::size_t index, const
   const SweepFigures& figures = *point.figures;
   std::vector<std::string> row{label, seconds_text(figures.iteration_seconds)};
   if (figures.simulated) {
-    const place::PlayedSeconds& played = *figures.simulated;
+    const study::PlayedSeconds& played = *figures.simulated;
     row.push_back(seconds_text(played.mean));
     row.push_back(fmt::format("{} to {}", seconds_text(played.least), seconds_text(played.most)));
   }
@@ -112,7 +112,7 @@ std::string table_of(const SweptPlan& swept) {
   const bool simulated = is_simulated(swept.sweep);
   const bool priced = swept.ground.job.cluster.price.has_value();
   const Bars bars(swept.sweep);
-  std::vector<report::Column> columns{{std::string(place::name_of(swept.sweep.over))}, {"iteration"}};
+  std::vector<report::Column> columns{{std::string(name_of(swept.sweep.over))}, {"iteration"}};
   if (simulated) {
     columns.push_back({"simulated"});
     columns.push_back({"least to most"});
@@ -131,7 +131,7 @@ std::string table_of(const SweptPlan& swept) {
 /// Where the draws of lengths do not tell the fastest point from others, all of those: "5%, 15% to 70%"; else empty.
 std::string undecided_text(const Sweep& sweep) {
   if (const auto& played = sweep.points[*sweep.fastest].figures->simulated; !played || played->draws.size() < 2) return "";
-  const auto is_tie = [&](std::size_t index) { return place::ties_with_fastest(sweep, sweep.points[index]); };
+  const auto is_tie = [&](std::size_t index) { return study::ties_with_fastest(sweep, sweep.points[index]); };
   std::vector<std::string> runs;
   std::size_t ties = 0;
   for (std::size_t begin = 0; begin < sweep.points.size(); ++begin) {
@@ -157,7 +157,7 @@ std::string migration_text(const SweptPlan& swept) {
   const bool any = std::any_of(sweep.points.begin(), sweep.points.end(), [](const SweepPoint& point) {
     return point.figures && point.figures->migrations && point.figures->migrations->migrating > 0;
   });
-  if (!any) return fmt::format("\nNothing migrates: {}.\n", place::why_nothing_migrates(swept.ground, none.plan));
+  if (!any) return fmt::format("\nNothing migrates: {}.\n", predict::why_nothing_migrates(swept.ground, none.plan));
   if (*sweep.fastest == 0) return fmt::format("\nNo threshold makes it faster.{}\n", undecided);
   return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.{}\n", label_of(sweep, best),
                      seconds_text(best.figures->seconds()), percent(1 - best.figures->seconds() / none.figures->seconds()), undecided);
@@ -242,7 +242,7 @@ Json point_json(const SweptPlan& swept, const SweepPoint& point) {
   if (swept.placement.empty()) {
     entry["placement"] = point.plan.placement;
     plan::Job there = swept.ground.job;
-    there.cluster = place::with_nodes(there.cluster, static_cast<int>(*point.value));
+    there.cluster = planner::with_nodes(there.cluster, static_cast<int>(*point.value));
     entry["tasks"] = tasks_json(there, point.plan);
   }
   return entry;
@@ -252,7 +252,7 @@ Json point_json(const SweptPlan& swept, const SweepPoint& point) {
 
 std::string title_of(const SweptPlan& swept) {
   return fmt::format("{}, {}: {}", swept.ground.job.name, swept.placement.empty() ? "planned anew" : swept.placement,
-                     place::axis_name(swept.sweep.over));
+                     study::axis_name(swept.sweep.over));
 }
 
 std::string to_text(const SweptPlan& swept) {
@@ -270,8 +270,8 @@ Json to_json(const SweptPlan& swept) {
   const Sweep& sweep = swept.sweep;
   Json object{{"format", "dovetail/sweep@1"},
               {"job", swept.ground.job.name},
-              {"over", place::name_of(sweep.over)},
-              {"values_are", place::axis_name(sweep.over)},
+              {"over", name_of(sweep.over)},
+              {"values_are", study::axis_name(sweep.over)},
               {"efficiency", swept.ground.software.efficiency.name},
               {"conventions", swept.ground.software.conventions.name},
               {"complete", sweep.complete},

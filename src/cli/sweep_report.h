@@ -4,14 +4,14 @@
 #include <string>
 
 #include "cli/output.h"
-#include "place/study/sweep.h"
+#include "study/sweep.h"
 
 namespace dovetail::cli {
 
 struct SweptPlan {
-  const place::Ground& ground;
+  const predict::Ground& ground;
   std::string placement;  ///< of the plan; empty: another one at each point
-  place::Sweep sweep;
+  study::Sweep sweep;
 };
 
 /// "ppo-7b, co-located: prompts an iteration".

@@ -1,5 +1,5 @@
 // dovetail what-if: is fusion worth it here, and what would other ways of working give.
-#include "place/study/what_if.h"
+#include "study/what_if.h"
 
 #include <memory>
 #include <optional>
@@ -16,7 +16,7 @@
 #include "cli/played_plan.h"
 #include "cli/progress_line.h"
 #include "cli/what_if_report.h"
-#include "place/study/worth.h"
+#include "study/worth.h"
 
 namespace dovetail::cli {
 namespace {
@@ -27,32 +27,32 @@ struct Arguments {
   int draws = 3;
 };
 
-base::Result<plan::Plan> choose(const Arguments& arguments, const place::Ground& ground, const place::RankOptions& options) {
+base::Result<plan::Plan> choose(const Arguments& arguments, const predict::Ground& ground, const planner::RankOptions& options) {
   if (arguments.plan.plan) return load_plan(*arguments.plan.plan, ground.job);
-  DOVETAIL_TRY(place::Ranking ranking, find_plans(ground, options, arguments.plan.job,
-                                                  "; dovetail fit says what is missing, and --plan takes one that does not fit"));
+  DOVETAIL_TRY(planner::Ranking ranking, find_plans(ground, options, arguments.plan.job,
+                                                    "; dovetail fit says what is missing, and --plan takes one that does not fit"));
   return std::move(ranking.plans.front().plan);
 }
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_CHECK(check_playable(job, arguments.plan.job));
-  DOVETAIL_TRY(const place::Software software, load_software(job, arguments.plan.job));
+  DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.plan.job));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const place::Ground ground = place::ground_of(job, software, &stop);
+  const predict::Ground ground = predict::ground_of(job, software, &stop);
   std::optional<ProgressLine> line(job.name);
-  DOVETAIL_TRY(const place::RankOptions search, rank_options(arguments.search, job.placements, *line));
+  DOVETAIL_TRY(const planner::RankOptions search, rank_options(arguments.search, job.placements, *line));
   DOVETAIL_TRY(const plan::Plan plan, choose(arguments, ground, search));
 
-  place::WhatIfOptions options;
+  study::WhatIfOptions options;
   options.simulation.seed = arguments.search.budget.seed;
   options.simulation.draws = arguments.draws;
   options.simulation.on_progress = [&line](std::string_view work) { line->update(work); };
   options.threads = search.search.threads;
-  place::WhatIfs what_ifs = place::what_ifs(ground, plan, options);
+  study::WhatIfs what_ifs = study::what_ifs(ground, plan, options);
   line->update(std::string_view("scheduling the training phase in other ways"));
-  place::TrainingWorth training = place::training_worth(ground, plan, what_ifs.training);
-  place::GenerationWorth generation = place::generation_worth(ground, plan, what_ifs, options.simulation.seed);
+  study::TrainingWorth training = study::training_worth(ground, plan, what_ifs.training);
+  study::GenerationWorth generation = study::generation_worth(ground, plan, what_ifs, options.simulation.seed);
   line.reset();
   const WhatIfAnswer answer{
       ground, plan, options.simulation.seed, arguments.draws, std::move(what_ifs), std::move(training), std::move(generation)};

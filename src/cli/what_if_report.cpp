@@ -19,14 +19,14 @@
 namespace dovetail::cli {
 namespace {
 
-using place::TrainingAlternative;
-using place::WhatIf;
-using place::Working;
 using report::Align;
+using study::TrainingAlternative;
+using study::WhatIf;
+using study::Working;
 
 constexpr std::string_view none = "-";
 
-std::string verdict(std::string_view what, const place::Worth& worth) {
+std::string verdict(std::string_view what, const study::Worth& worth) {
   return fmt::format("{}: {}, {}.\n", what, worth.worth ? "yes" : "no", worth.reason);
 }
 
@@ -57,18 +57,18 @@ class Remarks {
   std::vector<std::pair<std::string, std::string>> remarks_;
 };
 
-std::string training_text(const place::TrainingWorth& training) {
+std::string training_text(const study::TrainingWorth& training) {
   const TrainingAlternative& first = training.ways.front();
   std::vector<std::vector<std::string>> rows;
   Remarks remarks;
   for (const TrainingAlternative& way : training.ways) {
-    const std::string name = std::string(place::name_of(way.way)) + (way.planned ? " *" : "");
+    const std::string name = std::string(name_of(way.way)) + (way.planned ? " *" : "");
     if (way.why_not.empty())
       rows.push_back({name, seconds_text(way.seconds), &way == &first ? "" : change(way.seconds, first.seconds), gibibytes(way.activations),
                       yes_or_no(way.fits)});
     else
       rows.push_back({name, std::string(none), "", std::string(none), ""});
-    remarks.add(std::string(place::name_of(way.way)), way.why_not.empty() ? way.how : "not here: " + way.why_not);
+    remarks.add(std::string(name_of(way.way)), way.why_not.empty() ? way.how : "not here: " + way.why_not);
   }
   std::string text = verdict("Fused training", training.fusion);
   text += report::render_table({{"training phase (*: as planned)", Align::left}, {"takes"}, {"change"}, {"activations"}, {"fits"}}, rows);
@@ -82,7 +82,7 @@ std::string iteration_of(const WhatIf* what_if) {
   return what_if && what_if->figures ? seconds_text(what_if->figures->iteration_seconds) : std::string(none);
 }
 
-const WhatIf* find_off_policy(const place::WhatIfs& what_ifs, int steps) {
+const WhatIf* find_off_policy(const study::WhatIfs& what_ifs, int steps) {
   const auto found = std::find_if(what_ifs.ways.begin(), what_ifs.ways.end(), [&](const WhatIf& what_if) {
     return what_if.working.kind == Working::Kind::off_policy && what_if.working.steps == steps;
   });
@@ -90,19 +90,19 @@ const WhatIf* find_off_policy(const place::WhatIfs& what_ifs, int steps) {
 }
 
 std::string generation_text(const WhatIfAnswer& answer) {
-  const place::GenerationWorth& generation = answer.generation;
+  const study::GenerationWorth& generation = answer.generation;
   std::string text = verdict("Generation fused with inference", generation.fusion);
   if (!generation.plain) return text;
   const bool trained = answer.plan.fusion.training.has_value();
   std::vector<std::vector<std::string>> rows{
-      {"one after the other", seconds_text(*generation.plain), "", iteration_of(place::find_fusion(answer.what_ifs, false, trained))}};
+      {"one after the other", seconds_text(*generation.plain), "", iteration_of(study::find_fusion(answer.what_ifs, false, trained))}};
   if (generation.side_by_side < *generation.plain)
     rows.push_back({"scoring side by side", seconds_text(generation.side_by_side), change(generation.side_by_side, *generation.plain),
                     std::string(none)});
-  for (const place::FusedAt& fused : generation.fused) {
+  for (const study::FusedAt& fused : generation.fused) {
     rows.push_back({fmt::format("fused at {:g}% unfinished", fused.threshold * 100), seconds_text(fused.seconds),
                     change(fused.seconds, *generation.plain),
-                    iteration_of(place::find_threshold(answer.what_ifs, fused.threshold, trained))});
+                    iteration_of(study::find_threshold(answer.what_ifs, fused.threshold, trained))});
   }
   rows.push_back({"one step off policy", "beside training", "", iteration_of(find_off_policy(answer.what_ifs, 1))});
   return text + report::render_table({{"generation and inference", Align::left}, {"take"}, {"change"}, {"iteration"}}, rows);
@@ -127,7 +127,7 @@ std::string way_name(const WhatIf& what_if) {
   return name + (what_if.planned ? " *" : "");
 }
 
-std::string devices_of(const WhatIfAnswer& answer, const place::WhatIfFigures& figures) {
+std::string devices_of(const WhatIfAnswer& answer, const study::WhatIfFigures& figures) {
   if (figures.training_devices == 0) return std::to_string(cluster::device_count(answer.ground.job.cluster));
   return split_text(figures.training_devices, figures.rollout_devices, figures.training_first);
 }
@@ -142,7 +142,7 @@ std::string ways_text(const WhatIfAnswer& answer) {
       remarks.add(name, "not here: " + what_if.why_not);
       continue;
     }
-    const place::WhatIfFigures& figures = *what_if.figures;
+    const study::WhatIfFigures& figures = *what_if.figures;
     rows.push_back({name, devices_of(answer, figures), seconds_text(figures.iteration_seconds),
                     fmt::format("{:.2f}", figures.samples_per_second), fmt::format("{:.0f}", figures.tokens_per_second),
                     fmt::format("{:.2f}", figures.staleness.mean), std::to_string(figures.staleness.most),
@@ -156,11 +156,11 @@ std::string ways_text(const WhatIfAnswer& answer) {
          remarks.text();
 }
 
-std::string splits_text(const place::WhatIfs& what_ifs) {
+std::string splits_text(const study::WhatIfs& what_ifs) {
   if (what_ifs.splits.empty()) return "";
   constexpr std::size_t shown = 4;
   std::vector<std::string> splits;
-  for (const place::DeviceSplit& split : what_ifs.splits)
+  for (const study::DeviceSplit& split : what_ifs.splits)
     if (splits.size() < shown)
       splits.push_back(
           fmt::format("{} {}", split_text(split.training, split.rollout, split.training_first), seconds_text(split.iteration_seconds)));
@@ -173,14 +173,14 @@ constexpr std::string_view legend =
     "  generation is, with the other steps of the plan's own play. What a fusion gains may be data handed over once in place of\n"
     "  once a task: dovetail simulate shows how much.\n";
 
-Json worth_json(const place::Worth& worth) { return Json{{"worth", worth.worth}, {"reason", worth.reason}}; }
+Json worth_json(const study::Worth& worth) { return Json{{"worth", worth.worth}, {"reason", worth.reason}}; }
 
-Json training_json(const place::TrainingWorth& training) {
+Json training_json(const study::TrainingWorth& training) {
   Json object = worth_json(training.fusion);
   if (training.bound) object["bound_seconds"] = json_ratio(*training.bound);
   object["ways"] = Json::array();
   for (const TrainingAlternative& way : training.ways) {
-    Json entry{{"way", place::name_of(way.way)}, {"planned", way.planned}};
+    Json entry{{"way", name_of(way.way)}, {"planned", way.planned}};
     if (way.why_not.empty()) {
       entry["seconds"] = json_ratio(way.seconds);
       entry["activation_bytes"] = way.activations;
@@ -194,7 +194,7 @@ Json training_json(const place::TrainingWorth& training) {
   return object;
 }
 
-Json generation_json(const place::GenerationWorth& generation) {
+Json generation_json(const study::GenerationWorth& generation) {
   Json object = worth_json(generation.fusion);
   if (generation.plain) {
     object["plain_seconds"] = json_ratio(*generation.plain);
@@ -228,7 +228,7 @@ Json way_json(const WhatIf& what_if) {
     entry["why_not"] = what_if.why_not;
     return entry;
   }
-  const place::WhatIfFigures& figures = *what_if.figures;
+  const study::WhatIfFigures& figures = *what_if.figures;
   if (figures.plan.fusion.threshold) entry["threshold"] = json_ratio(*figures.plan.fusion.threshold);
   entry["iteration_seconds"] = json_ratio(figures.iteration_seconds);
   entry["samples_per_second"] = json_ratio(figures.samples_per_second);
@@ -250,7 +250,7 @@ Json way_json(const WhatIf& what_if) {
 
 std::string to_text(const WhatIfAnswer& answer) {
   const plan::Job& job = answer.ground.job;
-  const place::Software& software = answer.ground.software;
+  const predict::Software& software = answer.ground.software;
   std::string text = report::job_line(job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n{}\n\n", answer.plan.placement,
                       software.efficiency.name, software.conventions.name, report::counted(answer.draws, "draw"), answer.seed,
@@ -276,7 +276,7 @@ Json to_json(const WhatIfAnswer& answer) {
   object["ways"] = Json::array();
   for (const WhatIf& what_if : answer.what_ifs.ways) object["ways"].push_back(way_json(what_if));
   object["splits"] = Json::array();
-  for (const place::DeviceSplit& split : answer.what_ifs.splits)
+  for (const study::DeviceSplit& split : answer.what_ifs.splits)
     object["splits"].push_back(Json{{"training_devices", split.training},
                                     {"rollout_devices", split.rollout},
                                     {"training_first_device", split.training_first},

@@ -70,7 +70,7 @@ struct Conventions {
   /// (Karmarkar and Karp's differencing), NeMo-RL's packs and sorted batches, ReaL's and RLHFuse's partitions. Else as they come.
   bool balances_ranks = true;
   /// A batch is packed into micro-batches before these are dealt out in turn, and packs are padded to one length where there is a pipeline
-  /// (NeMo-RL); else each rank packs what it was dealt. Only simulations tell the two apart (place/simulation/packs.h).
+  /// (NeMo-RL); else each rank packs what it was dealt. Only simulations tell the two apart (predict/played/packs.h).
   bool deals_packs = false;
 
   // The allocator.

@@ -19,7 +19,7 @@ struct MinMargin {
 };
 
 struct Limits {
-  std::optional<MinMargin> margin;  ///< nothing: whoever predicts chooses it (place/predict/margin.h)
+  std::optional<MinMargin> margin;  ///< nothing: whoever predicts chooses it (predict/closed_form/margin.h)
 
   friend bool operator==(const Limits&, const Limits&) = default;
 };

@@ -1,23 +1,23 @@
 // Reads measurements; what is read can be calibrated, its rows count and their phases are predicted.
 #include "fuzz.h"
-#include "place/measurement/calibrate.h"
-#include "place/measurement/measurement_file.h"
+#include "measure/calibrate.h"
+#include "measure/measurement_file.h"
 
-namespace place = dovetail::place;
+namespace measure = dovetail::measure;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // A path of its own in a folder that is not there: files that rows name are not found.
-  const auto read = place::parse_measurements(dovetail::fuzz::as_text(data, size), "/nowhere/input.yaml");
+  const auto read = measure::parse_measurements(dovetail::fuzz::as_text(data, size), "/nowhere/input.yaml");
   if (!read.ok()) {
     DOVETAIL_ASSERT(!read.error().message.empty());
     return 0;
   }
   double weight = 0;
-  for (const place::Measurement& row : read->rows) {
+  for (const measure::Measurement& row : read->rows) {
     DOVETAIL_ASSERT(!dovetail::plan::find_fault(row.plan, row.job).has_value());
     weight += row.weight;
-    const dovetail::cost::CalibrationRow calibrated = place::calibration_row(row);
-    DOVETAIL_ASSERT(calibrated.measured.size() >= 1 + place::phase_kinds.size());
+    const dovetail::cost::CalibrationRow calibrated = measure::calibration_row(row);
+    DOVETAIL_ASSERT(calibrated.measured.size() >= 1 + measure::phase_kinds.size());
     // Iterations off-policy are played by the thousand.
     if (row.job.workload.steps_off_policy > 10) continue;
     const auto predicted = calibrated.predicted({read->start, {read->spread.start}});

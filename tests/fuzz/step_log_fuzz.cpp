@@ -3,27 +3,27 @@
 #include <string>
 
 #include "fuzz.h"
-#include "place/measurement/measured.h"
+#include "measure/measured.h"
 
-namespace place = dovetail::place;
+namespace measure = dovetail::measure;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto log = place::read_step_log({{std::string(dovetail::fuzz::as_text(data, size)), "run-tag-timing_s_gen.csv"}});
+  const auto log = measure::read_step_log({{std::string(dovetail::fuzz::as_text(data, size)), "run-tag-timing_s_gen.csv"}});
   if (!log.ok()) {
     DOVETAIL_ASSERT(!log.error().message.empty());
     return 0;
   }
-  for (const place::LoggedSeries& series : log->series) {
-    const auto falls = [](const place::LoggedValue& a, const place::LoggedValue& b) { return a.step >= b.step; };
+  for (const measure::LoggedSeries& series : log->series) {
+    const auto falls = [](const measure::LoggedValue& a, const measure::LoggedValue& b) { return a.step >= b.step; };
     DOVETAIL_ASSERT(!series.values.empty());
     DOVETAIL_ASSERT(std::adjacent_find(series.values.begin(), series.values.end(), falls) == series.values.end());
   }
-  const auto run = place::measured_run(*log);
+  const auto run = measure::measured_run(*log);
   if (!run.ok()) {
     DOVETAIL_ASSERT(!run.error().message.empty());
     return 0;
   }
   DOVETAIL_ASSERT(!run->steps.empty());
-  for (const place::MeasuredTime& time : run->times) DOVETAIL_ASSERT(time.spread.steps > 0 && time.spread.least <= time.spread.most);
+  for (const measure::MeasuredTime& time : run->times) DOVETAIL_ASSERT(time.spread.steps > 0 && time.spread.least <= time.spread.most);
   return 0;
 }

@@ -13,10 +13,10 @@
 namespace dovetail::report {
 namespace {
 
-using place::Sweep;
-using place::SweepFigures;
-using place::SweepInput;
-using place::SweepPoint;
+using study::Sweep;
+using study::SweepFigures;
+using study::SweepInput;
+using study::SweepPoint;
 
 constexpr double gibibyte = 1 << 30;
 
@@ -111,11 +111,11 @@ std::string facts_of(const Sweep& sweep) {
 CurvePicture sweep_picture(const Sweep& sweep, const std::string& title) {
   CurvePicture picture;
   picture.title = title;
-  picture.x_name = std::string(place::axis_name(sweep.over));
+  picture.x_name = std::string(study::axis_name(sweep.over));
   picture.logarithmic = sweep.over != SweepInput::threshold && sweep.over != SweepInput::staleness;
   picture.hollow_name = "does not fit";
   for (const SweepPoint* point : places_of(sweep))
-    picture.places.push_back({*point->value, place::value_text(sweep.over, *point->value), point->figures && !point->figures->fits});
+    picture.places.push_back({*point->value, study::value_text(sweep.over, *point->value), point->figures && !point->figures->fits});
   picture.facts = facts_of(sweep);
   picture.panels.push_back(seconds_panel(sweep));
   if (!has_same_work(sweep.over) || sweep.over == SweepInput::nodes) picture.panels.push_back(tokens_panel(sweep));

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cluster/cluster.h"
-#include "place/advice/changes.h"
+#include "planner/advice/changes.h"
 #include "report/iteration/iteration_sections.h"
 #include "report/iteration/job_sections.h"
 #include "report/page/summary.h"
@@ -19,7 +19,7 @@ namespace dovetail::report {
 namespace {
 
 Figure iteration_figure(const JobPicture& picture) {
-  const place::Simulation& simulation = picture.simulation;
+  const predict::Simulation& simulation = picture.simulation;
   std::string note = fmt::format("{} by the closed form", seconds_text(simulation.closed.iteration_seconds));
   if (picture.bound)
     note += fmt::format(", by which no plan{} takes less than {}", picture.plan.fusion.any() ? " that fuses no more" : "",
@@ -29,14 +29,14 @@ Figure iteration_figure(const JobPicture& picture) {
 }
 
 Figure throughput_figure(const JobPicture& picture) {
-  const place::Estimate& closed = picture.simulation.closed;
+  const predict::Estimate& closed = picture.simulation.closed;
   const double factor = closed.iteration_seconds / picture.simulation.iteration_seconds;
   return {"throughput", fmt::format("{:.1f} samples/s", closed.samples_per_second * factor),
           fmt::format("{:.0f} tokens/s of each device", closed.tokens_per_second * factor)};
 }
 
 Figure cost_figure(const JobPicture& picture) {
-  const place::Estimate& closed = picture.simulation.closed;
+  const predict::Estimate& closed = picture.simulation.closed;
   const double factor = picture.simulation.iteration_seconds / closed.iteration_seconds;
   const std::string devices = counted(cluster::device_count(picture.ground.job.cluster), "device");
   if (closed.price)
@@ -59,8 +59,8 @@ Figure idle_figure(const JobPicture& picture) {
 }
 
 Figure memory_figure(const JobPicture& picture) {
-  const std::vector<place::TaskMemory>& memory = picture.simulation.closed.memory;
-  const place::Missing missing = place::missing_of(memory);
+  const std::vector<predict::TaskMemory>& memory = picture.simulation.closed.memory;
+  const planner::Missing missing = planner::missing_of(memory);
   const std::string& task = picture.ground.job.workflow.tasks[missing.task].name;
   const std::string where =
       missing.host ? "of a node's host memory in " + task : fmt::format("on device {} in {}", memory[missing.task].device, task);

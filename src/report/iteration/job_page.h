@@ -5,24 +5,24 @@
 #include <string>
 #include <vector>
 
-#include "place/rank/rank.h"
-#include "place/simulation/simulation.h"
-#include "place/study/fusion_variants.h"
-#include "place/study/sweep.h"
+#include "planner/rank/rank.h"
+#include "predict/played/simulation.h"
 #include "report/page/page.h"
+#include "study/fusion_variants.h"
+#include "study/sweep.h"
 
 namespace dovetail::report {
 
 /// What is shown. All of it is of one job.
 struct JobPicture {
-  const place::Ground& ground;
+  const predict::Ground& ground;
   const plan::Plan& plan;
-  const place::Simulation& simulation;  ///< of the plan
-  std::optional<double> bound;          ///< seconds that no plan's iteration can beat that fuses no more; nothing: none is known
-  const std::vector<place::FusionVariant>& variants;  ///< as play_fusion_variants has them
+  const predict::Simulation& simulation;  ///< of the plan
+  std::optional<double> bound;            ///< seconds that no plan's iteration can beat that fuses no more; nothing: none is known
+  const std::vector<study::FusionVariant>& variants;  ///< as play_fusion_variants has them
   const std::vector<std::string>& notes;              ///< why something is not fused, or how it is
-  const place::Ranking* ranking = nullptr;            ///< the plans that a search found; null: none did
-  const place::Sweep* thresholds = nullptr;           ///< the plan at thresholds of inter-stage fusion; null: not swept
+  const planner::Ranking* ranking = nullptr;          ///< the plans that a search found; null: none did
+  const study::Sweep* thresholds = nullptr;           ///< the plan at thresholds of inter-stage fusion; null: not swept
 };
 
 /// The tasks of the job, as tracks whose models are their roles.

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "place/advice/changes.h"
+#include "planner/advice/changes.h"
 #include "report/drawing/sweep_picture.h"
 #include "report/iteration/plan_reasons.h"
 #include "report/iteration/step_lines.h"
@@ -55,7 +55,7 @@ std::int32_t first_bar(const JobPicture& picture, const timeline::Timeline& time
 }
 
 /// Idle seconds of the average device by cause; [activity].
-std::vector<double> idle_seconds(const JobPicture& picture, const place::FusionVariant& variant) {
+std::vector<double> idle_seconds(const JobPicture& picture, const study::FusionVariant& variant) {
   std::vector<double> seconds(static_cast<std::size_t>(simulate::activities));
   const double devices = cluster::device_count(picture.ground.job.cluster);
   for (const simulate::Use& use : variant.uses)
@@ -64,7 +64,7 @@ std::vector<double> idle_seconds(const JobPicture& picture, const place::FusionV
 }
 
 /// Of the average device.
-double hand_over_seconds(const JobPicture& picture, const place::FusionVariant& variant) {
+double hand_over_seconds(const JobPicture& picture, const study::FusionVariant& variant) {
   return seconds_of(simulate::time_of(variant.uses, simulate::Activity::hand_over)) / cluster::device_count(picture.ground.job.cluster);
 }
 
@@ -91,7 +91,7 @@ std::string fusion_note(const JobPicture& picture) {
   return note;
 }
 
-std::string parts_text(const place::TaskMemory& memory, const workflow::Workflow& workflow) {
+std::string parts_text(const predict::TaskMemory& memory, const workflow::Workflow& workflow) {
   constexpr std::size_t shown = 3;
   std::vector<std::string> texts;
   for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
@@ -103,14 +103,14 @@ std::string parts_text(const place::TaskMemory& memory, const workflow::Workflow
 struct Candidate {
   std::string placement;
   const plan::Plan* plan = nullptr;
-  const place::Estimate* estimate = nullptr;
+  const predict::Estimate* estimate = nullptr;
   bool shown = false;
 };
 
 std::vector<Candidate> candidates(const JobPicture& picture) {
   std::vector<Candidate> all;
-  for (const place::RankedPlan& ranked : picture.ranking->plans)
-    all.push_back({std::string(place::name_of(ranked.placement)), &ranked.plan, &ranked.estimate, ranked.plan == picture.plan});
+  for (const planner::RankedPlan& ranked : picture.ranking->plans)
+    all.push_back({std::string(name_of(ranked.placement)), &ranked.plan, &ranked.estimate, ranked.plan == picture.plan});
   if (std::none_of(all.begin(), all.end(), [](const Candidate& candidate) { return candidate.shown; }))
     all.push_back({picture.plan.placement, &picture.plan, &picture.simulation.closed, true});
   std::stable_sort(all.begin(), all.end(),
@@ -119,10 +119,10 @@ std::vector<Candidate> candidates(const JobPicture& picture) {
 }
 
 std::vector<std::string> ranking_row(const JobPicture& picture, const Candidate& candidate, std::size_t number) {
-  const place::Estimate& estimate = *candidate.estimate;
-  const place::Estimate& shown = picture.simulation.closed;
+  const predict::Estimate& estimate = *candidate.estimate;
+  const predict::Estimate& shown = picture.simulation.closed;
   const double lost = estimate.iteration_seconds - shown.iteration_seconds;
-  const std::size_t fullest = place::fullest_task(estimate.memory);
+  const std::size_t fullest = planner::fullest_task(estimate.memory);
   const bool tie = !candidate.shown && std::abs(lost) <= picture.ground.software.efficiency.error * shown.iteration_seconds;
   return {
       std::to_string(number),
@@ -162,7 +162,7 @@ Table fusion_table(const JobPicture& picture) {
   }
   std::vector<std::vector<double>> idle;
   std::vector<double> all(static_cast<std::size_t>(simulate::activities));
-  for (const place::FusionVariant& variant : picture.variants) {
+  for (const study::FusionVariant& variant : picture.variants) {
     idle.push_back(idle_seconds(picture, variant));
     for (std::size_t cause = 0; cause < all.size(); ++cause) all[cause] += idle.back()[cause];
   }
@@ -170,10 +170,10 @@ Table fusion_table(const JobPicture& picture) {
   for (std::size_t cause = 0; cause < all.size(); ++cause)
     if (all[cause] >= negligible) table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::Activity>(cause))), true});
   for (std::size_t index = 0; index < picture.variants.size(); ++index) {
-    const place::FusionVariant& variant = picture.variants[index];
+    const study::FusionVariant& variant = picture.variants[index];
     double sum = 0;
     for (const double seconds : idle[index]) sum += seconds;
-    std::vector<std::string> row{std::string(variant.mode == place::FusionMode::none ? "nothing" : base::enum_name(variant.mode)) +
+    std::vector<std::string> row{std::string(variant.mode == study::FusionMode::none ? "nothing" : base::enum_name(variant.mode)) +
                                      (variant.fits ? "" : ", does not fit"),
                                  seconds_text(variant.seconds), fmt::format("{:.2f}x", picture.variants.front().seconds / variant.seconds),
                                  seconds_text(hand_over_seconds(picture, variant)), seconds_text(sum)};
@@ -186,21 +186,21 @@ Table fusion_table(const JobPicture& picture) {
 }
 
 Table memory_table(const JobPicture& picture) {
-  const std::vector<place::TaskMemory>& memory = picture.simulation.closed.memory;
+  const std::vector<predict::TaskMemory>& memory = picture.simulation.closed.memory;
   Table table;
   table.title = "Does it fit?";
   table.note =
       fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
-                  place::missing_of(memory).bytes > 0        ? fmt::format("No: {}.", missing_words(memory))
+                  planner::missing_of(memory).bytes > 0      ? fmt::format("No: {}.", missing_words(memory))
                   : picture.simulation.closed.keeps_margin() ? fmt::format("Yes; plans leave {}.", margin_words(picture.ground))
                                                              : fmt::format("Tightly: plans leave {}.", margin_words(picture.ground)));
   table.columns = {{"task"}, {"device", true}, {"holds", true}, {"of", true}, {"left", true}, {"most of it"}};
-  const bool offloads = std::any_of(memory.begin(), memory.end(), [](const place::TaskMemory& of) { return of.host > 0; });
+  const bool offloads = std::any_of(memory.begin(), memory.end(), [](const predict::TaskMemory& of) { return of.host > 0; });
   if (offloads) table.columns.push_back({"off the devices", true});
-  const std::size_t fullest = place::fullest_task(memory);
+  const std::size_t fullest = planner::fullest_task(memory);
   for (std::size_t task = 0; task < memory.size(); ++task) {
     if (picture.ground.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
-    const place::TaskMemory& of = memory[task];
+    const predict::TaskMemory& of = memory[task];
     if (task == fullest) table.marked.push_back(table.rows.size());
     table.rows.push_back({picture.ground.job.workflow.tasks[task].name, std::to_string(of.device), gibibytes(of.needed()),
                           gibibytes(of.usable), gibibytes(of.margin()), parts_text(of, picture.ground.job.workflow)});
@@ -227,7 +227,7 @@ Table ranking_table(const JobPicture& picture) {
   return table;
 }
 
-LineChart threshold_chart(const place::Sweep& thresholds) {
+LineChart threshold_chart(const study::Sweep& thresholds) {
   const CurvePicture picture = sweep_picture(thresholds, "");
   LineChart chart;
   chart.title = "Migration threshold";

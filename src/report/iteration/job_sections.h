@@ -21,7 +21,7 @@ Table memory_table(const JobPicture& picture);
 Table ranking_table(const JobPicture& picture);
 
 /// Seconds of an iteration over the threshold. REQUIRES: a sweep of thresholds with at least one that has figures.
-LineChart threshold_chart(const place::Sweep& thresholds);
+LineChart threshold_chart(const study::Sweep& thresholds);
 
 /// A row for each task: its devices, layout and settings.
 Table plan_table(const JobPicture& picture);

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "place/advice/side_by_side.h"
 #include "plan/fusion.h"
+#include "planner/advice/side_by_side.h"
 #include "report/words/amounts.h"
 #include "report/words/plan_words.h"
 
@@ -25,7 +25,7 @@ struct Difference {
 };
 
 /// The tasks of each fused step of a plan, its leader first.
-std::vector<std::vector<std::size_t>> fused_tasks(const place::Ground& ground, const plan::Plan& plan) {
+std::vector<std::vector<std::size_t>> fused_tasks(const predict::Ground& ground, const plan::Plan& plan) {
   std::vector<std::vector<std::size_t>> groups;
   if (const auto stage = plan::fused_stage(ground.job, plan)) {
     groups.push_back({stage->generate});
@@ -36,20 +36,20 @@ std::vector<std::vector<std::size_t>> fused_tasks(const place::Ground& ground, c
 }
 
 /// What one plan alone fuses, as one difference; its tasks are taken out of `steps`.
-std::vector<Difference> take_fused(const place::Ground& ground, const plan::Plan& fusing, const char* note,
-                                   std::vector<place::StepComparison>& steps) {
+std::vector<Difference> take_fused(const predict::Ground& ground, const plan::Plan& fusing, const char* note,
+                                   std::vector<planner::StepComparison>& steps) {
   std::vector<Difference> differences;
   for (const std::vector<std::size_t>& tasks : fused_tasks(ground, fusing)) {
-    const auto is_of = [&](const place::StepComparison& step) {
+    const auto is_of = [&](const planner::StepComparison& step) {
       return step.kind == plan::Step::Kind::task && std::find(tasks.begin(), tasks.end(), step.task) != tasks.end();
     };
-    const auto leader = std::find_if(steps.begin(), steps.end(), [&](const place::StepComparison& step) {
+    const auto leader = std::find_if(steps.begin(), steps.end(), [&](const planner::StepComparison& step) {
       return step.kind == plan::Step::Kind::task && step.task == tasks.front();
     });
     if (leader == steps.end() || leader->fused_here == leader->fused_there) continue;
     Difference difference{"", 0, note};
     for (const std::size_t task : tasks) difference.name += (difference.name.empty() ? "" : " + ") + ground.job.workflow.tasks[task].name;
-    for (const place::StepComparison& step : steps)
+    for (const planner::StepComparison& step : steps)
       if (is_of(step)) difference.lost += step.seconds.lost();
     differences.push_back(std::move(difference));
     std::erase_if(steps, is_of);
@@ -57,7 +57,7 @@ std::vector<Difference> take_fused(const place::Ground& ground, const plan::Plan
   return differences;
 }
 
-Difference difference_of(const place::Ground& ground, const place::StepComparison& step) {
+Difference difference_of(const predict::Ground& ground, const planner::StepComparison& step) {
   Difference difference{step_words(ground.job, step.kind, step.task), step.seconds.lost()};
   // A part that pulls the other way explains nothing.
   if (!step.part.empty() && step.of_part.lost() * step.seconds.lost() > 0 && std::abs(step.of_part.lost()) >= negligible)
@@ -66,11 +66,11 @@ Difference difference_of(const place::Ground& ground, const place::StepCompariso
 }
 
 /// Steps and fused steps, those that differ most first.
-std::vector<Difference> differences_of(const place::Ground& ground, const place::EstimatedPlan& plan, const place::EstimatedPlan& other,
-                                       std::vector<place::StepComparison> steps) {
+std::vector<Difference> differences_of(const predict::Ground& ground, const planner::EstimatedPlan& plan,
+                                       const planner::EstimatedPlan& other, std::vector<planner::StepComparison> steps) {
   std::vector<Difference> differences = take_fused(ground, other.plan, "not fused", steps);
   for (Difference& difference : take_fused(ground, plan.plan, "fused", steps)) differences.push_back(std::move(difference));
-  for (const place::StepComparison& step : steps)
+  for (const planner::StepComparison& step : steps)
     // Of a step that others hide no second counts.
     if (std::max(step.critical.here, step.critical.there) > 0.01) differences.push_back(difference_of(ground, step));
   std::stable_sort(differences.begin(), differences.end(),
@@ -79,7 +79,7 @@ std::vector<Difference> differences_of(const place::Ground& ground, const place:
 }
 
 /// Whether a plan fuses both tasks into one step, in which they take turns.
-bool fuses(const place::Ground& ground, const plan::Plan& plan, const place::SideBySide& pair) {
+bool fuses(const predict::Ground& ground, const plan::Plan& plan, const planner::SideBySide& pair) {
   const auto groups = fused_tasks(ground, plan);
   return std::any_of(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& tasks) {
     const auto has = [&](std::size_t task) { return std::find(tasks.begin(), tasks.end(), task) != tasks.end(); };
@@ -88,8 +88,9 @@ bool fuses(const place::Ground& ground, const plan::Plan& plan, const place::Sid
 }
 
 /// "reward_infer and critic_infer 1.9 s less side by side"; empty where no two tasks explain anything.
-std::string overlap_text(const place::Ground& ground, const place::EstimatedPlan& plan, const place::EstimatedPlan& other, bool slower) {
-  for (const place::SideBySide& pair : place::side_by_side(plan, other)) {
+std::string overlap_text(const predict::Ground& ground, const planner::EstimatedPlan& plan, const planner::EstimatedPlan& other,
+                         bool slower) {
+  for (const planner::SideBySide& pair : planner::side_by_side(plan, other)) {
     const double more = pair.seconds.lost();
     if (std::abs(more) < negligible || (more < 0) != slower) continue;
     if (fuses(ground, plan.plan, pair) || fuses(ground, other.plan, pair)) continue;
@@ -102,14 +103,14 @@ std::string overlap_text(const place::Ground& ground, const place::EstimatedPlan
 
 }  // namespace
 
-std::string reasons_against(const place::Ground& ground, const place::EstimatedPlan& plan, const place::EstimatedPlan& other) {
+std::string reasons_against(const predict::Ground& ground, const planner::EstimatedPlan& plan, const planner::EstimatedPlan& other) {
   constexpr std::size_t most = 3;
-  place::Comparison comparison = place::compare(ground, plan, other);
+  planner::Comparison comparison = planner::compare(ground, plan, other);
   const bool slower = plan.estimate.iteration_seconds > other.estimate.iteration_seconds;
   const auto explains = [&](double lost) { return std::abs(lost) >= negligible && (lost > 0) == slower; };
   std::vector<std::string> texts;
-  for (const place::TimeUse& use : comparison.uses)
-    if (use.name == place::idle_use && explains(use.seconds.lost())) texts.push_back("idle time " + signed_seconds(use.seconds.lost()));
+  for (const planner::TimeUse& use : comparison.uses)
+    if (use.name == planner::idle_use && explains(use.seconds.lost())) texts.push_back("idle time " + signed_seconds(use.seconds.lost()));
   const std::string overlap = overlap_text(ground, plan, other, slower);
   for (const Difference& difference : differences_of(ground, plan, other, std::move(comparison.steps))) {
     if (texts.size() + (overlap.empty() ? 0 : 1) >= most) break;

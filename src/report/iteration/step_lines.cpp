@@ -10,7 +10,7 @@
 
 namespace dovetail::report {
 
-std::vector<StepLine> step_lines(const place::Ground& ground, const plan::Plan& plan, const place::Simulation& simulation) {
+std::vector<StepLine> step_lines(const predict::Ground& ground, const plan::Plan& plan, const predict::Simulation& simulation) {
   const plan::Job& job = ground.job;
   const std::vector<plan::Step>& steps = simulation.closed.graph.steps;
   const simulate::Iteration& iteration = simulation.iteration;

@@ -11,9 +11,9 @@
 namespace dovetail::report {
 namespace {
 
-using place::Calibration;
-using place::PredictedPhase;
-using place::PredictedRow;
+using measure::Calibration;
+using measure::PredictedPhase;
+using measure::PredictedRow;
 
 std::string error_text(double predicted, double measured) { return fmt::format("{:+.1f}%", 100 * (predicted / measured - 1)); }
 
@@ -32,13 +32,13 @@ std::string rows_table(const Calibration& calibration, bool counting) {
   const bool left_out = counting && calibration.left_out.has_value();
   std::vector<Column> columns = {{"row", Align::left}, {"measured s"}, {"fitted s"}, {"error"}};
   if (left_out) columns.push_back({"left out"});
-  const std::size_t kinds = place::phase_kinds.size();
+  const std::size_t kinds = measure::phase_kinds.size();
   std::vector<std::size_t> shown;
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     const auto has_some = [kind](const PredictedRow& row) { return row.phases[kind].fitted > 0; };
     if (std::none_of(calibration.rows.begin(), calibration.rows.end(), has_some)) continue;
     shown.push_back(kind);
-    columns.push_back({std::string(base::enum_name(place::phase_kinds[kind]))});
+    columns.push_back({std::string(base::enum_name(measure::phase_kinds[kind]))});
   }
   if (!counting) columns.push_back({"why", Align::left});
   std::vector<std::vector<std::string>> cells;
@@ -72,17 +72,17 @@ std::string phases_table(const Calibration& calibration) {
 }
 
 std::string summary_text(const Calibration& calibration) {
-  const place::ErrorSummary& fitted = calibration.fitted;
+  const measure::ErrorSummary& fitted = calibration.fitted;
   const auto line = [&](std::string_view what, const auto& value_of) {
     std::string text = fmt::format("{}: fitted {}", what, value_of(fitted));
     if (calibration.left_out) text += fmt::format(", left out {}", value_of(*calibration.left_out));
     return text + "\n";
   };
-  std::string text = line("mean absolute error", [](const place::ErrorSummary& one) { return fmt::format("{:.1f}%", 100 * one.mean); });
+  std::string text = line("mean absolute error", [](const measure::ErrorSummary& one) { return fmt::format("{:.1f}%", 100 * one.mean); });
   if (!fitted.worst_name.empty())
     text += line("worst phase of a tenth or more",
-                 [](const place::ErrorSummary& one) { return fmt::format("{:.1f}% ({})", 100 * one.worst_phase, one.worst_name); });
-  text += line("rank correlation", [](const place::ErrorSummary& one) { return fmt::format("{:.3f}", one.rank_correlation); });
+                 [](const measure::ErrorSummary& one) { return fmt::format("{:.1f}% ({})", 100 * one.worst_phase, one.worst_name); });
+  text += line("rank correlation", [](const measure::ErrorSummary& one) { return fmt::format("{:.3f}", one.rank_correlation); });
   if (!calibration.left_out)
     text += fmt::format("nothing was left out, so that nothing is known of other runs: the error of predictions is taken as {:.1f}%, {}\n",
                         100 * calibration.fit.candidate.efficiency.error,
@@ -106,7 +106,7 @@ std::string calibration_text(const Calibration& calibration) {
 
 std::string fitted_values_text(const Calibration& calibration) {
   std::vector<std::vector<std::string>> cells;
-  for (const place::FittedValue& value : calibration.values)
+  for (const measure::FittedValue& value : calibration.values)
     cells.push_back(
         {value.name, fmt::format("{:.3g}", value.start), fmt::format("{:.3g}", value.value), value.at_bound ? "at its bound" : ""});
   return render_table({{"fitted", Align::left}, {"from"}, {"to"}, {"", Align::left}}, cells);

@@ -99,13 +99,13 @@ std::string task_change(const plan::Job& job, std::size_t task, const plan::Plan
   if (from.mesh != to.mesh)
     return fmt::format("{} on {}{} in place of {}: {}", name, devices_text(job, to), where_text(job, plan, task, to.mesh),
                        devices_text(job, from), layout_and_settings(to, kind));
-  const bool same_layout = place::kind_of(from, to) != place::ChangeKind::layout;
+  const bool same_layout = planner::kind_of(from, to) != planner::ChangeKind::layout;
   std::vector<std::string> texts = changed_settings(from, to, kind, same_layout);
   if (!same_layout) texts.insert(texts.begin(), fmt::format("{} in place of {}", llm::to_text(to.layout), llm::to_text(from.layout)));
   return fmt::format("{}: {}", name, fmt::join(texts, ", "));
 }
 
-std::string side_by_side(const plan::Job& job, const place::Change& change) {
+std::string side_by_side(const plan::Job& job, const planner::Change& change) {
   const std::size_t a = change.tasks[0], b = change.tasks[1];
   const TaskPlan &of_a = change.plan.tasks[a], &of_b = change.plan.tasks[b];
   return fmt::format("{} on {} while {} is on {}: {}; {}", job.workflow.tasks[a].name, devices_text(job, of_a), job.workflow.tasks[b].name,
@@ -114,13 +114,13 @@ std::string side_by_side(const plan::Job& job, const place::Change& change) {
 }
 
 /// "fuse actor_train + critic_train", "actor_generate + critic_infer at a threshold of 20% in place of 60%".
-std::string fusion_change(const plan::Job& job, const plan::Plan& from, const place::Change& change) {
+std::string fusion_change(const plan::Job& job, const plan::Plan& from, const planner::Change& change) {
   std::vector<std::string> names;
   for (const std::size_t task : change.tasks) names.push_back(job.workflow.tasks[task].name);
   const std::string tasks = fmt::format("{}", fmt::join(names, " + "));
   const plan::Fusion& fusion = change.plan.fusion;
   const auto in_percent = [](double share) { return fmt::format("{:g}%", 100 * share); };
-  if (change.kind == place::ChangeKind::threshold)
+  if (change.kind == planner::ChangeKind::threshold)
     return fmt::format("{} at a threshold of {} in place of {}", tasks, in_percent(*fusion.threshold), in_percent(*from.fusion.threshold));
   if (fusion.threshold.has_value() && !from.fusion.threshold)
     return fmt::format("fuse {} at a threshold of {}", tasks, in_percent(*fusion.threshold));
@@ -160,29 +160,29 @@ std::vector<TaskWords> task_words(const plan::Job& job, const plan::Plan& plan) 
   return words;
 }
 
-std::string change_words(const plan::Job& job, const plan::Plan& from, const place::Change& change) {
-  if (change.kind == place::ChangeKind::side_by_side && change.tasks.size() == 2) return side_by_side(job, change);
-  if (change.kind == place::ChangeKind::fusion || change.kind == place::ChangeKind::threshold) return fusion_change(job, from, change);
+std::string change_words(const plan::Job& job, const plan::Plan& from, const planner::Change& change) {
+  if (change.kind == planner::ChangeKind::side_by_side && change.tasks.size() == 2) return side_by_side(job, change);
+  if (change.kind == planner::ChangeKind::fusion || change.kind == planner::ChangeKind::threshold) return fusion_change(job, from, change);
   std::vector<std::string> texts;
   for (const std::size_t task : change.tasks) texts.push_back(task_change(job, task, from, change.plan.tasks[task]));
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
-std::string missing_words(const std::vector<place::TaskMemory>& memory) {
-  const place::Missing missing = place::missing_of(memory);
+std::string missing_words(const std::vector<predict::TaskMemory>& memory) {
+  const planner::Missing missing = planner::missing_of(memory);
   return fmt::format("{}{} are missing", gibibytes(missing.bytes), missing.host ? " of a node's host memory" : "");
 }
 
-std::string less_fusion_words(const std::vector<place::FusionVariant>& variants) {
-  const auto played = std::find_if(variants.begin(), variants.end(), [](const place::FusionVariant& variant) { return variant.played; });
-  const auto best = std::min_element(variants.begin(), variants.end(), [](const place::FusionVariant& a, const place::FusionVariant& b) {
+std::string less_fusion_words(const std::vector<study::FusionVariant>& variants) {
+  const auto played = std::find_if(variants.begin(), variants.end(), [](const study::FusionVariant& variant) { return variant.played; });
+  const auto best = std::min_element(variants.begin(), variants.end(), [](const study::FusionVariant& a, const study::FusionVariant& b) {
     return std::pair(!a.fits, a.seconds) < std::pair(!b.fits, b.seconds);
   });
   if (played == variants.end()) return "";
   const bool only_fits = best->fits && !played->fits;
   if (!only_fits && seconds_text(best->seconds) == seconds_text(played->seconds)) return "";
-  const std::string what = best->mode == place::FusionMode::none    ? "nothing is"
-                           : best->mode == place::FusionMode::intra ? "the trainings alone are"
+  const std::string what = best->mode == study::FusionMode::none    ? "nothing is"
+                           : best->mode == study::FusionMode::intra ? "the trainings alone are"
                                                                     : "generation alone is";
   return fmt::format("{} where {} fused.", only_fits ? "It fits" : "The iteration is shorter", what);
 }

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "place/advice/changes.h"
-#include "place/study/fusion_variants.h"
 #include "plan/iteration_graph.h"
+#include "planner/advice/changes.h"
+#include "study/fusion_variants.h"
 
 namespace dovetail::report {
 
@@ -29,13 +29,13 @@ struct TaskWords {
 std::vector<TaskWords> task_words(const plan::Job& job, const plan::Plan& plan);
 
 /// What to do: "critic_train on 0-3 while actor_train is on 4-7", "actor_train: micro-batches of 4096 tokens in place of 8192 tokens".
-std::string change_words(const plan::Job& job, const plan::Plan& from, const place::Change& change);
+std::string change_words(const plan::Job& job, const plan::Plan& from, const planner::Change& change);
 
 /// "3.20 GiB are missing", "427.00 GiB of a node's host memory are missing": of what does not fit.
-std::string missing_words(const std::vector<place::TaskMemory>& memory);
+std::string missing_words(const std::vector<predict::TaskMemory>& memory);
 
 /// "It fits where nothing is fused.", of a plan that does not fit but with less fusion; "The iteration is shorter where ...", of one that
-/// is slower than with less fusion as far as its seconds show; else empty. `variants`: place::play_fusion_variants.
-std::string less_fusion_words(const std::vector<place::FusionVariant>& variants);
+/// is slower than with less fusion as far as its seconds show; else empty. `variants`: study::play_fusion_variants.
+std::string less_fusion_words(const std::vector<study::FusionVariant>& variants);
 
 }  // namespace dovetail::report

@@ -3,17 +3,17 @@
 
 #include <string>
 
-#include "place/rank/rank.h"
+#include "planner/rank/rank.h"
 
 namespace dovetail::report {
 
 /// Why a job has its efficiencies: "GPU H100-80 and training megatron are what h100/megatron-vllm was fitted to".
-std::string efficiency_words(const place::Software& software);
+std::string efficiency_words(const predict::Software& software);
 
 /// What plans leave of a device: "5.2% of usable memory, as predictions of megatron were off by that".
-std::string margin_words(const place::Ground& ground);
+std::string margin_words(const predict::Ground& ground);
 
 /// How near a job comes to fitting of which no plan fits: "no plan fits; the nearest that was found misses 1.00 GiB in actor_train".
-std::string nearest_words(const place::NearestPlan& nearest, const place::Ground& ground);
+std::string nearest_words(const planner::NearestPlan& nearest, const predict::Ground& ground);
 
 }  // namespace dovetail::report

@@ -7,8 +7,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "place/jobs.h"
 #include "report/words/amounts.h"
+#include "support/jobs.h"
 
 namespace dovetail::report {
 namespace {
@@ -22,29 +22,29 @@ using testing::SizeIs;
 struct Played {
   Played(plan::Job of, plan::Plan planned)
       : job(std::move(of)),
-        ground(place::ground_of(job, place::software_of(job).value())),
+        ground(predict::ground_of(job, predict::software_of(job).value())),
         plan(std::move(planned)),
         simulator(ground, {}),
         simulation(simulator.simulate(plan).value()),
-        variants(place::play_fusion_variants(simulator, plan, simulation).value()) {}
+        variants(study::play_fusion_variants(simulator, plan, simulation).value()) {}
   Played(const Played&) = delete;
 
   JobPicture picture() const { return {ground, plan, simulation, std::nullopt, variants, notes, nullptr, nullptr}; }
 
   plan::Job job;
-  place::Ground ground;
+  predict::Ground ground;
   plan::Plan plan;
-  place::Simulator simulator;
-  place::Simulation simulation;
-  std::vector<place::FusionVariant> variants;
+  predict::Simulator simulator;
+  predict::Simulation simulation;
+  std::vector<study::FusionVariant> variants;
   std::vector<std::string> notes;
 };
 
-place::Ranking ranking_of(const plan::Job& job) {
-  return place::rank_plans(place::ground_of(job, place::software_of(job).value()), place::test::quick_options()).value();
+planner::Ranking ranking_of(const plan::Job& job) {
+  return planner::rank_plans(predict::ground_of(job, predict::software_of(job).value()), test::quick_options()).value();
 }
 
-plan::Job ppo_job() { return place::test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"); }
+plan::Job ppo_job() { return test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"); }
 
 template <class Kind>
 const Kind& section(const Page& page, std::string_view title) {
@@ -58,20 +58,20 @@ const Figure& figure(const Page& page, std::string_view name) {
 }
 
 TEST(JobPage, SaysHowLongAnIterationTakesAndWhetherItFits) {
-  const plan::Job job = place::test::grpo_job();
-  const Played played(job, place::test::co_located(job));
+  const plan::Job job = test::grpo_job();
+  const Played played(job, test::co_located(job));
   const Page page = job_page(played.picture());
   EXPECT_EQ(figure(page, "iteration").value, seconds_text(played.simulation.iteration_seconds));
   EXPECT_EQ(figure(page, "iteration").note, seconds_text(played.simulation.closed.iteration_seconds) + " by the closed form");
   EXPECT_THAT(figure(page, "fits").value, EndsWith("GiB left"));
-  EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("Yes."));
+  EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("Yes;"));
   const Table& fusion = section<Table>(page, "What stage fusion gains");
   EXPECT_THAT(fusion.rows, SizeIs(1)) << "this plan fuses nothing";
 }
 
 TEST(JobPage, ShowsMemoryBesideWhatADeviceCanUse) {
-  const plan::Job job = place::test::grpo_job();
-  const Played played(job, place::test::co_located(job));
+  const plan::Job job = test::grpo_job();
+  const Played played(job, test::co_located(job));
   const Page page = job_page(played.picture());
   const auto& chart = std::get<Chart>(page.sections.front());
   ASSERT_FALSE(chart.timeline.counters.empty());
@@ -83,8 +83,8 @@ TEST(JobPage, ShowsMemoryBesideWhatADeviceCanUse) {
 }
 
 TEST(JobPage, SaysWhatIsMissing) {
-  const plan::Job job = place::test::grpo_job();
-  plan::Plan plan = place::test::co_located(job);
+  const plan::Job job = test::grpo_job();
+  plan::Plan plan = test::co_located(job);
   for (plan::TaskPlan& planned : plan.tasks) planned.engine.memory_utilization = 0.99;
   const Played played(job, plan);
   ASSERT_FALSE(played.simulation.closed.fits());
@@ -94,8 +94,8 @@ TEST(JobPage, SaysWhatIsMissing) {
 }
 
 TEST(JobPage, LeadsFromEachStepToItsFirstBar) {
-  const plan::Job job = place::test::grpo_job();
-  const Played played(job, place::test::separated(job));
+  const plan::Job job = test::grpo_job();
+  const Played played(job, test::separated(job));
   const Page page = job_page(played.picture());
   const auto& chart = std::get<Chart>(page.sections.front());
   const Table& steps = section<Table>(page, "Step by step");
@@ -112,9 +112,9 @@ TEST(JobPage, LeadsFromEachStepToItsFirstBar) {
 }
 
 TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
-  plan::Job job = place::test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   job.software.prefetch = true;
-  const Played played(job, place::test::pipelined_on_16(job));
+  const Played played(job, test::pipelined_on_16(job));
   const std::size_t devices = played.simulation.iteration.trace.lanes.size();
   const Page page = job_page(played.picture());
   const auto& chart = std::get<Chart>(page.sections.front());
@@ -134,7 +134,7 @@ TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
 
 TEST(JobPage, ComparesWithEveryPlanThatWasFound) {
   const plan::Job job = ppo_job();
-  const place::Ranking ranking = ranking_of(job);
+  const planner::Ranking ranking = ranking_of(job);
   const Played played(job, ranking.plans.front().plan);
   JobPicture picture = played.picture();
   picture.ranking = &ranking;
@@ -154,9 +154,9 @@ TEST(JobPage, ComparesWithEveryPlanThatWasFound) {
 }
 
 TEST(JobPage, PutsAPlanThatWasNotFoundAmongThem) {
-  const plan::Job job = place::test::grpo_job();
-  const place::Ranking ranking = ranking_of(job);
-  const Played played(job, place::test::co_located(job, ", \"offload\": [\"optimizer\"]"));
+  const plan::Job job = test::grpo_job();
+  const planner::Ranking ranking = ranking_of(job);
+  const Played played(job, test::co_located(job, ", \"offload\": [\"optimizer\"]"));
   JobPicture picture = played.picture();
   picture.ranking = &ranking;
   const Table table = section<Table>(job_page(picture), "Ranked plans, and why each loses");
@@ -184,16 +184,16 @@ TEST(JobPage, ShowsWhatEachFusionTakesOffIdleTime) {
 }
 
 TEST(JobPage, MarksTheBestThreshold) {
-  place::Sweep sweep;
+  study::Sweep sweep;
   for (const std::optional<double> value : {std::optional<double>(), std::optional(0.05), std::optional(0.2), std::optional(0.4)}) {
-    place::SweepPoint point{value, {}, place::SweepFigures{}};
+    study::SweepPoint point{value, {}, study::SweepFigures{}};
     point.figures->iteration_seconds = value == 0.2 ? 8 : 10;
     point.figures->fits = true;
     sweep.points.push_back(std::move(point));
   }
   sweep.fastest = 2;
-  const plan::Job job = place::test::grpo_job();
-  const Played played(job, place::test::co_located(job));
+  const plan::Job job = test::grpo_job();
+  const Played played(job, test::co_located(job));
   JobPicture picture = played.picture();
   picture.thresholds = &sweep;
   const Page page = job_page(picture);

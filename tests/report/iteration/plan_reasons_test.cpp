@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "place/jobs.h"
-#include "place/predict/inter_stage.h"
+#include "predict/closed_form/inter_stage.h"
+#include "support/jobs.h"
 
 namespace dovetail::report {
 namespace {
@@ -12,9 +12,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string against(const place::Ground& ground, const plan::Plan& plan, const plan::Plan& other) {
-  const place::Estimate here = place::estimate(ground, plan);
-  const place::Estimate there = place::estimate(ground, other);
+std::string against(const predict::Ground& ground, const plan::Plan& plan, const plan::Plan& other) {
+  const predict::Estimate here = predict::estimate(ground, plan);
+  const predict::Estimate there = predict::estimate(ground, other);
   return reasons_against(ground, {plan, here}, {other, there});
 }
 
@@ -22,9 +22,9 @@ class Reasons : public testing::Test {
  protected:
   plan::TaskPlan& task(std::string_view name) { return plan_.tasks[workflow::find_task(job_.workflow, name)->index()]; }
 
-  const plan::Job job_ = place::test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
-  const place::Ground ground_ = place::ground_of(job_, place::software_of(job_).value());
-  plan::Plan plan_ = place::test::pipelined_on_16(job_);
+  const plan::Job job_ = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
+  const predict::Ground ground_ = predict::ground_of(job_, predict::software_of(job_).value());
+  plan::Plan plan_ = test::pipelined_on_16(job_);
 };
 
 TEST_F(Reasons, APlanAgainstItselfHasNone) { EXPECT_EQ(against(ground_, plan_, plan_), "no step that counts differs"); }
@@ -37,7 +37,7 @@ TEST_F(Reasons, TasksThatFollowOneAnotherAreNamed) {
   }
   std::swap(apart, plan_);
   // One of both is faster; the other follows the first, and says so.
-  const bool side_by_side_wins = place::estimate(ground_, apart).iteration_seconds < place::estimate(ground_, plan_).iteration_seconds;
+  const bool side_by_side_wins = predict::estimate(ground_, apart).iteration_seconds < predict::estimate(ground_, plan_).iteration_seconds;
   EXPECT_TRUE(side_by_side_wins) << "half of the hand-overs";
   EXPECT_THAT(against(ground_, plan_, apart), HasSubstr("less side by side"));
   EXPECT_THAT(against(ground_, apart, plan_), HasSubstr("more side by side"));
@@ -45,7 +45,7 @@ TEST_F(Reasons, TasksThatFollowOneAnotherAreNamed) {
 
 TEST_F(Reasons, WhatOneFusesIsTakenTogether) {
   plan::Plan fused = plan_;
-  fused.fusion.threshold = place::best_threshold(ground_, plan_.tasks);
+  fused.fusion.threshold = predict::best_threshold(ground_, plan_.tasks);
   ASSERT_TRUE(fused.fusion.threshold.has_value());
   const std::string text = against(ground_, plan_, fused);
   EXPECT_THAT(text, HasSubstr("actor_generate + reward_infer + reference_infer + critic_infer +"));

@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "place/jobs.h"
 #include "report/words/amounts.h"
+#include "support/jobs.h"
 
 namespace dovetail::report {
 namespace {
 
 TEST(StepLines, NameEachStepOnceWithItsSeconds) {
-  const plan::Job job = place::test::grpo_job();
-  const place::Ground ground = place::ground_of(job, place::software_of(job).value());
-  const plan::Plan plan = place::test::separated(job);
-  const place::Simulation simulation = place::Simulator(ground, {}).simulate(plan).value();
+  const plan::Job job = test::grpo_job();
+  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const plan::Plan plan = test::separated(job);
+  const predict::Simulation simulation = predict::Simulator(ground, {}).simulate(plan).value();
   const std::vector<StepLine> lines = step_lines(ground, plan, simulation);
   ASSERT_EQ(lines.size(), simulation.closed.graph.steps.size()) << "nothing is fused";
   bool moves_weights = false;
@@ -33,11 +33,11 @@ TEST(StepLines, NameEachStepOnceWithItsSeconds) {
 }
 
 TEST(StepLines, NameWhatComesFromHostMemoryBesideOtherTasks) {
-  plan::Job job = place::test::grpo_job();
+  plan::Job job = test::grpo_job();
   job.software.prefetch = true;
-  const place::Ground ground = place::ground_of(job, place::software_of(job).value());
-  const plan::Plan plan = place::test::co_located(job, R"(, "offload": ["optimizer"])", R"(, "offload": ["weights"])");
-  const place::Simulation simulation = place::Simulator(ground, {}).simulate(plan).value();
+  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const plan::Plan plan = test::co_located(job, R"(, "offload": ["optimizer"])", R"(, "offload": ["weights"])");
+  const predict::Simulation simulation = predict::Simulator(ground, {}).simulate(plan).value();
   std::vector<std::string> names;
   for (const StepLine& line : step_lines(ground, plan, simulation)) {
     names.push_back(line.name);

@@ -8,9 +8,9 @@
 namespace dovetail::report {
 namespace {
 
-std::vector<place::FusionVariant> variants_of(double none, double inter, double both) {
+std::vector<study::FusionVariant> variants_of(double none, double inter, double both) {
   return {
-      {place::FusionMode::none, none, {}, false}, {place::FusionMode::inter, inter, {}, false}, {place::FusionMode::both, both, {}, true}};
+      {study::FusionMode::none, none, {}, false}, {study::FusionMode::inter, inter, {}, false}, {study::FusionMode::both, both, {}, true}};
 }
 
 TEST(LessFusionWords, NameWhatIsFasterThanThePlanAsFarAsItShows) {
@@ -55,7 +55,7 @@ std::string engine_change(const plan::Engine& from, const plan::Engine& to) {
   plan::Plan plan;
   plan.tasks.resize(job.workflow.tasks.size());
   plan.tasks[0].engine = from;
-  place::Change change{.kind = place::ChangeKind::engine, .tasks = {0}, .plan = plan};
+  planner::Change change{.kind = planner::ChangeKind::engine, .tasks = {0}, .plan = plan};
   change.plan.tasks[0].engine = to;
   return change_words(job, plan, change);
 }
@@ -77,8 +77,12 @@ TEST(ChangeWords, SayWhatIsInPlaceOfWhat) {
             "8192 tokens together at most in place of 512, CUDA graphs");
 }
 
-place::TaskMemory memory_of(std::int64_t needed, std::int64_t host) {
-  return {.parts = {{"all", needed << 30}}, .usable = 70LL << 30, .device = 0, .host = host << 30, .host_memory = 400LL << 30};
+predict::TaskMemory memory_of(std::int64_t needed, std::int64_t host) {
+  return {.parts = {{predict::MemoryKind::workspace, std::nullopt, needed << 30}},
+          .usable = 70LL << 30,
+          .device = 0,
+          .host = host << 30,
+          .host_memory = 400LL << 30};
 }
 
 TEST(MissingWords, SayWhichMemory) {

@@ -1,0 +1,215 @@
+#include "measure/measured.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/document.h"
+#include "workflow/lengths.h"
+
+namespace dovetail::measure {
+namespace {
+
+using base::Result;
+using base::Status;
+
+constexpr double longest_seconds = 1e7;
+constexpr double least_interruption = 0.01;
+
+base::Error error_of(const StepLog& log, std::string message) {
+  return {.path = log.series.empty() ? "" : log.series.front().path, .message = std::move(message)};
+}
+
+bool has_times(const StepLog& log, LogFormat format) {
+  return std::any_of(log.series.begin(), log.series.end(),
+                     [format](const LoggedSeries& series) { return time_name(format, series.key).has_value(); });
+}
+
+Result<LogFormat> format_of(const StepLog& log, const std::optional<LogFormat>& asked) {
+  const bool verl = has_times(log, LogFormat::verl);
+  const bool nemo_rl = has_times(log, LogFormat::nemo_rl);
+  if (asked) {
+    if (*asked == LogFormat::verl ? verl : nemo_rl) return *asked;
+    return error_of(log, fmt::format("there are no times of {} in the log; accepted: keys `{}...`", name_of(*asked), time_prefix(*asked)));
+  }
+  if (verl && nemo_rl) return error_of(log, "there are times of verl and of NeMo-RL in the log; accepted: --format verl or nemo-rl");
+  if (verl) return LogFormat::verl;
+  if (nemo_rl) return LogFormat::nemo_rl;
+  return error_of(log, fmt::format("there are no times in the log; accepted: keys `{}...` (verl) or `{}...` (NeMo-RL)",
+                                   time_prefix(LogFormat::verl), time_prefix(LogFormat::nemo_rl)));
+}
+
+Status check_seconds(const LoggedSeries& series) {
+  for (const LoggedValue& value : series.values)
+    if (value.value < 0 || value.value > longest_seconds)
+      return base::Error{.path = series.path,
+                         .line = value.line,
+                         .column = value.column,
+                         .message = fmt::format("{} takes {} s at step {}; accepted: a time from 0 to {} s", base::quote(series.key),
+                                                value.value, value.step, longest_seconds)};
+  return {};
+}
+
+/// Shares the series of a log out over what they are.
+Status sort_series(const StepLog& log, MeasuredRun& run) {
+  for (const LoggedSeries& series : log.series) {
+    const auto name = time_name(run.format, series.key);
+    if (!name) {
+      ++run.other_series;
+      continue;
+    }
+    const auto known = find_timed_key(run.format, *name);
+    if (!known) {
+      run.unknown.push_back(series.key);
+      continue;
+    }
+    if (known->use != TimeKind::rate && known->use != TimeKind::part) DOVETAIL_CHECK(check_seconds(series));
+    run.times.push_back({series.key, *name, *known, series.values, {}});
+  }
+  const std::vector<TimedKey>& order = timed_keys(run.format);
+  const auto place = [&order](const MeasuredTime& time) {
+    return std::find_if(order.begin(), order.end(), [&](const TimedKey& key) { return key.name == time.known.name; }) - order.begin();
+  };
+  std::stable_sort(run.times.begin(), run.times.end(), [&](const MeasuredTime& a, const MeasuredTime& b) { return place(a) < place(b); });
+  return {};
+}
+
+/// The values by step of the times of a use, added up.
+std::map<std::int64_t, double> sum_by_step(const MeasuredRun& run, TimeKind use) {
+  std::map<std::int64_t, double> sum;
+  for (const MeasuredTime& time : run.times)
+    if (time.known.use == use)
+      for (const LoggedValue& value : time.values) sum[value.step] += value.value;
+  return sum;
+}
+
+Status choose_steps(const StepLog& log, const std::optional<int>& asked, MeasuredRun& run) {
+  std::set<std::int64_t> all;
+  for (const MeasuredTime& time : run.times)
+    if (time.known.use == TimeKind::iteration || time.known.use == TimeKind::phase)
+      for (const LoggedValue& value : time.values) all.insert(value.step);
+  if (all.empty()) return error_of(log, fmt::format("no time of the log is known as a phase; known: {}...", time_prefix(run.format)));
+  const auto most = static_cast<int>(std::min<std::size_t>(all.size() - 1, 1'000'000'000));
+  if (asked && *asked > most)
+    return error_of(
+        log, fmt::format("the log has {} steps, of which {} are to be left out; accepted: --skip 0 to {}", all.size(), *asked, most));
+  const int skip = asked.value_or(std::min(default_skip, most));
+  const auto warm = std::next(all.begin(), skip);
+  run.warm_up.assign(all.begin(), warm);
+  const std::map<std::int64_t, double> iteration = sum_by_step(run, TimeKind::iteration);
+  const std::map<std::int64_t, double> beside = sum_by_step(run, TimeKind::interruption);
+  for (auto step = warm; step != all.end(); ++step) {
+    const auto interruption = beside.find(*step);
+    const auto whole = iteration.find(*step);
+    const bool interrupted =
+        interruption != beside.end() && interruption->second > least_interruption * (whole == iteration.end() ? 0 : whole->second);
+    (interrupted ? run.interrupted : run.steps).push_back(*step);
+  }
+  if (run.steps.empty()) run.steps.swap(run.interrupted);
+  return {};
+}
+
+bool counts(const MeasuredRun& run, const LoggedValue& value) { return std::binary_search(run.steps.begin(), run.steps.end(), value.step); }
+
+/// The values at the steps that count.
+std::vector<double> values_of(const MeasuredRun& run, const std::vector<LoggedValue>& values) {
+  std::vector<double> result;
+  for (const LoggedValue& value : values)
+    if (counts(run, value)) result.push_back(value.value);
+  return result;
+}
+
+/// What no response can be: a length below 0 or beyond all that is accepted, a share that is none.
+Status check_lengths(const MeasuredRun& run, const LoggedSeries& series, LengthFigure figure) {
+  const bool share = figure == LengthFigure::at_cap;
+  const double most = share ? 1 : static_cast<double>(workflow::largest_length);
+  for (const LoggedValue& value : series.values)
+    if (counts(run, value) && (value.value < 0 || value.value > most))
+      return base::Error{base::Failure::bad_input, series.path, value.line, value.column,
+                         fmt::format("{} is {:g}; accepted: {}", base::quote(series.key), value.value,
+                                     share ? "a share from 0 to 1" : fmt::format("tokens from 0 to {}", workflow::largest_length))};
+  return {};
+}
+
+Status measure_lengths(const StepLog& log, MeasuredRun& run) {
+  for (const LoggedSeries& series : log.series) {
+    const auto figure = length_figure(run.format, series.key);
+    std::vector<double> values = values_of(run, series.values);
+    if (!figure || values.empty()) continue;
+    DOVETAIL_CHECK(check_lengths(run, series, *figure));
+    const TimeSpread spread = spread_of(std::move(values));
+    if (*figure == LengthFigure::mean_response) run.mean_response = spread.by(run.statistic);
+    if (*figure == LengthFigure::longest_response) run.longest_response = spread.most;
+    if (*figure == LengthFigure::at_cap) run.at_cap = spread.by(run.statistic);
+  }
+  return {};
+}
+
+/// The time of the first step beside the times of those that count.
+void measure_warm_up(const std::map<std::int64_t, double>& iteration, MeasuredRun& run) {
+  if (run.warm_up.empty() || iteration_of(run) == nullptr) return;
+  const auto first = iteration.find(run.warm_up.front());
+  const double usual = iteration_of(run)->spread.by(run.statistic);
+  if (first != iteration.end() && usual > 0) run.warm_up_ratio = first->second / usual;
+}
+
+double between(const std::vector<double>& sorted, double quantile) {
+  const double at = quantile * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+TimeSpread spread_of(std::vector<double> values) {
+  DOVETAIL_ASSERT(!values.empty());
+  std::sort(values.begin(), values.end());
+  TimeSpread spread{values.size(), between(values, 0.5), 0, between(values, 0.25), between(values, 0.75), values.front(), values.back()};
+  for (const double value : values) spread.mean += value / static_cast<double>(values.size());
+  return spread;
+}
+
+const MeasuredTime* iteration_of(const MeasuredRun& run) {
+  const auto found =
+      std::find_if(run.times.begin(), run.times.end(), [](const MeasuredTime& time) { return time.known.use == TimeKind::iteration; });
+  return found == run.times.end() ? nullptr : &*found;
+}
+
+TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times) {
+  std::map<std::int64_t, double> sum;
+  for (const MeasuredTime* time : times)
+    for (const LoggedValue& value : time->values) sum[value.step] += value.value;
+  std::vector<double> values;
+  for (const auto& [step, seconds] : sum) values.push_back(seconds);
+  return spread_of(std::move(values));
+}
+
+Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& options) {
+  MeasuredRun run;
+  DOVETAIL_TRY(run.format, format_of(log, options.format));
+  run.statistic = options.statistic;
+  run.not_numbers = log.not_numbers;
+  run.repeated = log.repeated;
+  DOVETAIL_CHECK(sort_series(log, run));
+  DOVETAIL_CHECK(choose_steps(log, options.skip, run));
+  const std::map<std::int64_t, double> iteration = sum_by_step(run, TimeKind::iteration);
+  std::vector<MeasuredTime> measured;
+  for (MeasuredTime& time : run.times) {
+    std::vector<double> values = values_of(run, time.values);
+    if (values.empty()) continue;
+    std::erase_if(time.values, [&run](const LoggedValue& value) { return !counts(run, value); });
+    time.spread = spread_of(std::move(values));
+    measured.push_back(std::move(time));
+  }
+  run.times = std::move(measured);
+  DOVETAIL_CHECK(measure_lengths(log, run));
+  measure_warm_up(iteration, run);
+  return run;
+}
+
+}  // namespace dovetail::measure

@@ -1,0 +1,119 @@
+#include "measure/measured_keys.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace dovetail::measure {
+namespace {
+
+/// TensorBoard's names of files have '_' where keys have '/'.
+std::string alike(std::string_view text) {
+  std::string result(text);
+  std::replace(result.begin(), result.end(), '/', '_');
+  return result;
+}
+
+const std::vector<TimedKey>& verl_keys() {
+  static const std::vector<TimedKey> keys = {
+      {"step", TimeKind::iteration},
+      {"gen", TimeKind::phase, PhaseKind::generation, {"actor"}},
+      {"gen_max", TimeKind::phase, PhaseKind::generation, {"actor"}},
+      {"reward", TimeKind::phase, PhaseKind::scoring, {"reward"}},
+      {"old_log_prob", TimeKind::phase, PhaseKind::scoring, {"actor"}},
+      {"ref", TimeKind::phase, PhaseKind::scoring, {"reference"}},
+      {"values", TimeKind::phase, PhaseKind::scoring, {"critic"}},
+      {"update_critic", TimeKind::phase, PhaseKind::training, {"critic"}},
+      {"update_actor", TimeKind::phase, PhaseKind::training, {"actor"}},
+      {"update_weights", TimeKind::phase, PhaseKind::refit},
+      {"adv", TimeKind::other},
+      {"dump_rollout_generations", TimeKind::other},
+      {"start_profile", TimeKind::other},
+      {"stop_profile", TimeKind::other},
+      {"testing", TimeKind::interruption},
+      {"save_checkpoint", TimeKind::interruption},
+      {"generate_sequences", TimeKind::part},
+      {"generation_timing", TimeKind::part},
+      {"agent_loop", TimeKind::part},
+      {"reshard", TimeKind::part},
+  };
+  return keys;
+}
+
+const std::vector<TimedKey>& nemo_rl_keys() {
+  static const std::vector<TimedKey> keys = {
+      {"total_step_time", TimeKind::iteration},
+      {"generation", TimeKind::phase, PhaseKind::generation, {"actor"}},
+      {"policy_and_reference_logprobs", TimeKind::phase, PhaseKind::scoring, {"actor", "reference"}},
+      {"logprob_inference_prep", TimeKind::phase, PhaseKind::scoring, {"actor", "reference"}},
+      {"value_inference", TimeKind::phase, PhaseKind::scoring, {"critic"}},
+      {"policy_training", TimeKind::phase, PhaseKind::training, {"actor"}},
+      {"value_training", TimeKind::phase, PhaseKind::training, {"critic"}},
+      {"training_prep", TimeKind::phase, PhaseKind::offload},
+      {"value_training_prep", TimeKind::phase, PhaseKind::offload},
+      {"prepare_for_generation/total", TimeKind::phase, PhaseKind::refit},
+      {"weight_sync", TimeKind::phase, PhaseKind::refit},
+      {"exposed_generation", TimeKind::other},
+      {"buffer_sampling", TimeKind::other},
+      {"data_processing", TimeKind::other},
+      {"reward_calculation", TimeKind::other},
+      {"advantage_calculation", TimeKind::other},
+      {"validation", TimeKind::interruption},
+      {"checkpointing", TimeKind::interruption},
+      {"prepare_for_generation", TimeKind::part},
+      {"valid_tokens_per_sec_per_gpu", TimeKind::rate},
+  };
+  return keys;
+}
+
+}  // namespace
+
+std::string_view name_of(LogFormat format) { return format == LogFormat::verl ? "verl" : "nemo-rl"; }
+
+std::optional<LogFormat> log_format_named(std::string_view name) {
+  for (const LogFormat format : {LogFormat::verl, LogFormat::nemo_rl})
+    if (name == name_of(format)) return format;
+  return std::nullopt;
+}
+
+std::string_view time_prefix(LogFormat format) { return format == LogFormat::verl ? "timing_s/" : "timing/train/"; }
+
+const std::vector<TimedKey>& timed_keys(LogFormat format) { return format == LogFormat::verl ? verl_keys() : nemo_rl_keys(); }
+
+std::optional<std::string> time_name(LogFormat format, std::string_view key) {
+  const std::string prefix = alike(time_prefix(format));
+  const std::size_t at = alike(key).find(prefix);
+  if (at == std::string::npos || at + prefix.size() == key.size()) return std::nullopt;
+  // Within a word it is something else.
+  if (at > 0 && std::string_view("/_ .").find(key[at - 1]) == std::string_view::npos) return std::nullopt;
+  return std::string(key.substr(at + prefix.size()));
+}
+
+std::optional<TimedKey> find_timed_key(LogFormat format, std::string_view name) {
+  const std::vector<TimedKey>& keys = timed_keys(format);
+  const std::string wanted = alike(name);
+  for (const TimedKey& key : keys)
+    if (alike(key.name) == wanted) return key;
+  for (const TimedKey& key : keys)
+    if (name.starts_with(key.name) && name.size() > key.name.size() && name[key.name.size()] == '/')
+      return TimedKey{key.name, TimeKind::part, {}, {}};
+  return std::nullopt;
+}
+
+std::optional<LengthFigure> length_figure(LogFormat format, std::string_view key) {
+  static constexpr std::array verl{std::pair{"response_length/mean", LengthFigure::mean_response},
+                                   std::pair{"response_length/max", LengthFigure::longest_response},
+                                   std::pair{"response_length/clip_ratio", LengthFigure::at_cap}};
+  static constexpr std::array nemo_rl{std::pair{"train/mean_gen_tokens_per_sample", LengthFigure::mean_response},
+                                      std::pair{"train/max_gen_tokens_per_sample", LengthFigure::longest_response},
+                                      std::pair{"train/truncation_rate", LengthFigure::at_cap}};
+  const std::string wanted = alike(key);
+  const auto find = [&wanted](const auto& figures) -> std::optional<LengthFigure> {
+    for (const auto& [name, figure] : figures)
+      if (wanted == alike(name) || wanted.ends_with("_" + alike(name))) return figure;
+    return std::nullopt;
+  };
+  return format == LogFormat::verl ? find(verl) : find(nemo_rl);
+}
+
+}  // namespace dovetail::measure

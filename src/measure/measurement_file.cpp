@@ -1,0 +1,255 @@
+#include "measure/measurement_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "base/document.h"
+#include "base/fields.h"
+#include "base/file.h"
+#include "base/nearest.h"
+#include "cost/bundled_efficiencies.h"
+#include "cost/efficiency_file.h"
+#include "plan/job_file.h"
+#include "plan/plan_file.h"
+#include "predict/closed_form/software.h"
+#include "workflow/log_normal.h"
+
+namespace dovetail::measure {
+namespace {
+
+using base::Node;
+using base::quote;
+using base::Result;
+using base::Status;
+
+constexpr double shortest_seconds = 1e-3;
+constexpr double longest_seconds = 1e7;
+constexpr double largest_weight = 1000;
+constexpr double least_sigma = 0.01;
+
+/// The text of the file that `node` names.
+Result<std::string> read_named_file(const Node& node, const std::string& path) {
+  auto content = base::read_file(path);
+  if (content.ok()) return content;
+  base::Error error = node.error(base::to_text(content.error()));
+  error.failure = content.error().failure;
+  return error;
+}
+
+/// A set by its name, or of a file.
+Result<cost::Efficiency> find_start(const Node& node, const std::filesystem::path& folder) {
+  if (!node.is_string()) return node.error(fmt::format("a set of efficiencies is {}; accepted: a name or a path", node.describe()));
+  const std::string name(node.text());
+  if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml")) {
+    auto bundled = cost::find_efficiency(name);
+    return bundled.ok() ? bundled : node.error(bundled.error().message);
+  }
+  const std::string path = (folder / name).lexically_normal().string();
+  DOVETAIL_TRY(const std::string content, read_named_file(node, path));
+  return cost::parse_efficiency(content, path);
+}
+
+Result<cost::Efficiency> read_start(const Node& root, const std::filesystem::path& folder) {
+  const auto node = root.find("start");
+  if (!node) return cost::Efficiency{};
+  if (!node->is_map()) return find_start(*node, folder);
+  cost::Efficiency start;
+  if (const auto from = node->find("from")) {
+    DOVETAIL_TRY(start, find_start(*from, folder));
+  }
+  DOVETAIL_CHECK(cost::read_constants(*node, "`start`", {"from"}, start));
+  return start;
+}
+
+/// The constants that are to be fitted: each starts within its bounds.
+Result<std::vector<std::string>> read_fitted(const Node& root, cost::Efficiency start) {
+  std::vector<std::string> fitted;
+  const auto list = root.find("fit");
+  if (!list) return fitted;
+  if (!list->is_list() || list->size() == 0)
+    return list->error(fmt::format("`fit` is {}; accepted: a list of constants", list->describe()));
+  std::vector<std::string_view> names;
+  for (const cost::EfficiencyConstant& constant : cost::efficiency_constants()) names.push_back(constant.name);
+  for (std::size_t item = 0; item < list->size(); ++item) {
+    const Node node = list->item(item);
+    const cost::EfficiencyConstant* constant = node.is_string() ? cost::find_constant(node.text()) : nullptr;
+    if (constant == nullptr)
+      return node.error(fmt::format("there is no constant {}{}; accepted: {}", node.describe(),
+                                    node.is_string() ? base::did_you_mean(node.text(), names) : "", fmt::join(names, ", ")));
+    const double value = constant->of(start);
+    if (value < constant->low || value > constant->high)
+      return node.error(fmt::format("{} starts at {}; accepted: a `start` of it from {} to {}", quote(constant->name), value, constant->low,
+                                    constant->high));
+    if (std::find(fitted.begin(), fitted.end(), constant->name) != fitted.end())
+      return node.error(fmt::format("{} stands twice in `fit`; accepted: each constant once", quote(constant->name)));
+    fitted.emplace_back(constant->name);
+  }
+  return fitted;
+}
+
+Result<Spread> read_spread(const Node& root) {
+  Spread spread;
+  const auto node = root.find("spread");
+  if (!node) return spread;
+  DOVETAIL_CHECK(base::check_keys(*node, "`spread`", {"start", "low", "high"}));
+  for (const auto& [key, member] : {std::pair{"start", &Spread::start}, {"low", &Spread::low}, {"high", &Spread::high}}) {
+    const auto value = node->find(key);
+    if (!value) continue;
+    DOVETAIL_TRY(spread.*member, base::read_number(*value, quote(key), least_sigma, workflow::largest_sigma));
+  }
+  if (spread.low <= spread.start && spread.start <= spread.high) return spread;
+  return node->error(
+      fmt::format("`spread` starts at {} and goes from {} to {}; accepted: low <= start <= high", spread.start, spread.low, spread.high));
+}
+
+/// Reads the rows, which are all of one GPU type.
+class RowReader {
+ public:
+  RowReader(const Measurements& measurements, const std::string& path)
+      : path_(path), folder_(std::filesystem::path(path).parent_path()), spread_(measurements.spread) {}
+
+  Result<Measurement> read(const Node& node) {
+    DOVETAIL_CHECK(
+        base::check_keys(node, "a row", {"name", "group", "job", "plan", "seconds", "phases", "response_length", "weight", "doubtful"}));
+    DOVETAIL_TRY(const Node named, base::require(node, "a row", "name", "name: 8B, on policy"));
+    DOVETAIL_TRY(std::string name, base::find_name(node, "name"));
+    if (std::find(names_.begin(), names_.end(), name) != names_.end())
+      return named.error(fmt::format("there are two rows {}; accepted: names that differ", quote(name)));
+    names_.push_back(name);
+    DOVETAIL_TRY(std::string group, base::find_name(node, "group"));
+    DOVETAIL_TRY(plan::Job job, read_job(node));
+    DOVETAIL_TRY(plan::Plan plan, read_plan(node, job));
+    if (group.empty()) group = job.models.front().name;
+    Measurement row{std::move(name), std::move(group), std::move(job), std::move(plan)};
+    DOVETAIL_TRY(const Node seconds, base::require(node, "a row", "seconds", "seconds: 97.7"));
+    DOVETAIL_TRY(row.seconds, base::read_number(seconds, "`seconds`", shortest_seconds, longest_seconds));
+    DOVETAIL_CHECK(read_weight(node, row));
+    DOVETAIL_CHECK(read_phases(node, row));
+    DOVETAIL_CHECK(read_responses(node, row));
+    return row;
+  }
+
+ private:
+  Result<plan::Job> read_job(const Node& row) {
+    DOVETAIL_TRY(const Node node, base::require(row, "a row", "job", "job: ../jobs/grpo-8b.yaml"));
+    DOVETAIL_TRY(plan::Job job, job_of(node));
+    const auto conventions = predict::conventions_of(job.software);
+    if (!conventions.ok()) return node.error(conventions.error().message);
+    for (const cluster::NodeGroup& group : job.cluster.groups) {
+      if (gpu_.empty()) gpu_ = group.gpu.name;
+      if (group.gpu.name != gpu_)
+        return node.error(
+            fmt::format("the job has GPUs {}, others before it {}; accepted: rows of one GPU type, as a set of efficiencies "
+                        "belongs to one",
+                        quote(group.gpu.name), quote(gpu_)));
+    }
+    return job;
+  }
+
+  Result<plan::Job> job_of(const Node& node) const {
+    if (!node.is_string()) return plan::read_job(node, path_);
+    const std::string path = path_of(node);
+    DOVETAIL_TRY(const std::string content, read_named_file(node, path));
+    return plan::parse_job(content, path);
+  }
+
+  Result<plan::Plan> read_plan(const Node& row, const plan::Job& job) const {
+    DOVETAIL_TRY(const Node node, base::require(row, "a row", "plan", "plan: ../jobs/grpo-8b.plan.json"));
+    if (!node.is_string()) return plan::read_plan(node, job);
+    const std::string path = path_of(node);
+    DOVETAIL_TRY(const std::string content, read_named_file(node, path));
+    return plan::parse_plan(content, path, job);
+  }
+
+  std::string path_of(const Node& node) const { return (folder_ / std::string(node.text())).lexically_normal().string(); }
+
+  static Status read_weight(const Node& node, Measurement& row) {
+    const auto weight = node.find("weight");
+    const auto doubtful = node.find("doubtful");
+    if (weight && doubtful)
+      return doubtful->error("a doubtful row does not count, so that it has no weight; accepted: one of `weight` and `doubtful`");
+    DOVETAIL_TRY(row.doubtful, base::find_name(node, "doubtful"));
+    if (doubtful) row.weight = 0;
+    if (!weight) return {};
+    DOVETAIL_TRY(row.weight, base::read_number(*weight, "`weight`", 0, largest_weight));
+    return {};
+  }
+
+  static Status read_phases(const Node& node, Measurement& row) {
+    const auto phases = node.find("phases");
+    if (!phases) return {};
+    const plan::IterationGraph graph = plan::iteration_graph(row.job, row.plan);
+    const auto is_there = [&](const Phase& phase) {
+      return std::any_of(graph.steps.begin(), graph.steps.end(), [&](const plan::Step& step) { return is_in_phase(phase, row.job, step); });
+    };
+    std::vector<std::string_view> accepted;
+    for (const PhaseKind kind : phase_kinds)
+      if (is_there(kind)) accepted.push_back(base::enum_name(kind));
+    for (std::size_t task = 0; task < row.job.workflow.tasks.size(); ++task)
+      if (is_there(workflow::TaskId(task))) accepted.push_back(row.job.workflow.tasks[task].name);
+    DOVETAIL_CHECK(base::check_keys(*phases, "`phases`", accepted));
+    for (std::size_t index = 0; index < phases->size(); ++index) {
+      const std::string name(phases->key(index));
+      DOVETAIL_TRY(const double seconds, base::read_number(phases->value(index), quote(name), shortest_seconds, longest_seconds));
+      row.phases.push_back({*phase_named(name, row.job), seconds});
+    }
+    return {};
+  }
+
+  Status read_responses(const Node& node, Measurement& row) const {
+    const auto lengths = node.find("response_length");
+    if (!lengths) return {};
+    DOVETAIL_CHECK(base::check_keys(*lengths, "`response_length`", {"mean", "cap"}));
+    DOVETAIL_TRY(const Node mean, base::require(*lengths, "`response_length`", "mean", "mean: 1060"));
+    DOVETAIL_TRY(const Node cap, base::require(*lengths, "`response_length`", "cap", "cap: 4096"));
+    OpenLengths open;
+    DOVETAIL_TRY(open.mean, base::read_number(mean, "`mean`", 1, static_cast<double>(workflow::largest_length)));
+    DOVETAIL_TRY(open.cap, base::read_whole(cap, "`cap`", 1, workflow::largest_length));
+    for (const double sigma : {spread_.low, spread_.start, spread_.high}) {
+      const auto fault = workflow::find_fault(workflow::LengthFigures{.mean = open.mean, .sigma = sigma, .cap = open.cap});
+      if (fault) return lengths->error(fmt::format("with a spread of {}: {}", sigma, fault->message));
+    }
+    row.responses = open;
+    return {};
+  }
+
+  const std::string& path_;
+  const std::filesystem::path folder_;
+  const Spread spread_;
+  std::vector<std::string> names_;
+  std::string gpu_;
+};
+
+}  // namespace
+
+Result<Measurements> parse_measurements(std::string_view content, const std::string& path) {
+  DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
+  const Node root = document.root();
+  DOVETAIL_CHECK(base::require_format(root, "measurements", measurement_format));
+  DOVETAIL_CHECK(base::check_keys(root, "measurements", {"format", "name", "source", "start", "fit", "spread", "rows"}));
+  Measurements measurements;
+  DOVETAIL_CHECK(base::require(root, "measurements", "name", "name: h100/megatron-vllm"));
+  DOVETAIL_TRY(measurements.name, base::find_name(root, "name"));
+  DOVETAIL_TRY(measurements.source, base::find_name(root, "source"));
+  DOVETAIL_TRY(measurements.start, read_start(root, std::filesystem::path(path).parent_path()));
+  DOVETAIL_TRY(measurements.fitted, read_fitted(root, measurements.start));
+  DOVETAIL_TRY(measurements.spread, read_spread(root));
+  DOVETAIL_TRY(const Node rows, base::require(root, "measurements", "rows", "rows: [...]"));
+  if (!rows.is_list()) return rows.error(fmt::format("`rows` is {}; accepted: a list of maps", rows.describe()));
+  RowReader reader(measurements, path);
+  for (std::size_t item = 0; item < rows.size(); ++item) {
+    DOVETAIL_TRY(Measurement row, reader.read(rows.item(item)));
+    measurements.rows.push_back(std::move(row));
+  }
+  const auto counts = [](const Measurement& row) { return row.weight > 0; };
+  if (std::none_of(measurements.rows.begin(), measurements.rows.end(), counts))
+    return rows.error("no row counts; accepted: at least one that is not doubtful and has a weight");
+  measurements.start.name = measurements.name;
+  return measurements;
+}
+
+}  // namespace dovetail::measure

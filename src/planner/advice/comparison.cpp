@@ -1,0 +1,181 @@
+#include "planner/advice/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace dovetail::planner {
+namespace {
+
+using plan::Step;
+
+/// Devices that the meshes of a step have together: of two that overlap those in both count once.
+int device_count(const std::vector<cluster::Mesh>& meshes) {
+  if (meshes.empty()) return 0;
+  int devices = meshes.front().count;
+  for (std::size_t index = 1; index < meshes.size(); ++index) {
+    const cluster::Mesh &a = meshes.front(), &b = meshes[index];
+    devices += b.count - std::max(0, std::min(a.first + a.count, b.first + b.count) - std::max(a.first, b.first));
+  }
+  return devices;
+}
+
+/// Seconds of the average device, by name.
+class Account {
+ public:
+  explicit Account(std::vector<TimeUse>& uses) : uses_(uses) {}
+
+  void add(std::string_view name, double SecondsPair::* side, double seconds) {
+    const auto use = std::find_if(uses_.begin(), uses_.end(), [&](const TimeUse& known) { return known.name == name; });
+    if (use != uses_.end())
+      use->seconds.*side += seconds;
+    else
+      uses_.push_back({std::string(name), {}}), uses_.back().seconds.*side = seconds;
+  }
+
+ private:
+  std::vector<TimeUse>& uses_;
+};
+
+/// Whether a step is fused with others.
+bool is_fused(const plan::IterationGraph& graph, std::size_t step) {
+  const auto is_member = [step](const Step& other) { return other.within == step; };
+  return graph.steps[step].within || std::any_of(graph.steps.begin(), graph.steps.end(), is_member);
+}
+
+void add_uses(const predict::Ground& ground, const EstimatedPlan& of, double SecondsPair::* side, Account& account) {
+  const double devices = cluster::device_count(ground.job.cluster);
+  double busy = 0;
+  double hidden = 0;
+  for (std::size_t index = 0; index < of.estimate.steps.size(); ++index) {
+    const std::vector<Step>& steps = of.estimate.graph.steps;
+    const Step& step = steps[index];
+    // What is fused with another step is on its devices.
+    const Step& where = step.within ? steps[*step.within] : step;
+    const double share = device_count(plan::meshes_of(where, ground.job, of.plan)) / devices;
+    const bool fused = is_fused(of.estimate.graph, index);
+    const predict::StepSeconds seconds = fused ? predict::step_seconds(ground, of.plan, step) : of.estimate.steps[index];
+    if (fused) hidden += share * (of.estimate.steps[index].seconds - seconds.seconds);
+    for (const predict::SecondsPart& part : seconds.parts) {
+      if (share == 0 || part.seconds == 0) continue;
+      account.add(step.kind == Step::Kind::reallocation ? "moving weights" : part.name, side, share * part.seconds);
+      busy += share * part.seconds;
+    }
+  }
+  if (hidden != 0) account.add(hidden_by_fusion, side, hidden);
+  account.add("between iterations", side, ground.software.efficiency.iteration);
+  account.add(idle_use, side, std::max(0.0, of.estimate.iteration_seconds - ground.software.efficiency.iteration - busy - hidden));
+}
+
+/// Idle seconds of each device; neighbours that idle alike together.
+std::vector<IdleDevices> idle_devices(const predict::Ground& ground, const EstimatedPlan& of) {
+  const int devices = cluster::device_count(ground.job.cluster);
+  const double period = of.estimate.iteration_seconds - ground.software.efficiency.iteration;
+  std::vector<double> idle(static_cast<std::size_t>(devices), period);
+  for (std::size_t index = 0; index < of.estimate.steps.size(); ++index) {
+    std::vector<bool> counted(idle.size(), false);
+    for (const cluster::Mesh& mesh : plan::meshes_of(of.estimate.graph.steps[index], ground.job, of.plan))
+      for (int device = mesh.first; device < mesh.first + mesh.count; ++device) {
+        if (counted[static_cast<std::size_t>(device)]) continue;
+        counted[static_cast<std::size_t>(device)] = true;
+        idle[static_cast<std::size_t>(device)] -= of.estimate.steps[index].seconds;
+      }
+  }
+  std::vector<IdleDevices> groups;
+  for (int device = 0; device < devices; ++device) {
+    const double seconds = std::max(0.0, idle[static_cast<std::size_t>(device)]);
+    if (!groups.empty() && std::abs(groups.back().seconds - seconds) < 1e-9 * period)
+      ++groups.back().devices.count;
+    else
+      groups.push_back({{device, 1}, seconds});
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const IdleDevices& a, const IdleDevices& b) { return a.seconds > b.seconds; });
+  return groups;
+}
+
+/// The step that does the same, among those of an estimate; nothing where there is none.
+const predict::StepSeconds* counterpart(const predict::Estimate& estimate, const Step& step, std::size_t& index) {
+  for (index = 0; index < estimate.graph.steps.size(); ++index)
+    if (const Step& other = estimate.graph.steps[index]; other.kind == step.kind && other.task == step.task) return &estimate.steps[index];
+  return nullptr;
+}
+
+double seconds_of(const predict::StepSeconds* step, std::string_view part) {
+  if (step == nullptr) return 0;
+  const auto found =
+      std::find_if(step->parts.begin(), step->parts.end(), [&](const predict::SecondsPart& known) { return known.name == part; });
+  return found == step->parts.end() ? 0 : found->seconds;
+}
+
+/// The part of both steps that differs most.
+void find_part(const predict::StepSeconds& here, const predict::StepSeconds* there, StepComparison& comparison) {
+  double most = 0;
+  for (const predict::SecondsPart& part : here.parts) {
+    const SecondsPair seconds{part.seconds, seconds_of(there, part.name)};
+    if (std::abs(seconds.lost()) <= most) continue;
+    most = std::abs(seconds.lost());
+    comparison.part = part.name;
+    comparison.of_part = seconds;
+  }
+}
+
+std::vector<StepComparison> compare_steps(const predict::Ground& ground, const EstimatedPlan& here, const EstimatedPlan& there) {
+  const std::vector<double> critical_here = criticality(ground, here);
+  const std::vector<double> critical_there = criticality(ground, there);
+  std::vector<StepComparison> steps;
+  for (std::size_t index = 0; index < here.estimate.steps.size(); ++index) {
+    const Step& step = here.estimate.graph.steps[index];
+    std::size_t other = 0;
+    const predict::StepSeconds* same = counterpart(there.estimate, step, other);
+    StepComparison comparison{step.task, step.kind, {here.estimate.steps[index].seconds, 0}, {critical_here[index], 0}, "", {}};
+    comparison.fused_here = is_fused(here.estimate.graph, index);
+    if (same != nullptr) {
+      comparison.seconds.there = same->seconds;
+      comparison.critical.there = critical_there[other];
+      comparison.fused_there = is_fused(there.estimate.graph, other);
+    }
+    if (comparison.fused_here == comparison.fused_there) find_part(here.estimate.steps[index], same, comparison);
+    steps.push_back(std::move(comparison));
+  }
+  for (std::size_t index = 0; index < there.estimate.steps.size(); ++index) {
+    const Step& step = there.estimate.graph.steps[index];
+    std::size_t other = 0;
+    if (counterpart(here.estimate, step, other) != nullptr) continue;
+    steps.push_back({step.task, step.kind, {0, there.estimate.steps[index].seconds}, {0, critical_there[index]}, "", {}});
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::vector<double> criticality(const predict::Ground& ground, const EstimatedPlan& of) {
+  std::vector<base::Ticks> durations = predict::durations_of(of.estimate.steps);
+  std::vector<double> shares;
+  for (base::Ticks& duration : durations) {
+    const base::Ticks whole = duration;
+    const base::Ticks less(whole.count() / 100);
+    duration = whole - less;
+    const base::Ticks period = plan::time_iterations(of.estimate.graph, ground.job, of.plan, durations).period;
+    duration = whole;
+    const double gain = static_cast<double>((of.estimate.timing.period - period).count());
+    shares.push_back(less.count() == 0 ? 0 : gain / static_cast<double>(less.count()));
+  }
+  return shares;
+}
+
+Comparison compare(const predict::Ground& ground, const EstimatedPlan& here, const EstimatedPlan& there) {
+  Comparison comparison;
+  comparison.steps = compare_steps(ground, here, there);
+  Account account(comparison.uses);
+  add_uses(ground, here, &SecondsPair::here, account);
+  add_uses(ground, there, &SecondsPair::there, account);
+  comparison.idle = idle_devices(ground, here);
+  std::stable_sort(comparison.steps.begin(), comparison.steps.end(),
+                   [](const StepComparison& a, const StepComparison& b) { return a.seconds.lost() > b.seconds.lost(); });
+  std::stable_sort(comparison.uses.begin(), comparison.uses.end(),
+                   [](const TimeUse& a, const TimeUse& b) { return a.seconds.lost() > b.seconds.lost(); });
+  return comparison;
+}
+
+}  // namespace dovetail::planner

@@ -1,0 +1,72 @@
+// Where the time of one plan goes, and where that of another does: step by step, and by what devices do meanwhile.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "predict/closed_form/estimate.h"
+
+namespace dovetail::planner {
+
+/// Seconds in an iteration of either plan.
+struct SecondsPair {
+  double here = 0;
+  double there = 0;
+
+  double lost() const { return here - there; }
+};
+
+/// A task, the weights that are moved to where it uses them (several tasks may share these: the first is named), or what it has in host
+/// memory.
+struct StepComparison {
+  std::size_t task = 0;
+  plan::Step::Kind kind = plan::Step::Kind::task;
+  SecondsPair seconds;  ///< 0 where the plan has no such step
+  /// What one second less of the step takes off the iteration: 1 of a critical step, 0 of one that others hide.
+  SecondsPair critical;
+  std::string part;  ///< of its seconds the one that differs most ("communication"); empty where none does, or one plan alone fuses it
+  SecondsPair of_part;
+  /// Whether the plan fuses the step with others: their seconds stand at the first of them, the others have none of their own.
+  bool fused_here = false;
+  bool fused_there = false;
+};
+
+/// The name of what fusion takes off the iteration, with seconds below 0: what is fused is accounted for as its tasks would be one after
+/// the other, so that it can be compared with a plan that fuses nothing.
+inline constexpr std::string_view hidden_by_fusion = "hidden by fusion";
+
+/// The name of what is no other use.
+inline constexpr std::string_view idle_use = "idle";
+
+/// What the average device does; all uses together are the iteration.
+struct TimeUse {
+  std::string name;  ///< "compute", "bubbles", idle_use, hidden_by_fusion, ...
+  SecondsPair seconds;
+};
+
+/// Devices that idle alike, in the first plan.
+struct IdleDevices {
+  cluster::Mesh devices;
+  double seconds = 0;  ///< of an iteration
+};
+
+struct Comparison {
+  std::vector<StepComparison> steps;  ///< by the seconds that are lost, the most first
+  std::vector<TimeUse> uses;          ///< likewise
+  std::vector<IdleDevices> idle;      ///< the idlest first
+};
+
+/// A plan with its estimate.
+struct EstimatedPlan {
+  const plan::Plan& plan;
+  const predict::Estimate& estimate;
+};
+
+/// How much the iteration has of each step: [step], the change of the period by a hundredth of the step, as a part of that.
+std::vector<double> criticality(const predict::Ground& ground, const EstimatedPlan& of);
+
+Comparison compare(const predict::Ground& ground, const EstimatedPlan& here, const EstimatedPlan& there);
+
+}  // namespace dovetail::planner

@@ -1,0 +1,97 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "parallel/for_each_index.h"
+#include "planner/rank/rank.h"
+#include "workflow/scaled_lengths.h"
+
+namespace dovetail::planner {
+namespace {
+
+/// Something that a job or its software says, and how to change it by a factor.
+struct Input {
+  const char* name;
+  std::function<void(plan::Job&, predict::Software&, double)> scale;
+};
+
+const std::vector<Input>& inputs() {
+  static const std::vector<Input> all{
+      {"response lengths", [](plan::Job& job, predict::Software&,
+                              double factor) { job.workload.response_length = workflow::scaled(job.workload.response_length, factor); }},
+      {"prompts an iteration",
+       [](plan::Job& job, predict::Software&, double factor) {
+         job.workload.prompts = std::max<std::int64_t>(1, std::llround(static_cast<double>(job.workload.prompts) * factor));
+       }},
+      {"network bandwidth",
+       [](plan::Job& job, predict::Software&, double factor) {
+         for (cluster::NetworkLevel& level : job.cluster.networks) level.bandwidth *= factor;
+       }},
+      {"speed of matrix products",
+       [](plan::Job&, predict::Software& software, double factor) { software.efficiency.matrix_products *= factor; }},
+      {"memory bandwidth in decoding",
+       [](plan::Job&, predict::Software& software, double factor) { software.efficiency.memory_bandwidth *= factor; }},
+      {"time between tasks", [](plan::Job&, predict::Software& software, double factor) { software.efficiency.task *= factor; }},
+  };
+  return all;
+}
+
+/// Of the ranked plans the fastest that fits, if the job or its software were as given, and its gain on the first.
+std::optional<Flip> fastest(const plan::Job& job, const predict::Software& software, const Ranking& ranking,
+                            const parallel::Cancellation* cancellation) {
+  const predict::Ground ground = predict::ground_of(job, software, cancellation);
+  Flip flip;
+  double first = 0;
+  double least = 0;
+  for (std::size_t index = 0; index < ranking.plans.size(); ++index) {
+    const RankedPlan& ranked = ranking.plans[index];
+    std::optional<double> over_bound;
+    if (ranked.estimate.intra_stage) over_bound = ranked.estimate.intra_stage->over_bound();
+    if (ground.is_stopped()) return std::nullopt;
+    const predict::Estimate estimate = predict::estimate_like(ground, ranked.plan, over_bound);
+    if (index == 0) first = least = estimate.iteration_seconds;
+    if (!estimate.keeps_margin() || estimate.iteration_seconds >= least) continue;
+    least = estimate.iteration_seconds;
+    flip.plan = index;
+  }
+  flip.gain = 1 - least / first;
+  if (flip.plan == 0 || flip.gain < 0.01) return std::nullopt;
+  return flip;
+}
+
+/// By the least change of the input.
+std::optional<Flip> nearest_flip(const predict::Ground& ground, const Ranking& ranking, const Input& input) {
+  for (const double factor : {0.8, 1.25, 0.67, 1.5, 0.5, 2.0}) {
+    if (ground.is_stopped()) break;
+    plan::Job job = ground.job;
+    predict::Software software = ground.software;
+    input.scale(job, software, factor);
+    std::optional<Flip> flip = fastest(job, software, ranking, ground.cancellation);
+    if (!flip) continue;
+    flip->input = input.name;
+    flip->factor = factor;
+    return flip;
+  }
+  return std::nullopt;
+}
+
+double distance(double factor) { return std::max(factor, 1 / factor); }
+
+}  // namespace
+
+std::vector<Flip> find_flips(const predict::Ground& ground, const Ranking& ranking, int threads) {
+  std::vector<std::optional<Flip>> nearest(inputs().size());
+  parallel::for_each_index(static_cast<int>(nearest.size()), threads, [&](int index) {
+    const auto input = static_cast<std::size_t>(index);
+    nearest[input] = nearest_flip(ground, ranking, inputs()[input]);
+  });
+  std::vector<Flip> flips;
+  for (std::optional<Flip>& flip : nearest)
+    if (flip) flips.push_back(std::move(*flip));
+  std::stable_sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) { return distance(a.factor) < distance(b.factor); });
+  return flips;
+}
+
+}  // namespace dovetail::planner

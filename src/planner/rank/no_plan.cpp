@@ -1,0 +1,181 @@
+#include "planner/rank/no_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "predict/closed_form/memory.h"
+
+namespace dovetail::planner {
+namespace {
+
+double gibi(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
+const std::string& name_of(const SearchSpace& space, std::size_t task) { return space.ground->job.workflow.tasks[task].name; }
+
+/// A mesh of each shape that the job lets a task have.
+std::vector<cluster::Mesh> possible_shapes(const SearchSpace& space, std::size_t task) {
+  const std::vector<plan::TaskPin>& fixed = space.ground->job.fixed;
+  std::vector<cluster::Mesh> shapes;
+  for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh) {
+    const cluster::Mesh& example = space.examples[space.shapes[mesh]];
+    const bool is_known = std::find(shapes.begin(), shapes.end(), example) != shapes.end();
+    if (!is_known && (fixed.empty() || plan::admits(fixed[task], space.meshes[mesh]))) shapes.push_back(example);
+  }
+  return shapes;
+}
+
+/// On any of the meshes, also with the optimizer on the host.
+std::optional<LeastNeed> least_need_on(const SearchSpace& space, std::size_t task, const std::vector<cluster::Mesh>& meshes, Means means) {
+  std::optional<LeastNeed> least;
+  for (const bool on_host : {false, true})
+    for (const cluster::Mesh& mesh : meshes)
+      if (auto need = least_need(*space.ground, task, mesh, {means, on_host}); need && (!least || need->bytes < least->bytes))
+        least = std::move(need);
+  return least;
+}
+
+/// A task that cannot be where a placement has it.
+struct TaskFault {
+  std::size_t task = 0;
+  cluster::Mesh mesh;
+  bool is_mesh = true;            ///< else no task can be there
+  bool has_layout = false;        ///< with the placement's degrees
+  std::optional<LeastNeed> need;  ///< of these layouts; nothing where host memory is too small for all of them
+};
+
+/// Of a task that has no choice there, by the rules of the space: optimizers are on the host where no choice has them elsewhere.
+TaskFault task_fault(const SearchSpace& space, Means means, std::size_t task, const cluster::Mesh& mesh,
+                     const std::optional<Degrees>& degrees) {
+  TaskFault fault{task, mesh, true, false, {}};
+  const auto may = [&](const llm::Layout& layout) {
+    const bool is_of = !degrees || degrees->are_of(layout);
+    fault.has_layout = fault.has_layout || is_of;
+    return is_of;
+  };
+  const auto on_host = [](const Choice& choice) { return choice.planned.offload.optimizer_on_host; };
+  const auto& of_task = space.choices[task];
+  const bool any_on_host = std::any_of(of_task.begin(), of_task.end(),
+                                       [&](const auto& choices) { return std::any_of(choices.begin(), choices.end(), on_host); });
+  fault.need = least_need(*space.ground, task, mesh, {means, any_on_host}, may);
+  return fault;
+}
+
+/// The first of a way to have the placement; there is one.
+TaskFault find_task_fault(const SearchSpace& space, Means means, const std::vector<cluster::Mesh>& meshes,
+                          const std::optional<Degrees>& degrees) {
+  for (std::size_t task = 0; task < meshes.size(); ++task) {
+    if (space.is_rule(task)) continue;
+    const auto mesh = std::find(space.meshes.begin(), space.meshes.end(), meshes[task]);
+    if (mesh == space.meshes.end()) return {task, meshes[task], false, false, {}};
+    const std::vector<Choice>& choices = space.choices[task][space.shapes[static_cast<std::size_t>(mesh - space.meshes.begin())]];
+    const auto is_possible = [&](const Choice& choice) { return !degrees || degrees->are_of(choice.planned.layout); };
+    if (std::none_of(choices.begin(), choices.end(), is_possible)) return task_fault(space, means, task, meshes[task], degrees);
+  }
+  return {};
+}
+
+std::string text_of(const SearchSpace& space, const TaskFault& fault, const std::optional<Degrees>& degrees) {
+  const cluster::Cluster& cluster = space.ground->job.cluster;
+  if (!fault.is_mesh && fault.mesh.count == 0) return "does not apply: the devices cannot be split in two";
+  if (!fault.is_mesh)
+    return fmt::format("does not apply: {} would be on {} of {} devices, which are neither whole nodes nor inside one",
+                       name_of(space, fault.task), fault.mesh.count, cluster::device_count(cluster));
+  const std::string with = degrees ? fmt::format(" with tp{} pp{}", degrees->tensor, degrees->pipeline) : "";
+  const std::string where = cluster::name_of(cluster, fault.mesh);
+  if (!fault.has_layout) return fmt::format("does not apply: {} has no layout{} on devices {}", name_of(space, fault.task), with, where);
+  if (!fault.need)
+    return fmt::format("does not fit: host memory is too small for what {} offloads on devices {}{}", name_of(space, fault.task), where,
+                       with);
+  return fmt::format("does not fit: {} alone needs at least {:.2f} GiB of {:.2f} GiB of each of devices {}{}", name_of(space, fault.task),
+                     gibi(fault.need->bytes),
+                     gibi(predict::plan_memory(*space.ground, cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)))), where, with);
+}
+
+/// Of a placement that has no picks: of the way in which the least is missing.
+std::string why_impossible(const SearchSpace& space, Means means, Placement placement) {
+  const std::optional<Degrees> degrees = degrees_of(space, placement);
+  std::optional<TaskFault> nearest;
+  for (const std::vector<cluster::Mesh>& meshes : meshes_of(space, placement)) {
+    TaskFault fault = find_task_fault(space, means, meshes, degrees);
+    const bool nearer = fault.need && nearest && (!nearest->need || fault.need->bytes < nearest->need->bytes);
+    if (!nearest || nearer) nearest = std::move(fault);
+  }
+  return nearest ? text_of(space, *nearest, degrees) : "does not apply: the devices cannot be split in two";
+}
+
+/// Of picks of which there is no plan: what is missing where they do not fit.
+std::string why_too_large(const SearchSpace& space, const Picks& picks) {
+  const std::vector<predict::TaskMemory> memory = predict::task_memory(*space.ground, plan_of(space, picks, ""));
+  const auto worst = std::min_element(memory.begin(), memory.end(),
+                                      [](const predict::TaskMemory& a, const predict::TaskMemory& b) { return a.room() < b.room(); });
+  if (worst->room() < 0)
+    return fmt::format("does not fit: the fullest device needs {:.2f} GiB of {:.2f} GiB in {}", gibi(worst->needed()),
+                       gibi(worst->usable - worst->min_margin), name_of(space, static_cast<std::size_t>(worst - memory.begin())));
+  for (const predict::TaskMemory& task : memory)
+    if (task.host > task.host_memory)
+      return fmt::format("does not fit: {:.2f} GiB are offloaded to a node's host memory of {:.2f} GiB", gibi(task.host),
+                         gibi(task.host_memory));
+  return "does not apply: the fusion that the job demands cannot be had, or does not fit";
+}
+
+std::string why_named(const SearchSpace& space, Means means, const TriedPlacement& tried) {
+  return tried.picks ? why_too_large(space, *tried.picks) : why_impossible(space, means, tried.placement);
+}
+
+std::string why_rlhfuse(const SearchSpace& space, Means means, const TriedPlacement& co_located) {
+  if (means == Means::real) return "does not apply: nothing is fused with ReaL's means";
+  const bool fits = co_located.picks && Trial(space).score(*co_located.picks).excess == 0;
+  if (!fits) return why_named(space, means, co_located);
+  const plan::FusionPin& pin = space.ground->job.fixed_fusion;
+  if (pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false)) return why_too_large(space, *co_located.picks);
+  return "does not apply: no fusion that the job allows makes the co-located plan faster";
+}
+
+}  // namespace
+
+base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Means means) {
+  const std::optional<LeastNeed> least = least_need_on(space, task, possible_shapes(space, task), means);
+  const std::string& name = name_of(space, task);
+  base::Error error;
+  if (!least) {
+    error.message = fmt::format(
+        "no layout of {} can be had on any mesh of the cluster with what is fixed of it; accepted: degrees that divide its heads and "
+        "layers, and make up a mesh",
+        name);
+    return error;
+  }
+  const std::int64_t usable = smallest_memory(space);
+  error.failure = base::Failure::infeasible;
+  error.message = fmt::format(
+      "{} alone does not fit on this cluster: at the least, with {} on {} devices{}, it needs {:.2f} GiB of each, {:.2f} GiB more than the "
+      "{:.2f} GiB that can be used",
+      name, llm::to_text(least->planned.layout), least->planned.mesh.count,
+      least->planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(least->bytes), gibi(least->bytes - usable),
+      gibi(usable));
+  return error;
+}
+
+std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, Means means, const std::vector<Placement>& asked,
+                                               const std::vector<TriedPlacement>& tried, const std::vector<RankedPlan>& plans) {
+  const auto tried_as = [&](Placement placement) -> const TriedPlacement& {
+    return *std::find_if(tried.begin(), tried.end(), [&](const TriedPlacement& one) { return one.placement == placement; });
+  };
+  std::vector<AbsentPlacement> absent;
+  for (const Placement placement : all_placements) {
+    const auto is_of = [&](const RankedPlan& ranked) { return ranked.placement == placement; };
+    const bool is_asked = std::find(asked.begin(), asked.end(), placement) != asked.end();
+    if (!is_asked || std::any_of(plans.begin(), plans.end(), is_of)) continue;
+    if (placement == Placement::searched)
+      absent.push_back(
+          {placement, plans.empty() ? "does not fit: no plan that was met does" : "found no faster plan than the first of these"});
+    else if (placement == Placement::rlhfuse)
+      absent.push_back({placement, why_rlhfuse(space, means, tried_as(Placement::co_located))});
+    else
+      absent.push_back({placement, why_named(space, means, tried_as(placement))});
+  }
+  return absent;
+}
+
+}  // namespace dovetail::planner

@@ -1,0 +1,36 @@
+// Why there is no plan: of a task that no layout fits, and of a placement that was asked for.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "planner/rank/finalists.h"
+#include "planner/search/placements.h"
+
+namespace dovetail::planner {
+
+/// What rank_plans says of a job of which task `task` has no choice on any mesh: infeasible with what the task needs at least where
+/// layouts are only too large, bad input where what is fixed leaves it none.
+base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Means means);
+
+/// A named placement with the fastest of its picks that fit, else those that come nearest; without any where it cannot be had.
+struct TriedPlacement {
+  Placement placement = Placement::co_located;
+  std::optional<Picks> picks;
+};
+
+/// A placement that was asked for and of which there is no plan.
+struct AbsentPlacement {
+  Placement placement = Placement::searched;
+  std::string why;  ///< "does not fit: ...", "does not apply: ...", of the search that it found nothing faster
+};
+
+/// Of the placements that were asked for those that none of `plans` is of, in the order of all_placements. REQUIRES: each named placement
+/// that was asked for was tried, and co_located where rlhfuse was.
+std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, Means means, const std::vector<Placement>& asked,
+                                               const std::vector<TriedPlacement>& tried, const std::vector<RankedPlan>& plans);
+
+}  // namespace dovetail::planner

@@ -1,0 +1,182 @@
+#include "planner/search/chain.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "planner/search/placements.h"
+
+namespace dovetail::planner {
+namespace {
+
+constexpr double first_heat = 0.05;  // of the cost
+constexpr double last_heat = 5e-5;   // likewise
+
+/// How many times its cost a plan counts for that lacks a fusion.
+constexpr double lacking = 2;
+
+/// Steps between two looks at whether the chain is cancelled.
+constexpr std::int64_t slice = 1024;
+
+}  // namespace
+
+Chain::Chain(FusionTables& tables, const Picks* start, FusionPick fusion, std::uint64_t seed, int number, std::size_t kept)
+    : space_(tables.space()),
+      random_(seed, static_cast<std::uint64_t>(number)),
+      trial_(space_, tables),
+      pool_(kept),
+      usable_(smallest_memory(space_)) {
+  for (std::size_t task = 0; task < space_.choices.size(); ++task)
+    if (!space_.is_rule(task)) tasks_.push_back(task);
+  for (std::size_t mesh = 0; mesh < space_.meshes.size(); ++mesh) numbers_.emplace(space_.meshes[mesh], static_cast<std::int32_t>(mesh));
+  demanded_ = demanded_fusion(space_.ground->job, fusion);
+  open_ = {fusion.generation && !demanded_.generation, fusion.training && !demanded_.training};
+  now_ = {start != nullptr ? *start : anywhere(), demanded_};
+  score_ = score(now_);
+  best_ = now_;
+  best_cost_ = cost_of(score_);
+  remember();
+}
+
+Score Chain::score(const State& state) {
+  ++evaluations_;
+  return trial_.score(state.picks, state.fusion);
+}
+
+double Chain::cost_of(const Score& score) const { return score.cost(usable_) * (has(score.fused, demanded_) ? 1 : lacking); }
+
+void Chain::remember() {
+  if (has(score_.fused, demanded_)) pool_.add(now_.picks, score_);
+}
+
+Picks Chain::anywhere() {
+  Picks picks(space_.choices.size());
+  for (const std::size_t task : tasks_) picks[task] = {any_mesh(task), 0};
+  // Where the first choices leave one that is bound none, some other start has to do.
+  settle(space_, picks);
+  return picks;
+}
+
+void Chain::run(std::int64_t count, std::int64_t planned, const parallel::Cancellation& cancellation) {
+  for (const std::int64_t end = done_ + count; done_ < end; ++done_) {
+    if (done_ % slice == 0 && cancellation.requested()) return;
+    if (done_ % cooling == 0) begin_cooling(std::min(cooling, planned - done_));
+    step();
+    heat_ *= factor_;
+  }
+}
+
+void Chain::begin_cooling(std::int64_t length) {
+  // Every second cooling begins at the best, the others where the one before ended.
+  if (done_ / cooling % 2 == 1) {
+    now_ = best_;
+    score_ = score(now_);
+  }
+  heat_ = first_heat * cost_of(score_);
+  // The length-th root of the ratio of both heats, by IEEE operations alone.
+  factor_ = std::max(0.0, 1 - base::negative_log(last_heat / first_heat) / static_cast<double>(length));
+}
+
+void Chain::step() {
+  next_ = now_;
+  propose();
+  if (next_ == now_ || !keep_bound()) return;
+  ++evaluations_;
+  const double most = cost_of(score_) + heat_ * random_.negative_log_unit();
+  const auto is_refused = [&](const Score& score) { return cost_of(score) > most; };
+  const std::optional<Score> tried = trial_.score_unless(next_.picks, next_.fusion, is_refused);
+  if (!tried || is_refused(*tried)) return;
+  std::swap(now_, next_);
+  score_ = *tried;
+  remember();
+  if (cost_of(score_) >= best_cost_) return;
+  best_ = now_;
+  best_cost_ = cost_of(score_);
+}
+
+void Chain::propose() {
+  const std::size_t task = any_task();
+  const std::uint32_t kind = below(open_.any() ? 17 : 16);
+  if (kind == 16) {
+    change_fusion();
+  } else if (kind < 6) {
+    next_.picks[task].choice = any_choice(task, now_.picks[task].mesh);
+  } else if (kind < 9) {
+    place(task, any_mesh(task));
+  } else if (kind < 11) {
+    join(task, any_task());
+  } else if (kind < 12) {
+    exchange(task, any_task());
+  } else if (kind < 14) {
+    move_all(now_.picks[task].mesh, any_mesh(task));
+  } else {
+    put_side_by_side(task, any_task());
+  }
+}
+
+/// What is bound follows the first task that has moved; false where it cannot.
+bool Chain::keep_bound() {
+  for (const std::size_t task : tasks_)
+    if (!space_.bound[task].empty() && next_.picks[task] != now_.picks[task] && !take(space_, next_.picks, task, next_.picks[task]))
+      return false;
+  return true;
+}
+
+/// One that is open, the other way round.
+void Chain::change_fusion() {
+  const bool of_training = open_.training && (!open_.generation || below(2) == 0);
+  bool& fused = of_training ? next_.fusion.training : next_.fusion.generation;
+  fused = !fused;
+}
+
+/// Fast ones more often than slow ones.
+std::int32_t Chain::any_choice(std::size_t task, std::int32_t mesh) {
+  const std::size_t size = space_.choices[task][space_.shapes[static_cast<std::size_t>(mesh)]].size();
+  return static_cast<std::int32_t>(std::min(below(size), below(size)));
+}
+
+/// On another mesh with the same layout where there is one, else with any.
+void Chain::place(std::size_t task, std::int32_t mesh) {
+  if (!space_.is_open(task, mesh)) return;
+  const bool same_shape = space_.shapes[static_cast<std::size_t>(mesh)] == space_.shapes[static_cast<std::size_t>(now_.picks[task].mesh)];
+  next_.picks[task] = {mesh, same_shape ? now_.picks[task].choice : any_choice(task, mesh)};
+}
+
+/// To where another task is, with its weights' layout if it is of the same role.
+void Chain::join(std::size_t task, std::size_t other) {
+  const std::int32_t mesh = now_.picks[other].mesh;
+  place(task, mesh);
+  const workflow::Workflow& workflow = space_.ground->job.workflow;
+  if (task == other || workflow.role_of[task] != workflow.role_of[other] || !space_.is_open(task, mesh)) return;
+  const std::vector<int>& forms = space_.weight_forms[task][space_.shapes[static_cast<std::size_t>(mesh)]];
+  const int form = space_.weight_form(other, now_.picks[other]);
+  const auto alike = std::find(forms.begin(), forms.end(), form);
+  if (alike != forms.end()) next_.picks[task].choice = static_cast<std::int32_t>(alike - forms.begin());
+}
+
+void Chain::exchange(std::size_t a, std::size_t b) {
+  if (!space_.is_open(a, now_.picks[b].mesh) || !space_.is_open(b, now_.picks[a].mesh)) return;
+  place(a, now_.picks[b].mesh);
+  place(b, now_.picks[a].mesh);
+}
+
+/// The devices of both are shared out, to one the first, to the other the rest.
+void Chain::put_side_by_side(std::size_t a, std::size_t b) {
+  const auto mesh_of = [this](std::int32_t mesh) { return space_.meshes[static_cast<std::size_t>(mesh)]; };
+  const cluster::Mesh both = cluster::hull_of(mesh_of(now_.picks[a].mesh), mesh_of(now_.picks[b].mesh));
+  const int count = mesh_of(any_mesh(a)).count;
+  if (a == b || count >= both.count) return;
+  const auto first = numbers_.find({both.first, count});
+  const auto rest = numbers_.find({both.first + count, both.count - count});
+  if (first == numbers_.end() || rest == numbers_.end()) return;
+  if (!space_.is_open(a, first->second) || !space_.is_open(b, rest->second)) return;
+  place(a, first->second);
+  place(b, rest->second);
+}
+
+void Chain::move_all(std::int32_t from, std::int32_t to) {
+  for (const std::size_t task : tasks_)
+    if (now_.picks[task].mesh == from) place(task, to);
+}
+
+}  // namespace dovetail::planner

@@ -1,0 +1,243 @@
+#include "planner/search/placements.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "base/assert.h"
+#include "predict/closed_form/margin.h"
+
+namespace dovetail::planner {
+namespace {
+
+using workflow::TaskKind;
+
+std::optional<std::int32_t> index_of(const SearchSpace& space, const cluster::Mesh& mesh) {
+  const auto found = std::find(space.meshes.begin(), space.meshes.end(), mesh);
+  if (found == space.meshes.end()) return std::nullopt;
+  return static_cast<std::int32_t>(found - space.meshes.begin());
+}
+
+/// Picks of the first choice on these meshes ([task]). Nothing where a task cannot run on its mesh.
+std::optional<Picks> picks_on(const SearchSpace& space, const std::vector<cluster::Mesh>& meshes) {
+  Picks picks(meshes.size());
+  for (std::size_t task = 0; task < meshes.size(); ++task) {
+    if (space.is_rule(task)) continue;
+    const auto mesh = index_of(space, meshes[task]);
+    if (!mesh || !space.is_open(task, *mesh)) return std::nullopt;
+    picks[task].mesh = *mesh;
+  }
+  if (!settle(space, picks)) return std::nullopt;
+  return picks;
+}
+
+cluster::Mesh all_devices(const SearchSpace& space) { return {0, cluster::device_count(space.ground->job.cluster)}; }
+
+bool is_trained(const workflow::Workflow& workflow, std::size_t task) {
+  return workflow.role_of[task] && workflow.trained_by[workflow.role_of[task]->index()].has_value();
+}
+
+/// Meshes that begin where the cluster does, with what is left of it, where that is a mesh, too.
+std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits_of(const SearchSpace& space) {
+  const int devices = all_devices(space).count;
+  std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits;
+  for (const cluster::Mesh& mesh : space.meshes) {
+    const cluster::Mesh rest{mesh.count, devices - mesh.count};
+    if (mesh.first == 0 && rest.count > 0 && index_of(space, rest)) splits.emplace_back(mesh, rest);
+  }
+  return splits;
+}
+
+/// [task of the workflow].
+using Meshes = std::vector<cluster::Mesh>;
+
+Meshes interleaving(const SearchSpace& space) {
+  const workflow::Workflow& workflow = space.ground->job.workflow;
+  Meshes meshes(workflow.tasks.size(), all_devices(space));
+  const int half = all_devices(space).count / 2;
+  bool first = true;
+  for (std::size_t task = 0; task < meshes.size(); ++task) {
+    if (space.is_rule(task) || is_trained(workflow, task)) continue;
+    meshes[task] = first ? cluster::Mesh{0, half} : cluster::Mesh{all_devices(space).count - half, half};
+    first = !first;
+  }
+  return meshes;
+}
+
+/// Whether the task's model is the one that is trained.
+bool goes_with_training(const SearchSpace& space, std::size_t task) {
+  return space.ground->job.workflow.tasks[task].kind == TaskKind::train || !space.bound[task].empty();
+}
+
+/// Training on the first devices; on a cluster of several kinds of nodes on the last ones as well.
+std::vector<Meshes> disaggregated(const SearchSpace& space) {
+  const plan::Job& job = space.ground->job;
+  std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits = splits_of(space);
+  if (job.cluster.groups.size() > 1)
+    for (const auto& [first, last] : std::vector(splits)) splits.emplace_back(last, first);
+  std::vector<Meshes> ways;
+  for (const auto& [training, rest] : splits) {
+    Meshes& meshes = ways.emplace_back();
+    for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+      meshes.push_back(goes_with_training(space, task) ? training : rest);
+  }
+  return ways;
+}
+
+/// Gives each task its first choice with such degrees; false where one has none.
+bool take_degrees(const SearchSpace& space, const Degrees& degrees, Picks& picks) {
+  for (std::size_t task = 0; task < picks.size(); ++task) {
+    if (space.is_rule(task)) continue;
+    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(picks[task].mesh)]];
+    const auto choice =
+        std::find_if(choices.begin(), choices.end(), [&](const Choice& candidate) { return degrees.are_of(candidate.planned.layout); });
+    if (choice == choices.end()) return false;
+    picks[task].choice = static_cast<std::int32_t>(choice - choices.begin());
+  }
+  return settle(space, picks);
+}
+
+/// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay. Tasks that generate where the first one does are tried with
+/// the same choice, too: what one engine gives away is of no use while another one has too much.
+class Descent {
+ public:
+  Descent(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim, bool same_degrees)
+      : space_(space), trial_(trial), picks_(picks), aim_(aim), same_degrees_(same_degrees), usable_(smallest_memory(space)) {}
+
+  Score run() {
+    score_ = trial_.score(picks_);
+    for (bool gained = true; gained && !space_.ground->is_stopped();) {
+      gained = false;
+      for (std::size_t task = 0; task < picks_.size(); ++task)
+        if (!space_.is_rule(task) && improve({task})) gained = true;
+      const std::vector<std::size_t> engines = engines_together();
+      if (engines.size() > 1 && improve(engines)) gained = true;
+    }
+    return score_;
+  }
+
+ private:
+  bool is_better(const Score& score) const {
+    if (aim_ == Aim::excess && score.excess != score_.excess) return score.excess < score_.excess;
+    return score.cost(usable_) < score_.cost(usable_);
+  }
+
+  const std::vector<Choice>& choices_of(std::size_t task) const {
+    return space_.choices[task][space_.shapes[static_cast<std::size_t>(picks_[task].mesh)]];
+  }
+
+  /// The first task that generates, with all others that do on its mesh and have as many choices.
+  std::vector<std::size_t> engines_together() const {
+    std::vector<std::size_t> together;
+    for (std::size_t task = 0; task < picks_.size(); ++task) {
+      if (space_.ground->job.workflow.tasks[task].kind != TaskKind::generate) continue;
+      const bool joins = together.empty() || (picks_[task].mesh == picks_[together.front()].mesh &&
+                                              choices_of(task).size() == choices_of(together.front()).size());
+      if (joins) together.push_back(task);
+    }
+    return together;
+  }
+
+  /// Whether the choice has other degrees than `now`.
+  bool changes_degrees(std::size_t task, const Pick& now, std::size_t choice) const {
+    const llm::Layout& layout = choices_of(task)[choice].planned.layout;
+    const llm::Layout& before = space_.choice(task, now).planned.layout;
+    return layout.tensor != before.tensor || layout.pipeline != before.pipeline;
+  }
+
+  /// Tries each index of the choices for all of these tasks at once. REQUIRES: as many choices for each.
+  bool improve(const std::vector<std::size_t>& tasks) {
+    const Picks before = picks_;
+    Picks best = picks_;
+    bool gained = false;
+    for (std::size_t choice = 0; choice < choices_of(tasks.front()).size() && !space_.ground->is_stopped(); ++choice) {
+      const auto changes = [&](std::size_t task) { return changes_degrees(task, before[task], choice); };
+      if (same_degrees_ && std::any_of(tasks.begin(), tasks.end(), changes)) continue;
+      picks_ = before;
+      const auto take_it = [&](std::size_t task) {
+        return take(space_, picks_, task, {before[task].mesh, static_cast<std::int32_t>(choice)});
+      };
+      if (!std::all_of(tasks.begin(), tasks.end(), take_it)) continue;
+      const Score tried = trial_.score(picks_);
+      if (!is_better(tried)) continue;
+      score_ = tried;
+      best = picks_;
+      gained = true;
+    }
+    picks_ = std::move(best);
+    return gained;
+  }
+
+  const SearchSpace& space_;
+  Trial& trial_;
+  Picks& picks_;
+  const Aim aim_;
+  const bool same_degrees_;
+  const std::int64_t usable_;
+  Score score_;
+};
+
+}  // namespace
+
+std::string_view name_of(Placement placement) {
+  switch (placement) {
+    case Placement::co_located:
+      return "co-located";
+    case Placement::interleaving:
+      return "interleaving";
+    case Placement::disaggregated:
+      return "disaggregated";
+    case Placement::megatron:
+      return "megatron";
+    case Placement::rlhfuse:
+      return "rlhfuse";
+    case Placement::searched:
+      return "searched";
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+std::int64_t smallest_memory(const SearchSpace& space) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const cluster::NodeGroup& group : space.ground->job.cluster.groups)
+    least = std::min(least, predict::plan_memory(*space.ground, group.gpu));
+  return least;
+}
+
+std::vector<std::vector<cluster::Mesh>> meshes_of(const SearchSpace& space, Placement placement) {
+  DOVETAIL_ASSERT(placement != Placement::searched && placement != Placement::rlhfuse);
+  std::vector<Meshes> ways;
+  if (placement == Placement::disaggregated)
+    ways = disaggregated(space);
+  else if (placement == Placement::interleaving)
+    ways = {interleaving(space)};
+  else
+    ways = {Meshes(space.choices.size(), all_devices(space))};
+  const std::vector<plan::TaskPin>& fixed = space.ground->job.fixed;
+  for (Meshes& meshes : ways)
+    for (std::size_t task = 0; task < fixed.size(); ++task)
+      if (fixed[task].mesh) meshes[task] = *fixed[task].mesh;
+  return ways;
+}
+
+std::optional<Degrees> degrees_of(const SearchSpace& space, Placement placement) {
+  if (placement != Placement::megatron) return std::nullopt;
+  const int nodes = cluster::node_count(space.ground->job.cluster);
+  return Degrees{all_devices(space).count / nodes, nodes};
+}
+
+std::vector<Picks> picks_of(const SearchSpace& space, Placement placement, Aim aim) {
+  const std::optional<Degrees> degrees = degrees_of(space, placement);
+  std::vector<Picks> starts;
+  for (const Meshes& meshes : meshes_of(space, placement))
+    if (auto picks = picks_on(space, meshes); picks && (!degrees || take_degrees(space, *degrees, *picks))) starts.push_back(*picks);
+  Trial trial(space);
+  for (Picks& picks : starts) Descent(space, trial, picks, aim, degrees.has_value()).run();
+  return starts;
+}
+
+Score improve_choices(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim) {
+  return Descent(space, trial, picks, aim, false).run();
+}
+
+}  // namespace dovetail::planner

@@ -1,0 +1,158 @@
+#include "planner/search/search.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/assert.h"
+#include "parallel/message.h"
+#include "parallel/shared_chains.h"
+#include "planner/search/chain.h"
+
+namespace dovetail::planner {
+namespace {
+
+using pipeline::StoppedBy;
+
+/// Iterations of a chain in a round: few enough that rounds of many chains are no longer than those of a few.
+std::int64_t round_of(int chains) { return std::clamp<std::int64_t>(8 * Chain::cooling / chains, 500, Chain::cooling); }
+
+/// Of the time that is left; what a round takes varies.
+constexpr double margin = 0.97;
+
+class Search {
+ public:
+  Search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options)
+      : options_(options),
+        tables_(space),
+        stop_(space.ground->cancellation),
+        shared_({options.chains, options.threads, options.time_limit_seconds, &stop_, options.exchange}),
+        best_of_starts_(options.kept),
+        of_chains_(static_cast<std::size_t>(options.chains)),
+        planned_(options.iterations.value_or(is_chosen_by_time() ? Chain::cooling : SearchOptions::default_iterations)) {
+    Trial trial(space, tables_);
+    const FusionPick demanded = demanded_fusion(space.ground->job, options.fusion);
+    for (const Picks& picks : starts)
+      for (const FusionPick fusion : {demanded, options.fusion})
+        if (best_of_starts_.found().empty() || !stop_.requested())
+          if (const Score score = trial.score(picks, fusion); has(score.fused, demanded)) best_of_starts_.add(picks, score);
+    for (const int number : shared_.numbers()) {
+      const Picks* start = starts.empty() ? nullptr : &starts[static_cast<std::size_t>(number) % starts.size()];
+      chains_.push_back(std::make_unique<Chain>(tables_, start, options.fusion, options.seed, number, options.kept));
+    }
+  }
+
+  SearchResult run() {
+    const std::int64_t length = round_of(options_.chains);
+    while (done_ < planned_ && !shared_.ended() && !is_bound_met()) {
+      const std::int64_t count = std::min(length, planned_ - done_);
+      const auto messages =
+          shared_.run([&](std::size_t own) { chains_[own]->run(count, planned_, stop_); }, [&] { return message(done_ + count); });
+      done_ += count;
+      for (const std::string_view told : messages) take(told);
+      planned_ = std::exchange(next_planned_, std::nullopt).value_or(planned_);
+      tell();
+    }
+    Trial trial(tables_.space(), tables_);
+    SearchResult result{scored_exactly(trial, merged().found()), {}};
+    result.run = {options_.chains, options_.seed, done_, stopped_by(), shared_.seconds(), evaluations_per_second(), shared_.lost()};
+    return result;
+  }
+
+ private:
+  bool is_chosen_by_time() const { return options_.time_limit_seconds && !options_.iterations; }
+  bool is_bound_met() const { return best_ && best_->score.period <= options_.bound; }
+
+  /// How many iterations there is time for, when `done` are done: whole coolings, so that a run of as many goes the same way.
+  std::int64_t plan_by_speed(std::int64_t done) const {
+    const double seconds_left = std::max(0.0, *options_.time_limit_seconds - shared_.seconds());
+    const double left = margin * seconds_left / shared_.seconds() * static_cast<double>(done);
+    const auto all = done + static_cast<std::int64_t>(std::min(left, 1e15));
+    const std::int64_t begun = (done + Chain::cooling - 1) / Chain::cooling * Chain::cooling;
+    return std::max(begun, all / Chain::cooling * Chain::cooling);
+  }
+
+  /// What this process tells the others when `done` iterations are done.
+  std::string message(std::int64_t done) const {
+    std::string message;
+    parallel::put(message, is_chosen_by_time() ? plan_by_speed(done) : planned_);
+    parallel::put(message, static_cast<std::int64_t>(chains_.size()));
+    for (std::size_t own = 0; own < chains_.size(); ++own) {
+      parallel::put(message, shared_.numbers()[own]);
+      parallel::put(message, chains_[own]->evaluations());
+      put(message, chains_[own]->found());
+    }
+    return message;
+  }
+
+  /// All processes plan as many iterations as the slowest of them has time for.
+  void take(std::string_view message) {
+    const std::int64_t planned = parallel::take(message);
+    next_planned_ = std::min(next_planned_.value_or(planned), planned);
+    for (std::int64_t left = parallel::take(message); left > 0; --left) {
+      OfChain& chain = of_chains_[static_cast<std::size_t>(parallel::take(message))];
+      chain.evaluations = parallel::take(message);
+      chain.found = take_found(message);
+    }
+    DOVETAIL_ASSERT(message.empty());
+  }
+
+  Pool merged() const {
+    Pool pool = best_of_starts_;
+    for (const OfChain& chain : of_chains_)
+      for (const Found& found : chain.found) pool.add(found.picks, found.score);
+    return pool;
+  }
+
+  void tell() {
+    const Pool pool = merged();
+    if (!pool.found().empty() && (!best_ || pool.found().front().score.period < best_->score.period)) {
+      best_ = pool.found().front();
+      if (options_.on_better) options_.on_better(*best_);
+    }
+    if (!options_.on_progress) return;
+    const double left_by_speed = shared_.seconds() / static_cast<double>(done_) * static_cast<double>(planned_ - done_);
+    options_.on_progress(
+        {best_ ? &*best_ : nullptr, options_.bound, done_, planned_, evaluations_per_second(), std::max(0.0, left_by_speed)});
+  }
+
+  double evaluations_per_second() const {
+    std::int64_t evaluations = 0;
+    for (const OfChain& chain : of_chains_) evaluations += chain.evaluations;
+    return static_cast<double>(evaluations) / std::max(shared_.seconds(), 1e-9);
+  }
+
+  StoppedBy stopped_by() const {
+    if (shared_.ended() == parallel::EndedBy::interrupt) return StoppedBy::interrupt;
+    if (is_bound_met()) return StoppedBy::bound;
+    return done_ < planned_ ? StoppedBy::time : StoppedBy::iterations;
+  }
+
+  /// What is known of a chain in all processes.
+  struct OfChain {
+    std::int64_t evaluations = 0;
+    std::vector<Found> found;
+  };
+
+  const SearchOptions& options_;
+  FusionTables tables_;
+  const parallel::Cancellation stop_;
+  parallel::SharedChains shared_;
+  Pool best_of_starts_;
+  std::vector<std::unique_ptr<Chain>> chains_;  // of this process
+  std::vector<OfChain> of_chains_;              // [number]
+  std::optional<Found> best_;
+  std::int64_t planned_;
+  std::optional<std::int64_t> next_planned_;
+  std::int64_t done_ = 0;
+};
+
+}  // namespace
+
+SearchResult search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options) {
+  return Search(space, starts, options).run();
+}
+
+}  // namespace dovetail::planner

@@ -1,0 +1,338 @@
+#include "planner/space/choices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "cost/conventions.h"
+#include "cost/trainer_limits.h"
+#include "plan/iteration_graph.h"
+#include "plan/pin.h"
+#include "plan/pin_fault.h"
+#include "planner/space/layouts.h"
+#include "predict/closed_form/margin.h"
+#include "predict/closed_form/trainer_rules.h"
+
+namespace dovetail::planner {
+namespace {
+
+using plan::TaskPlan;
+using workflow::TaskKind;
+
+/// Sequences beyond which they may be cut over ranks.
+constexpr std::int64_t long_sequence = 16'384;
+
+/// Tokens of a pass that keeps a device busy.
+constexpr double full_pass = 2048;
+
+const cost::TrainerLimits& limits_of(const predict::Ground& ground, Means means) {
+  static const cost::TrainerLimits real;
+  return means == Means::real ? real : cost::trainer_limits(ground.software.conventions.name);
+}
+
+/// Makes the plans of one task on one mesh: layouts, then settings, each a list with every element of the one before in all ways.
+class Maker {
+ public:
+  Maker(const predict::Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules)
+      : ground_(ground),
+        task_(task),
+        mesh_(mesh),
+        rules_(rules),
+        limits_(limits_of(ground, rules.means)),
+        kind_(ground.job.workflow.tasks[task].kind),
+        model_(ground.job.models[ground.job.workflow.role_of[task]->index()]),
+        pin_(ground.job.fixed.empty() ? plan::TaskPin{} : ground.job.fixed[task]) {
+    // Which mesh of this shape it is matters to the search alone.
+    pin_.mesh.reset();
+    if (real()) return;
+    const auto bound = predict::bound_tasks(ground.job, ground.software.conventions)[task];
+    of_trainer_ = kind_ == TaskKind::train || !bound.empty();
+    for (const std::size_t other : bound)
+      if (!ground.job.fixed.empty()) bound_pins_.push_back(ground.job.fixed[other]);
+  }
+
+  std::vector<TaskPlan> make() {
+    for (const llm::Layout& layout : layouts()) {
+      TaskPlan planned;
+      planned.mesh = mesh_;
+      planned.layout = layout;
+      plans_.push_back(planned);
+    }
+    if (kind_ == TaskKind::generate)
+      add_engines();
+    else
+      add_passes();
+    for (TaskPlan& planned : plans_) {
+      plan::apply(pin_, planned);
+      planned.engine = plan::with_room(pin_.engine, planned.engine);
+    }
+    std::erase_if(plans_, [this](const TaskPlan& planned) { return llm::find_fault(planned.layout, model_).has_value(); });
+    return std::move(plans_);
+  }
+
+ private:
+  bool real() const { return rules_.means == Means::real; }
+  /// Whether the trainer that runs the task can have a degree above 1; some have it only where a pin asks for it.
+  bool may_cut(cost::Ability ability, int llm::Layout::* degree) const {
+    if (!of_trainer_ || ability == cost::Ability::searched) return true;
+    const auto asks = [degree](const plan::TaskPin& pin) { return pin.layout.has(degree); };
+    return ability == cost::Ability::pinned && (asks(pin_) || std::any_of(bound_pins_.begin(), bound_pins_.end(), asks));
+  }
+  /// Whether this task and those with the same model may have the layout.
+  bool admitted(const llm::Layout& layout) const {
+    return plan::admits(pin_, layout) &&
+           std::all_of(bound_pins_.begin(), bound_pins_.end(), [&](const plan::TaskPin& pin) { return plan::admits(pin, layout); });
+  }
+  double sequences() const { return static_cast<double>(workflow::sequences_of(ground_.job.workflow.tasks[task_], ground_.job.workload)); }
+
+  std::vector<llm::Layout> layouts() const {
+    const int node = mesh_.count / cluster::nodes_of(ground_.job.cluster, mesh_);
+    LayoutRules rules{.largest_tensor = node, .powers_of_two = (node & (node - 1)) == 0};
+    if (real()) {
+      const std::int64_t mini_batches = kind_ == TaskKind::train ? ground_.job.workload.mini_batches : 0;
+      rules = real_search_rules(cluster::node_count(ground_.job.cluster), sequences(), mini_batches);
+      rules.least_devices = std::min(rules.least_devices, cluster::device_count(ground_.job.cluster));
+    }
+    if (!may_cut(limits_.pipeline, &llm::Layout::pipeline)) rules.most_stages = 1;
+    if (!may_cut(limits_.tensor, &llm::Layout::tensor)) rules.largest_tensor = 1;
+    std::vector<llm::Layout> layouts;
+    for (const llm::Layout& plain : layouts_of(mesh_.count, node, rules))
+      for (const llm::Layout& layout : cut_further(plain))
+        if (admitted(layout) && !llm::find_fault(layout, model_) && has_work(layout)) layouts.push_back(layout);
+    return layouts;
+  }
+
+  /// With long sequences cut over ranks, and experts spread over them, where that can help.
+  std::vector<llm::Layout> cut_further(const llm::Layout& plain) const {
+    std::vector<llm::Layout> layouts{plain};
+    if (real()) return layouts;
+    const bool cuts_sequences =
+        kind_ != TaskKind::generate && (ground_.lengths.longest() >= long_sequence || pin_.layout.has(&llm::Layout::context));
+    for (int context = 2; cuts_sequences && context <= 8 && plain.data % context == 0; context *= 2) {
+      llm::Layout layout = plain;
+      layout.context = context;
+      layout.data = plain.data / context;
+      layouts.push_back(layout);
+    }
+    const std::size_t without_experts = layouts.size();
+    for (std::size_t index = 0; model_.experts && index < without_experts; ++index) {
+      const llm::Layout layout = layouts[index];
+      const int ranks = layout.data * layout.context * layout.tensor;
+      for (int expert = 2; expert <= ranks && expert <= model_.experts->count; expert *= 2) {
+        layouts.push_back(layout);
+        layouts.back().expert = expert;
+      }
+    }
+    return layouts;
+  }
+
+  /// Whether each data-parallel rank, and each stage of it, has a sequence at a time.
+  bool has_work(const llm::Layout& layout) const {
+    const double steps = kind_ == TaskKind::train ? static_cast<double>(ground_.job.workload.mini_batches) : 1;
+    return layout.data * layout.pipeline <= sequences() / steps || (layout.data == 1 && layout.pipeline == 1);
+  }
+
+  template <class Value, class Set>
+  void vary(const std::vector<Value>& values, const Set& set) {
+    std::vector<TaskPlan> varied;
+    for (const TaskPlan& planned : plans_)
+      for (const Value& value : values) {
+        varied.push_back(planned);
+        set(varied.back(), value);
+      }
+    plans_ = std::move(varied);
+  }
+
+  void add_engines() {
+    if (real()) {
+      vary<int>({0}, [](TaskPlan& planned, int) { planned.engine = {.max_num_seqs = 512, .cuda_graphs = false, .own_weights = false}; });
+      return;
+    }
+    vary<double>({0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3}, [](TaskPlan& planned, double share) { planned.engine.memory_utilization = share; });
+    vary<std::int64_t>({256, 1024}, [](TaskPlan& planned, std::int64_t most) { planned.engine.max_num_seqs = most; });
+    // What an idle engine keeps is overwritten with the next weights anyway.
+    for (TaskPlan& planned : plans_) planned.offload.weights = true;
+  }
+
+  void add_passes() {
+    const bool trains = kind_ == TaskKind::train;
+    if (real()) {
+      for (TaskPlan& planned : plans_) {
+        const int stages = planned.layout.pipeline;
+        planned.micro_batching.count = trains ? (stages > 1 ? 2 * stages : 1) : stages;
+        if (trains) set_training(planned.layout, 1, llm::Recomputation::full);
+      }
+      vary<bool>(trains ? std::vector<bool>{false} : std::vector<bool>{false, true},
+                 [](TaskPlan& planned, bool away) { planned.offload.weights = away; });
+      return;
+    }
+    add_micro_batches();
+    if (!trains) {
+      if (of_trainer_) lay_out_as_trained();
+      vary<bool>({false, true}, [](TaskPlan& planned, bool away) { planned.offload.weights = away; });
+      return;
+    }
+    add_virtual_stages();
+    for (TaskPlan& planned : plans_) set_training(planned.layout, limits_.searched_zero, llm::Recomputation::selective);
+    vary<bool>({false, true}, [](TaskPlan& planned, bool full) {
+      if (full) planned.layout.recomputation = llm::Recomputation::full;
+    });
+    vary<bool>({false, true}, [](TaskPlan& planned, bool away) { planned.offload.gradients = planned.offload.optimizer = away; });
+  }
+
+  /// Weights of a model that is trained as well lie as training has them.
+  void lay_out_as_trained() {
+    for (TaskPlan& planned : plans_) {
+      set_training(planned.layout, limits_.searched_zero, planned.layout.recomputation);
+      for (const plan::TaskPin& pin : bound_pins_)
+        if (const auto zero = pin.layout.find(&llm::Layout::zero)) planned.layout.zero = *zero;
+    }
+  }
+
+  void add_micro_batches() {
+    std::vector<cost::MicroBatching> cuts;
+    if (ground_.job.workload.packing) {
+      // Engines pack as many tokens as the longest sequence has, or more; what holds less than that are single sequences, of which a
+      // pipeline gets the most to fill itself with.
+      const auto longest = static_cast<double>(std::max<std::int64_t>(ground_.lengths.longest(), 1));
+      for (double tokens = longest; tokens <= 8 * std::max(longest, full_pass); tokens *= 2) cuts.push_back({.tokens = tokens});
+      for (double sequences = 1; 2 * sequences * ground_.lengths.mean() <= longest; sequences *= 2)
+        cuts.push_back({.sequences = sequences});
+    } else {
+      for (const double sequences : {1, 2, 4, 8, 16}) cuts.push_back({.sequences = sequences});
+    }
+    vary<cost::MicroBatching>(cuts, [](TaskPlan& planned, const cost::MicroBatching& cut) { planned.micro_batching = cut; });
+  }
+
+  void add_virtual_stages() {
+    std::vector<TaskPlan> interleaved;
+    for (const TaskPlan& planned : plans_)
+      for (int chunks = 2; chunks <= 4 && planned.layout.pipeline > 1; chunks *= 2)
+        if (model_.layers % (std::int64_t{planned.layout.pipeline} * chunks) == 0) {
+          interleaved.push_back(planned);
+          interleaved.back().layout.virtual_stages = chunks;
+        }
+    plans_.insert(plans_.end(), interleaved.begin(), interleaved.end());
+  }
+
+  static void set_training(llm::Layout& layout, int zero, llm::Recomputation recomputation) {
+    layout.zero = layout.data * layout.context > 1 ? zero : 0;
+    layout.sequence_parallel = layout.tensor > 1;
+    layout.recomputation = recomputation;
+  }
+
+  const predict::Ground& ground_;
+  const std::size_t task_;
+  const cluster::Mesh mesh_;
+  const ChoiceRules rules_;
+  const cost::TrainerLimits& limits_;
+  const TaskKind kind_;
+  const llm::Transformer& model_;
+  plan::TaskPin pin_;
+  std::vector<plan::TaskPin> bound_pins_;  // of tasks that have this one's layout
+  bool of_trainer_ = false;                // whether the trainer's model does the task
+  std::vector<TaskPlan> plans_;
+};
+
+predict::Stored stored_by(TaskKind kind, const TaskPlan& planned) {
+  if (kind == TaskKind::train) return predict::Stored::trained;
+  return kind == TaskKind::generate && planned.engine.own_weights ? predict::Stored::engine : predict::Stored::frozen;
+}
+
+Choice weigh(const predict::Ground& ground, std::size_t task, const TaskPlan& planned) {
+  const TaskKind kind = ground.job.workflow.tasks[task].kind;
+  const predict::Stored stored = stored_by(kind, planned);
+  Choice choice;
+  choice.planned = planned;
+  choice.working = predict::bytes_of(predict::working_memory(ground, task, planned));
+  choice.held = predict::held_bytes(ground, ground.job.workflow.role_of[task]->index(), planned, stored);
+  choice.kept = predict::on_device(choice.held, predict::CopyUse::idle).sum();
+  choice.away = predict::on_host(choice.held, stored == predict::Stored::engine, predict::CopyUse::idle);
+  return choice;
+}
+
+/// What a task needs on a device where nothing else is.
+std::int64_t own_need(const predict::Ground& ground, std::size_t task, const Choice& choice) {
+  const bool scores = ground.job.workflow.tasks[task].kind == TaskKind::infer;
+  return choice.working + (scores ? choice.held.stored.weights : 0);
+}
+
+/// Whether what it keeps off the devices of a node fits into the node's memory.
+bool fits_host(const predict::Ground& ground, std::size_t task, const Choice& choice) {
+  const cluster::Mesh& mesh = choice.planned.mesh;
+  const cluster::Cluster& cluster = ground.job.cluster;
+  const auto node = cluster::node_of(cluster, base::DeviceId(mesh.first));
+  const predict::CopyUse use = predict::use_by(ground.job.workflow.tasks[task].kind);
+  return predict::on_host(choice.held, false, use) * std::min(mesh.count, cluster::devices_of(cluster, node)) <=
+         cluster.groups[cluster::group_of(cluster, node)].host_memory;
+}
+
+bool fits_alone(const predict::Ground& ground, std::size_t task, const Choice& choice) {
+  const cluster::Gpu& gpu = cluster::gpu_of(ground.job.cluster, base::DeviceId(choice.planned.mesh.first));
+  return own_need(ground, task, choice) <= predict::plan_memory(ground, gpu) && fits_host(ground, task, choice);
+}
+
+/// Whether nobody who may take `a` would take `b`.
+bool dominates(const Choice& a, const Choice& b) {
+  return plan::share_weights(a.planned, b.planned) && a.duration <= b.duration && a.working <= b.working && a.kept <= b.kept &&
+         a.away <= b.away;
+}
+
+}  // namespace
+
+Choice choice_of(const predict::Ground& ground, std::size_t task, const TaskPlan& planned) {
+  Choice choice = weigh(ground, task, planned);
+  choice.seconds = predict::task_seconds(ground, task, planned).seconds;
+  choice.duration = base::ticks_of_seconds(choice.seconds);
+  return choice;
+}
+
+namespace {
+
+std::vector<TaskPlan> plans_of(const predict::Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
+  if (!rules.optimizer_on_host) return Maker(ground, task, mesh, rules).make();
+  const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
+  const bool fixed = !ground.job.fixed.empty() && ground.job.fixed[task].offload;
+  if (!trains || fixed || rules.means == Means::real) return {};
+  std::vector<TaskPlan> plans = Maker(ground, task, mesh, rules).make();
+  std::erase_if(plans, [](const TaskPlan& planned) { return planned.offload.optimizer; });
+  for (TaskPlan& planned : plans) planned.offload.optimizer_on_host = true;
+  return plans;
+}
+
+}  // namespace
+
+std::vector<Choice> choices_of(const predict::Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
+  std::vector<Choice> all;
+  for (const TaskPlan& planned : plans_of(ground, task, mesh, rules)) {
+    if (ground.is_stopped()) return {};
+    Choice choice = weigh(ground, task, planned);
+    if (!fits_alone(ground, task, choice)) continue;
+    choice.seconds = predict::task_seconds(ground, task, planned).seconds;
+    choice.duration = base::ticks_of_seconds(choice.seconds);
+    all.push_back(std::move(choice));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.duration < b.duration; });
+  std::vector<Choice> front;
+  for (const Choice& choice : all) {
+    if (ground.is_stopped()) return {};
+    if (std::none_of(front.begin(), front.end(), [&](const Choice& better) { return dominates(better, choice); })) front.push_back(choice);
+  }
+  return front;
+}
+
+std::optional<LeastNeed> least_need(const predict::Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules,
+                                    const std::function<bool(const llm::Layout&)>& may) {
+  std::optional<LeastNeed> least;
+  for (const TaskPlan& planned : plans_of(ground, task, mesh, rules)) {
+    if (may && !may(planned.layout)) continue;
+    if (ground.is_stopped()) break;
+    const Choice choice = weigh(ground, task, planned);
+    const std::int64_t need = own_need(ground, task, choice);
+    if (fits_host(ground, task, choice) && (!least || need < least->bytes)) least = {need, planned};
+  }
+  return least;
+}
+
+}  // namespace dovetail::planner

@@ -1,0 +1,243 @@
+#include "planner/space/fused_steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "predict/closed_form/training_phase.h"
+#include "simulate/threshold.h"
+
+namespace dovetail::planner {
+namespace {
+
+using workflow::TaskKind;
+
+/// Stages that are remembered: walks come back to the same ones again and again.
+constexpr unsigned remembered_bits = 13;
+constexpr std::size_t remembered = std::size_t{1} << remembered_bits;
+
+/// A key for three numbers, none of which reaches 2^21.
+std::uint64_t key_of(std::size_t a, std::size_t b, std::size_t c) {
+  return (static_cast<std::uint64_t>(a) << 42U) | (static_cast<std::uint64_t>(b) << 21U) | static_cast<std::uint64_t>(c);
+}
+
+std::size_t shape_of(const SearchSpace& space, Pick pick) { return space.shapes[static_cast<std::size_t>(pick.mesh)]; }
+
+std::uint64_t pair_key(const SearchSpace& space, const plan::TrainPair& pair, const Picks& picks) {
+  const auto [first, second] = pair;
+  return key_of(shape_of(space, picks[first]), static_cast<std::size_t>(picks[first].choice),
+                static_cast<std::size_t>(picks[second].choice));
+}
+
+std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, const plan::TrainPair& pair, const Picks& picks) {
+  const predict::Ground& ground = *space.ground;
+  plan::Plan plan;
+  plan.tasks.resize(space.choices.size());
+  plan.fusion.training = pair;
+  for (const std::size_t task : pair) plan.tasks[task] = task_plan_of(space, task, picks[task]);
+  std::optional<predict::IntraStage> fused = predict::intra_stage_floor(ground, plan);
+  if (!fused) return std::nullopt;
+  std::int64_t activations = 0;
+  for (const std::size_t task : pair)
+    activations =
+        std::max(activations, predict::bytes_of(predict::working_memory(ground, task, plan.tasks[task]), predict::MemoryKind::activations));
+  fused->activations = activations;
+  const base::Ticks duration = base::ticks_of_seconds(predict::fused_training_seconds(fused->schedule_seconds, fused->overhead).seconds);
+  return FusionTables::Training{std::move(*fused), duration,
+                                predict::bytes_of(predict::fused_working_memory(ground, plan, pair, activations))};
+}
+
+}  // namespace
+
+FusionPick open_fusion(const plan::Job& job) {
+  // On equal devices more can be fused than on others.
+  const std::vector<plan::TaskPlan> anywhere(job.workflow.tasks.size());
+  const plan::FusionPin& pin = job.fixed_fusion;
+  return {pin.inter_stage.value_or(true) && plan::generation_stage(job, anywhere).has_value(),
+          pin.intra_stage.value_or(true) && plan::train_pair(job).has_value()};
+}
+
+FusionPick demanded_fusion(const plan::Job& job, FusionPick fusion) {
+  const plan::FusionPin& pin = job.fixed_fusion;
+  return {fusion.generation && pin.inter_stage.value_or(false), fusion.training && pin.intra_stage.value_or(false)};
+}
+
+bool has(FusionPick fusion, FusionPick demanded) {
+  return (fusion.generation || !demanded.generation) && (fusion.training || !demanded.training);
+}
+
+/// Made outside of the lock: another thread may make the same meanwhile, and the first one stays.
+template <class Value, class Make>
+const Value& FusionTables::known(Table<Value>& table, std::uint64_t key, const Make& make) {
+  {
+    const std::lock_guard lock(changing_);
+    if (const auto found = table.find(key); found != table.end()) return found->second;
+  }
+  Value made = make();
+  const std::lock_guard lock(changing_);
+  return table.try_emplace(key, std::move(made)).first->second;
+}
+
+const std::vector<FusionTables::Tail>& FusionTables::tails(std::size_t generate, Pick pick) {
+  return known(tails_, key_of(generate, shape_of(space_, pick), static_cast<std::size_t>(pick.choice)), [&] {
+    const auto& fixed = space_.ground->job.fixed_fusion.threshold;
+    const std::vector<double> thresholds = fixed ? std::vector<double>{*fixed} : simulate::usual_thresholds();
+    std::vector<Tail> tails;
+    for (predict::GenerationTail& tail :
+         predict::generation_tails(*space_.ground, generate, space_.choice(generate, pick).planned, thresholds)) {
+      // Where nothing moves nothing is gained.
+      if (!fixed && tail.slices.empty()) continue;
+      const double before = tail.generation.until + tail.generation.migration;
+      const double hidden = predict::most_hidden(tail.devices, tail.slices);
+      tails.push_back({std::move(tail), before, hidden});
+    }
+    return tails;
+  });
+}
+
+const FusionTables::Training* FusionTables::training(const plan::TrainPair& pair, const Picks& picks) {
+  const auto& training = known(trainings_, pair_key(space_, pair, picks), [&] { return fuse_trainings(space_, pair, picks); });
+  return training ? &*training : nullptr;
+}
+
+FusedSteps::FusedSteps(FusionTables& tables) : tables_(tables), space_(tables.space()), pair_(plan::train_pair(space_.ground->job)) {
+  const auto& tasks = space_.ground->job.workflow.tasks;
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    if (tasks[task].kind == TaskKind::generate) generating_.push_back(task);
+    if (tasks[task].kind == TaskKind::infer) inferring_.push_back(task);
+  }
+}
+
+const plan::GenerationStage* FusedSteps::stage_of(const Picks& picks, std::size_t& number) {
+  together_.clear();
+  for (const std::size_t generate : generating_)
+    for (const std::size_t infer : inferring_) together_.push_back(picks[generate].mesh == picks[infer].mesh ? 1 : 0);
+  for (number = 0; number < stages_.size(); ++number)
+    if (stages_[number].together == together_) break;
+  if (number == stages_.size())
+    stages_.push_back({together_, plan::generation_stage(space_.ground->job, plan_of(space_, picks, "").tasks)});
+  const auto& stage = stages_[number].stage;
+  return stage ? &*stage : nullptr;
+}
+
+const predict::ScoringTask& FusedSteps::scoring_of(std::size_t task, Pick pick) {
+  if (scorings_.empty()) scorings_.resize(space_.choices.size());
+  if (scorings_[task].empty()) scorings_[task].resize(space_.examples.size());
+  std::vector<std::optional<predict::ScoringTask>>& known = scorings_[task][shape_of(space_, pick)];
+  if (known.empty()) known.resize(space_.choices[task][shape_of(space_, pick)].size());
+  std::optional<predict::ScoringTask>& scoring = known[static_cast<std::size_t>(pick.choice)];
+  if (!scoring) {
+    const Choice& choice = space_.choice(task, pick);
+    // Not the choice's duration, which is rounded to whole ns: with others it adds up before that.
+    scoring = predict::scoring_task(*space_.ground, task, choice.planned, choice.seconds);
+  }
+  return *scoring;
+}
+
+/// Where what a generation takes with the picks is remembered, if its key is key_; else another one.
+FusedSteps::Remembered& FusedSteps::remembered_of(const Generation& generation, const Picks& picks) {
+  const std::size_t generate = generation.stage->generate;
+  key_ = {static_cast<std::int32_t>(generation.number), static_cast<std::int32_t>(shape_of(space_, picks[generate])),
+          picks[generate].choice};
+  for (const std::size_t task : generation.stage->infer) key_.push_back(picks[task].choice);
+  std::uint64_t hash = 0;
+  for (const std::int32_t number : key_) hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
+  if (remembered_.empty()) remembered_.resize(remembered);
+  return remembered_[hash >> (64U - remembered_bits)];
+}
+
+void FusedSteps::set_length(Generation& generation, const Length& length) {
+  generation.duration = length.duration;
+  generation.rest = length.rest;
+  generation.threshold = length.threshold;
+}
+
+FusedSteps::LeastGeneration FusedSteps::least_generation(const Picks& picks) {
+  Generation found;
+  found.stage = stage_of(picks, found.number);
+  if (found.stage == nullptr) return {};
+  const Remembered& known = remembered_of(found, picks);
+  const bool exact = known.key == key_;
+  if (!exact) {
+    const std::optional<base::Ticks> least = least_length(*found.stage, picks);
+    if (!least) return {};
+    found.duration = *least;
+    return {found, false};
+  }
+  if (!known.length) return {};
+  set_length(found, *known.length);
+  return {found, true};
+}
+
+std::optional<FusedSteps::Generation> FusedSteps::generation(const Picks& picks) {
+  Generation found;
+  found.stage = stage_of(picks, found.number);
+  if (found.stage == nullptr) return std::nullopt;
+  Remembered& known = remembered_of(found, picks);
+  if (known.key != key_) known = {key_, fused_length(*found.stage, picks)};
+  if (!known.length) return std::nullopt;
+  set_length(found, *known.length);
+  return found;
+}
+
+/// With the load of the stage's scoring.
+const std::vector<FusionTables::Tail>& FusedSteps::tails_of(const plan::GenerationStage& stage, const Picks& picks) {
+  load_.clear();
+  for (const std::size_t task : stage.infer) load_.add(scoring_of(task, picks[task]));
+  return tables_.tails(stage.generate, picks[stage.generate]);
+}
+
+/// No more than fused_length's duration, and no more than without fusion. Nothing only where that is nothing.
+std::optional<base::Ticks> FusedSteps::least_length(const plan::GenerationStage& stage, const Picks& picks) {
+  const std::vector<FusionTables::Tail>& tails = tails_of(stage, picks);
+  if (tails.empty()) return std::nullopt;
+  double least = tails.front().at.generation.apart + load_.overheads + load_.work;
+  for (const FusionTables::Tail& tail : tails) least = std::min(least, tail.least(load_.work));
+  return base::ticks_of_seconds(least);
+}
+
+/// Nothing where no threshold gains.
+std::optional<FusedSteps::Length> FusedSteps::fused_length(const plan::GenerationStage& stage, const Picks& picks) {
+  const std::vector<FusionTables::Tail>& tails = tails_of(stage, picks);
+  if (tails.empty()) return std::nullopt;
+  const bool fixed = space_.ground->job.fixed_fusion.threshold.has_value();
+  const double apart = tails.front().at.generation.apart + load_.overheads + load_.work;
+  double least = fixed ? std::numeric_limits<double>::infinity() : apart;
+  double ends = least;
+  double threshold = 0;
+  const auto try_tail = [&](const FusionTables::Tail& tail) {
+    if (tail.least(load_.work) >= least) return;
+    const double generation = tail.before + tail.at.generation.tail;
+    const double seconds = generation + predict::scoring_end(tail.at.devices, tail.at.slices, load_, least - generation).rest;
+    if (seconds >= least) return;
+    least = seconds;
+    ends = generation;
+    threshold = tail.at.generation.threshold;
+  };
+  // The one that promises most leaves few others to look at.
+  const auto first =
+      std::min_element(tails.begin(), tails.end(), [&](const auto& a, const auto& b) { return a.least(load_.work) < b.least(load_.work); });
+  try_tail(*first);
+  for (auto tail = tails.begin(); tail != tails.end(); ++tail)
+    if (tail != first) try_tail(*tail);
+  if (!fixed && least >= apart) return std::nullopt;
+  return Length{base::ticks_of_seconds(least), base::ticks_of_seconds(least) - base::ticks_of_seconds(ends), threshold};
+}
+
+const FusedSteps::Training* FusedSteps::training(const Picks& picks) {
+  if (!pair_ || picks[(*pair_)[0]].mesh != picks[(*pair_)[1]].mesh) return nullptr;
+  const auto [entry, is_new] = trainings_.try_emplace(pair_key(space_, *pair_, picks));
+  if (is_new) entry->second = tables_.training(*pair_, picks);
+  return entry->second;
+}
+
+plan::Plan FusedSteps::fused_plan(const Picks& picks, FusionPick fusion) {
+  plan::Plan plan = plan_of(space_, picks, "");
+  if (fusion.generation)
+    if (const auto fused = generation(picks)) plan.fusion.threshold = fused->threshold;
+  if (fusion.training && training(picks) != nullptr) plan.fusion.training = pair_;
+  return plan;
+}
+
+}  // namespace dovetail::planner

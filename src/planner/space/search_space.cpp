@@ -1,0 +1,188 @@
+#include "planner/space/search_space.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "cost/generation.h"
+#include "cost/machine.h"
+#include "parallel/for_each_index.h"
+#include "plan/iteration_graph.h"
+#include "predict/closed_form/trainer_rules.h"
+
+namespace dovetail::planner {
+namespace {
+
+constexpr int few_nodes = 16;
+constexpr int significant_digits = 3;
+
+/// Whether a run of so many nodes from `first` on is one that a search on many nodes looks at.
+bool is_usual_run(int first, int count) {
+  const auto width = std::bit_width(static_cast<unsigned>(count));
+  const int unit = 1 << std::max(0, static_cast<int>(width) - significant_digits);
+  const int last_digit = count & -count;
+  return count % unit == 0 && first % last_digit == 0;
+}
+
+void number_shapes(SearchSpace& space) {
+  std::map<cluster::MeshShape, std::size_t> numbers;
+  for (const cluster::Mesh& mesh : space.meshes) {
+    const auto [entry, is_new] = numbers.emplace(cluster::shape_of(space.ground->job.cluster, mesh), space.examples.size());
+    if (is_new) space.examples.push_back(mesh);
+    space.shapes.push_back(entry->second);
+  }
+}
+
+/// Numbers the ways in which weights lie, for all tasks of a role alike.
+std::vector<int> forms_of(const std::vector<Choice>& choices, std::vector<plan::TaskPlan>& known) {
+  std::vector<int> forms;
+  for (const Choice& choice : choices) {
+    plan::TaskPlan planned = choice.planned;
+    planned.mesh = {};
+    const auto same =
+        std::find_if(known.begin(), known.end(), [&](const plan::TaskPlan& other) { return plan::share_weights(other, planned); });
+    forms.push_back(static_cast<int>(same - known.begin()));
+    if (same == known.end()) known.push_back(planned);
+  }
+  return forms;
+}
+
+RefitTicks refit_ticks(const predict::Ground& ground, std::size_t task, const cluster::Mesh& mesh) {
+  const cost::ModelFacts& facts = ground.models[ground.job.workflow.role_of[task]->index()];
+  const cost::Machine machine = cost::machine_of(ground.job.cluster, mesh, ground.software.efficiency);
+  const auto ticks = [&](bool apart) {
+    return base::ticks_of_seconds(cost::refit_seconds(facts, mesh.count, apart, machine, ground.software.efficiency));
+  };
+  return {ticks(false), ticks(true)};
+}
+
+/// Calls work(task, shape) for each task that is no rule, for the last shapes first.
+template <class Work>
+void for_each_shape(const SearchSpace& space, int threads, const Work& work) {
+  const std::size_t tasks = space.choices.size();
+  parallel::for_each_index(static_cast<int>(tasks * space.examples.size()), threads, [&](int index) {
+    const std::size_t task = static_cast<std::size_t>(index) % tasks;
+    if (!space.is_rule(task)) work(task, space.examples.size() - 1 - static_cast<std::size_t>(index) / tasks);
+  });
+}
+
+/// Optimizers are stepped on the host where the whole cluster leaves a training no other way.
+void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
+  for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
+    space.choices[task][shape] = choices_of(*space.ground, task, space.examples[shape], rules);
+  });
+  std::vector<char> impossible;
+  for (const auto& of_task : space.choices)
+    impossible.push_back(std::all_of(of_task.begin(), of_task.end(), [](const auto& choices) { return choices.empty(); }) ? 1 : 0);
+  rules.optimizer_on_host = true;
+  for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
+    if (impossible[task] != 0) space.choices[task][shape] = choices_of(*space.ground, task, space.examples[shape], rules);
+  });
+}
+
+}  // namespace
+
+bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
+  const auto index = static_cast<std::size_t>(mesh);
+  const auto& fixed = ground->job.fixed;
+  const auto may = [&](std::size_t one) {
+    return !choices[one][shapes[index]].empty() && (fixed.empty() || plan::admits(fixed[one], meshes[index]));
+  };
+  return may(task) && std::all_of(bound[task].begin(), bound[task].end(), may);
+}
+
+std::vector<cluster::Mesh> search_meshes(const plan::Job& job) {
+  const cluster::Cluster& cluster = job.cluster;
+  std::vector<cluster::Mesh> meshes = cluster::meshes_of(cluster);
+  if (cluster::node_count(cluster) > few_nodes)
+    std::erase_if(meshes, [&](const cluster::Mesh& mesh) {
+      const int first = cluster::node_of(cluster, base::DeviceId(mesh.first)).value;
+      return !is_usual_run(first, cluster::nodes_of(cluster, mesh)) && mesh.count != cluster::device_count(cluster);
+    });
+  for (const plan::TaskPin& pin : job.fixed)
+    if (pin.mesh && std::find(meshes.begin(), meshes.end(), *pin.mesh) == meshes.end()) meshes.push_back(*pin.mesh);
+  return meshes;
+}
+
+SearchSpace make_search_space(const predict::Ground& ground, std::vector<cluster::Mesh> meshes, const ChoiceRules& rules, int threads) {
+  SearchSpace space;
+  space.ground = &ground;
+  space.meshes = std::move(meshes);
+  number_shapes(space);
+  const std::size_t tasks = ground.job.workflow.tasks.size();
+  const std::size_t shapes = space.examples.size();
+  space.choices.assign(tasks, std::vector<std::vector<Choice>>(shapes));
+  space.weight_forms.assign(tasks, std::vector<std::vector<int>>(shapes));
+  space.refits.assign(tasks, std::vector<RefitTicks>(shapes));
+  space.open.resize(tasks);
+  space.rules.resize(tasks);
+  space.bound.resize(tasks);
+  if (rules.means == Means::all) space.bound = predict::bound_tasks(ground.job, ground.software.conventions);
+  fill_choices(space, rules, threads);
+  for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
+    if (ground.job.workflow.tasks[task].kind == workflow::TaskKind::generate)
+      space.refits[task][shape] = refit_ticks(ground, task, space.examples[shape]);
+  });
+  std::vector<std::vector<plan::TaskPlan>> known(ground.job.workflow.roles.size());
+  for (std::size_t task = 0; task < tasks; ++task) {
+    if (space.is_rule(task)) {
+      space.rules[task] = base::ticks_of_seconds(predict::task_seconds(ground, task, {}).seconds);
+      continue;
+    }
+    auto& of_role = known[ground.job.workflow.role_of[task]->index()];
+    for (std::size_t shape = 0; shape < shapes; ++shape) space.weight_forms[task][shape] = forms_of(space.choices[task][shape], of_role);
+    for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh)
+      if (space.is_open(task, static_cast<std::int32_t>(mesh))) space.open[task].push_back(static_cast<std::int32_t>(mesh));
+  }
+  return space;
+}
+
+std::optional<std::size_t> impossible_task(const SearchSpace& space) {
+  for (std::size_t task = 0; task < space.open.size(); ++task)
+    if (!space.is_rule(task) && space.open[task].empty()) return task;
+  return std::nullopt;
+}
+
+plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Pick pick) {
+  plan::TaskPlan planned = space.choice(task, pick).planned;
+  planned.mesh = space.meshes[static_cast<std::size_t>(pick.mesh)];
+  return planned;
+}
+
+bool take(const SearchSpace& space, Picks& picks, std::size_t task, Pick pick) {
+  picks[task] = pick;
+  for (const std::size_t other : space.bound[task]) {
+    if (!space.is_open(other, pick.mesh)) return false;
+    const int form = space.weight_form(task, pick);
+    if (picks[other].mesh == pick.mesh && space.weight_form(other, picks[other]) == form) continue;
+    const std::vector<int>& forms = space.weight_forms[other][space.shapes[static_cast<std::size_t>(pick.mesh)]];
+    const auto alike = std::find(forms.begin(), forms.end(), form);
+    if (alike == forms.end()) return false;
+    picks[other] = {pick.mesh, static_cast<std::int32_t>(alike - forms.begin())};
+  }
+  return true;
+}
+
+bool settle(const SearchSpace& space, Picks& picks) {
+  for (std::size_t task = 0; task < picks.size(); ++task) {
+    if (space.bound[task].empty()) continue;
+    Pick pick = picks[task];
+    const auto choices = static_cast<std::int32_t>(space.choices[task][space.shapes[static_cast<std::size_t>(pick.mesh)]].size());
+    while (pick.choice < choices && !take(space, picks, task, pick)) ++pick.choice;
+    if (pick.choice >= choices) return false;
+  }
+  return true;
+}
+
+plan::Plan plan_of(const SearchSpace& space, const Picks& picks, std::string placement) {
+  plan::Plan plan;
+  plan.placement = std::move(placement);
+  plan.tasks.resize(picks.size());
+  for (std::size_t task = 0; task < picks.size(); ++task)
+    if (!space.is_rule(task)) plan.tasks[task] = task_plan_of(space, task, picks[task]);
+  return plan;
+}
+
+}  // namespace dovetail::planner

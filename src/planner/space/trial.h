@@ -1,0 +1,135 @@
+// What picks cost, as a search asks it hundreds of thousands of times a second.
+//
+// Tables in place of formulas (search_space.h), one iteration graph for all plans whose roles share weights alike, and blocks of devices in
+// place of devices. Memory is as task_memory has it: by its rules (weight_copies.h), summed from tables. The period of exact_score() is
+// that of timed_iteration(), to the ns, of the plan with the same fusions and, where it fuses two trainings, given
+// FusionTables::Training::at_least: how long their real schedule is, predict::estimate says. score() takes two things simpler, as what is
+// exact of them takes a thousand times as long: a reallocation between meshes takes what a device of the destination receives over its
+// slowest link, and nothing is prefetched.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "plan/timing.h"
+#include "planner/space/fused_steps.h"
+#include "planner/space/reallocation_table.h"
+
+namespace dovetail::planner {
+
+/// What a search compares.
+struct Score {
+  base::Ticks period;       ///< ns
+  std::int64_t excess = 0;  ///< bytes beyond what the fullest device has, or the fullest node in host memory; 0: it fits
+  FusionPick fused = {};    ///< what is fused in it
+
+  /// Seconds, and as many times over what is missing of a device's memory, so that a search finds its way back to what fits.
+  double cost(std::int64_t usable) const;
+
+  friend bool operator==(const Score&, const Score&) = default;
+};
+
+/// What plans may use of a device, of devices first ... end - 1.
+struct GroupLimit {
+  int first = 0;
+  int end = 0;
+  std::int64_t usable = 0;  ///< plan_memory
+};
+
+/// Scores picks of one space. Keeps its room between calls; one for each thread.
+class Trial {
+ public:
+  explicit Trial(const SearchSpace& space);
+  /// With tables that other threads look things up in as well, and that outlive it.
+  Trial(const SearchSpace& space, FusionTables& tables);
+  ~Trial();
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  /// With as much of `fusion` as the picks can have and gain by (FusedSteps). REQUIRES: every pick is one of the space.
+  Score score(const Picks& picks, FusionPick fusion = {}) {
+    return *score_unless(picks, fusion, [](const Score&) { return false; });
+  }
+
+  /// The same, with the period that timed_iteration() says. For what a search answers with.
+  Score exact_score(const Picks& picks, FusionPick fusion = {});
+
+  /// As score(); nothing where `is_too_much` is true of a Score that is no more: it fuses no less, the period is the work of the busiest
+  /// device (with a generation that may take less), the excess that of the picks or none. What a search refuses is mostly so bad that no
+  /// iteration has to be played.
+  template <class IsTooMuch>
+  std::optional<Score> score_unless(const Picks& picks, FusionPick fusion, const IsTooMuch& is_too_much) {
+    Score score = least_score(picks, fusion);
+    if (is_too_much(score)) return std::nullopt;
+    if (!exact_) {
+      score = fused_score(picks);
+      if (is_too_much(score)) return std::nullopt;
+    }
+    score.excess = excess(picks);
+    if (score.excess > 0 && is_too_much(score)) return std::nullopt;
+    score.period = period();
+    return score;
+  }
+
+ private:
+  struct Sharing;
+  /// What weights that some tasks share, with what belongs to them, come to, in bytes.
+  struct CopyBytes {
+    std::int64_t idle = 0;        ///< of a device while none of the tasks runs
+    std::int64_t scoring = 0;     ///< of a device while one infers, beside its working_memory
+    std::int64_t generation = 0;  ///< likewise while one generates
+    std::int64_t host_idle = 0;   ///< of host memory while none of the tasks runs, for each device
+    std::int64_t host_used = 0;   ///< while one runs that does not train
+    std::int64_t host_trained = 0;
+    std::int64_t returning = 0;  ///< weights that are back on the device when newly trained ones are sent from there
+  };
+  /// The four parts of score_unless, in this order.
+  Score least_score(const Picks& picks, FusionPick fusion);
+  Score fused_score(const Picks& picks);
+  std::int64_t excess(const Picks& picks);
+  base::Ticks period();
+  Score work_score(const Picks& picks);
+  Sharing& sharing_of(const Picks& picks);
+  void prepare(const Picks& picks, const Sharing& sharing);
+  base::Ticks busiest() const;
+  double slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& to);
+  base::Ticks task_ticks(const Picks& picks, std::size_t task) const;
+  std::optional<std::size_t> partner_of(std::size_t task) const;
+  void weigh_copies(const Picks& picks, const Sharing& sharing);
+  base::Ticks reallocation_ticks(const Picks& picks, const plan::Step& step);
+  std::int64_t excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const;
+  struct BlockBytes;
+  std::int64_t host_excess(const Picks& picks, const Sharing& sharing, std::size_t block, cluster::NodeId node) const;
+  std::int64_t needed_by(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block, const BlockBytes& there) const;
+  std::int64_t arriving_for(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block) const;
+  bool is_on(const Picks& picks, std::size_t task, std::size_t block) const;
+
+  /// The link between all devices of a mesh that is the slowest.
+  struct KnownLink {
+    cluster::Mesh hull;
+    double bandwidth = 0;  ///< 0: nothing is known yet
+  };
+
+  const SearchSpace& space_;
+  std::vector<GroupLimit> limits_;            // [group of nodes]
+  std::unique_ptr<FusionTables> own_tables_;  // where no others are given
+  FusedSteps fused_;
+  std::optional<FusedSteps::Generation> generation_;  // of the picks at hand, where they fuse it
+  bool exact_ = true;                                 // whether that is what it takes, and not less
+  const FusedSteps::Training* training_ = nullptr;    // likewise
+  std::vector<std::unique_ptr<Sharing>> sharings_;
+  Sharing* last_ = nullptr;
+  std::vector<int> alike_;  // as Sharing::alike, of the picks at hand
+  plan::Blocks blocks_;
+  std::vector<std::array<cluster::Mesh, 2>> meshes_;  // [step]
+  std::vector<base::Ticks> durations_;                // [step]
+  std::vector<CopyBytes> copies_;                     // [Sharing::copies]
+  std::vector<KnownLink> links_;                      // [hash of the hull]: the last one of each
+  ReallocationTable reallocations_;
+  bool exact_reallocations_ = false;  // whether reallocations_ are asked
+};
+
+}  // namespace dovetail::planner

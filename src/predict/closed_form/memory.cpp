@@ -1,0 +1,188 @@
+#include "predict/closed_form/memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plan/iteration_graph.h"
+#include "predict/closed_form/weight_copies.h"
+
+namespace dovetail::predict {
+namespace {
+
+using workflow::TaskKind;
+
+/// A copy of a role's weights where it lies.
+struct Copy {
+  WeightCopy of;
+  std::size_t role = 0;
+  cluster::Mesh mesh;
+  HeldBytes held;
+};
+
+bool uses(const Copy& copy, std::size_t task) { return std::find(copy.of.tasks.begin(), copy.of.tasks.end(), task) != copy.of.tasks.end(); }
+
+class MemoryAccount {
+ public:
+  MemoryAccount(const Ground& ground, const plan::Plan& plan, std::optional<std::int64_t> fused_activations)
+      : ground_(ground), plan_(plan), fused_activations_(fused_activations) {
+    const auto alike = [&](std::size_t one, std::size_t other) { return plan::share_weights(plan.tasks[one], plan.tasks[other]); };
+    const auto engine = [&](std::size_t task) { return plan::has_own_weights(ground.job, plan, task); };
+    for (WeightCopy& copy : weight_copies(ground.job.workflow, alike, engine)) copies_.push_back(copy_of(std::move(copy)));
+  }
+
+  TaskMemory memory_of(std::size_t task) const {
+    TaskMemory worst;
+    if (kind_of(task) == TaskKind::rule) return worst;
+    const cluster::Mesh mesh = plan_.tasks[task].mesh;
+    const std::vector<MemoryPart> own = partner_of(task) ? fused_working_memory(ground_, plan_, *plan_.fusion.training, fused_activations_)
+                                                         : working_memory(ground_, task, plan_.tasks[task]);
+    for (int device = mesh.first; device < mesh.first + mesh.count; ++device) {
+      TaskMemory here;
+      here.parts = own;
+      for (const Copy& copy : copies_) add_resident(copy, task, device, here.parts);
+      if (kind_of(task) == TaskKind::train) add_reserved(task, device, here.parts);
+      std::vector<MemoryPart> arrival = while_weights_arrive(task, device);
+      if (bytes_of(arrival) > bytes_of(here.parts)) here.parts = std::move(arrival);
+      here.device = device;
+      here.usable = cluster::gpu_of(ground_.job.cluster, base::DeviceId(device)).usable_memory;
+      here.min_margin = min_margin(ground_).of(here.usable);
+      if (device == mesh.first || here.room() < worst.room()) worst = std::move(here);
+    }
+    std::stable_sort(worst.parts.begin(), worst.parts.end(), [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
+    add_host(task, worst);
+    return worst;
+  }
+
+  /// What is on `device` besides what `task` itself needs; between tasks (nothing) all that is there.
+  std::int64_t resident(std::optional<std::size_t> task, int device) const {
+    std::vector<MemoryPart> parts;
+    for (const Copy& copy : copies_) add_resident(copy, task, device, parts);
+    if (task && kind_of(*task) == TaskKind::train) add_reserved(*task, device, parts);
+    return bytes_of(parts);
+  }
+
+ private:
+  /// The task that is trained in one schedule with it.
+  std::optional<std::size_t> partner_of(std::size_t task) const {
+    const auto& pair = plan_.fusion.training;
+    if (!pair || std::find(pair->begin(), pair->end(), task) == pair->end()) return std::nullopt;
+    return (*pair)[0] == task ? (*pair)[1] : (*pair)[0];
+  }
+
+  /// Whether a copy is in use while `task` runs.
+  bool is_used(const Copy& copy, std::size_t task) const {
+    const auto partner = partner_of(task);
+    return uses(copy, task) || (partner && uses(copy, *partner));
+  }
+
+  TaskKind kind_of(std::size_t task) const { return ground_.job.workflow.tasks[task].kind; }
+
+  Copy copy_of(WeightCopy of) const {
+    const plan::TaskPlan& owner = plan_.tasks[of.owner];
+    const std::size_t role = ground_.job.workflow.role_of[of.owner]->index();
+    const Stored stored = of.trained ? Stored::trained : of.engine ? Stored::engine : Stored::frozen;
+    HeldBytes held = held_bytes(ground_, role, owner, stored);
+    held.offload.weights = weights_leave(of, [this](std::size_t task) { return plan_.tasks[task].offload.weights; });
+    return {std::move(of), role, owner.mesh, held};
+  }
+
+  /// What is on `device` while `task` gets newly trained weights: it has its own already, but nothing else yet (engines wake up weights
+  /// first), those that were trained are back where they had left, and a tensor or two messages are on their way.
+  std::vector<MemoryPart> while_weights_arrive(std::size_t task, int device) const {
+    const auto to = std::find_if(copies_.begin(), copies_.end(), [task](const Copy& copy) { return uses(copy, task); });
+    if (!receives(to->of, ground_.job.workflow)) return {};
+    std::vector<MemoryPart> parts{{MemoryKind::new_weights, to->role, to->held.stored.weights},
+                                  {MemoryKind::weights_on_their_way, {}, bytes_on_their_way(ground_, to->role, to->of.engine)}};
+    for (const Copy& copy : copies_) {
+      if (&copy == &*to) continue;
+      Copy there = copy;
+      if (copy.of.trained && copy.role == to->role) there.held.offload.weights = false;
+      add_resident(there, task, device, parts);
+    }
+    return parts;
+  }
+
+  /// What fragments of the memory of other models come to in a process that trains; an engine has a pool of its own.
+  void add_reserved(std::size_t task, int device, std::vector<MemoryPart>& parts) const {
+    std::vector<MemoryPart> others;
+    for (const Copy& copy : copies_)
+      if (!copy.of.engine) add_resident(copy, task, device, others);
+    const std::int64_t beyond = reserved_beyond(ground_, bytes_of(others));
+    if (beyond > 0) parts.push_back({MemoryKind::reserved_for_others, {}, beyond});
+  }
+
+  CopyUse use_of(const Copy& copy, std::optional<std::size_t> task) const {
+    return task && is_used(copy, *task) ? use_by(kind_of(*task)) : CopyUse::idle;
+  }
+
+  /// What `copy` has on `device` while `task` runs, or between tasks (nothing), without what working_memory counts.
+  void add_resident(const Copy& copy, std::optional<std::size_t> task, int device, std::vector<MemoryPart>& parts) const {
+    if (device < copy.mesh.first || device >= copy.mesh.first + copy.mesh.count) return;
+    const StoredBytes bytes = on_device(copy.held, use_of(copy, task));
+    const auto add = [&](MemoryKind kind, std::int64_t of_kind) {
+      if (of_kind > 0) parts.push_back({kind, copy.role, of_kind});
+    };
+    add(copy.of.engine ? MemoryKind::idle_engine : MemoryKind::weights, bytes.weights);
+    add(MemoryKind::gradients, bytes.gradients);
+    add(MemoryKind::optimizer, bytes.optimizer);
+  }
+
+  /// What is off the devices of a node: of each copy on it, once for each of its devices.
+  std::int64_t host_bytes(std::size_t task, int first, int end) const {
+    std::int64_t bytes = 0;
+    for (const Copy& copy : copies_) {
+      const int devices = std::min(end, copy.mesh.first + copy.mesh.count) - std::max(first, copy.mesh.first);
+      if (devices > 0) bytes += devices * on_host(copy.held, copy.of.engine, use_of(copy, task));
+    }
+    return bytes;
+  }
+
+  /// Of the task's node that has the least of its host memory left.
+  void add_host(std::size_t task, TaskMemory& memory) const {
+    const cluster::Cluster& cluster = ground_.job.cluster;
+    const cluster::Mesh& mesh = plan_.tasks[task].mesh;
+    for (int first = mesh.first; first < mesh.first + mesh.count;) {
+      const cluster::NodeId node = cluster::node_of(cluster, base::DeviceId(first));
+      const int begin = cluster::first_device(cluster, node).value;
+      const int end = begin + cluster::devices_of(cluster, node);
+      const std::int64_t has = cluster.groups[cluster::group_of(cluster, node)].host_memory;
+      const std::int64_t bytes = host_bytes(task, begin, end);
+      const bool worse = has - bytes < memory.host_memory - memory.host;
+      if (first == mesh.first || worse) {
+        memory.host = bytes;
+        memory.host_memory = has;
+      }
+      first = end;
+    }
+  }
+
+  const Ground& ground_;
+  const plan::Plan& plan_;
+  std::optional<std::int64_t> fused_activations_;
+  std::vector<Copy> copies_;
+};
+
+}  // namespace
+
+std::int64_t TaskMemory::needed() const { return bytes_of(parts); }
+
+Fit TaskMemory::fit() const {
+  if (margin() < 0 || host > host_memory) return Fit::does_not_fit;
+  return margin() < min_margin ? Fit::tight : Fit::fits;
+}
+
+std::vector<TaskMemory> task_memory(const Ground& ground, const plan::Plan& plan, std::optional<std::int64_t> fused_activations) {
+  const MemoryAccount account(ground, plan, fused_activations);
+  std::vector<TaskMemory> memory;
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task) memory.push_back(account.memory_of(task));
+  return memory;
+}
+
+std::vector<std::int64_t> resident_memory(const Ground& ground, const plan::Plan& plan, std::optional<std::size_t> task) {
+  const MemoryAccount account(ground, plan, std::nullopt);
+  std::vector<std::int64_t> bytes;
+  for (int device = 0; device < cluster::device_count(ground.job.cluster); ++device) bytes.push_back(account.resident(task, device));
+  return bytes;
+}
+
+}  // namespace dovetail::predict

@@ -1,0 +1,217 @@
+#include "predict/closed_form/step_seconds.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "cluster/mesh.h"
+#include "cost/machine.h"
+#include "cost/training.h"
+#include "cost/training_memory.h"
+#include "predict/closed_form/training_phase.h"
+#include "realloc/cost.h"
+#include "realloc/plan.h"
+
+namespace dovetail::predict {
+namespace {
+
+using workflow::Task;
+using workflow::TaskKind;
+
+/// What one task of a plan is calculated from.
+struct TaskGround {
+  const Ground& ground;
+  const plan::TaskPlan& plan;
+  const Task& task;
+  const cost::ModelFacts& facts;
+  cost::Machine machine;
+  double sequences;  ///< in an iteration
+};
+
+TaskGround task_ground(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
+  const Task& task = ground.job.workflow.tasks[index];
+  return {ground,
+          planned,
+          task,
+          facts_of(ground, index),
+          cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency),
+          static_cast<double>(workflow::sequences_of(task, ground.job.workload))};
+}
+
+cost::GenerationSeconds generation_of(const TaskGround& task) {
+  const workflow::Workload& workload = task.ground.job.workload;
+  const bool per_sample = task.task.sequences.per == workflow::SequenceCount::Per::sample;
+  const cost::GenerationWork work{task.sequences, per_sample ? static_cast<double>(workload.samples_per_prompt) : 1,
+                                  &workload.prompt_length, &workload.response_length};
+  const plan::Engine engine = engine_in_use(task.plan.engine);
+  const cost::EngineLimits limits{static_cast<double>(engine.max_num_seqs),
+                                  std::max(0.0, key_value_room(task.facts, task.plan, task.machine.gpu)),
+                                  static_cast<double>(engine.max_num_batched_tokens), engine.chunked_prefill};
+  return cost::generation_seconds(task.facts, task.plan.layout, work, limits, task.machine, task.ground.software.efficiency);
+}
+
+std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
+  return {{"compute", pipeline.slowest.compute},
+          {"communication", pipeline.slowest.communication + pipeline.transfers},
+          {"launch", pipeline.slowest.launch},
+          {"bubbles", pipeline.bubbles}};
+}
+
+/// What comes from host memory to the device with the most; training gives as much back.
+std::int64_t loaded_bytes_of(const TaskGround& task) {
+  const bool trains = task.task.kind == TaskKind::train;
+  if (!trains) return task.plan.offload.weights ? cost::weight_bytes(task.facts, task.plan.layout) : 0;
+  const cost::MemoryParts most = cost::largest_static_memory(task.facts.model, task.plan.layout, task.ground.software.conventions);
+  const bool optimizer = task.plan.offload.optimizer && !task.plan.offload.optimizer_on_host;
+  return (task.plan.offload.weights ? most.weights : 0) + (optimizer ? most.optimizer : 0);
+}
+
+OverheadSeconds overhead_of(const TaskGround& task) {
+  const std::int64_t bytes = loaded_bytes_of(task) * (task.task.kind == TaskKind::train ? 2 : 1);
+  const cost::Efficiency& efficiency = task.ground.software.efficiency;
+  return {cost::host_seconds(task.machine, static_cast<double>(bytes), efficiency), efficiency.task};
+}
+
+/// A load or an unload by itself.
+StepSeconds host_transfer_of(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+  const TaskGround task = task_ground(ground, step.task, plan.tasks[step.task]);
+  const auto bytes = static_cast<double>(loaded_bytes_of(task));
+  return sum_of({{host_transfers, cost::host_seconds(task.machine, bytes, ground.software.efficiency)}});
+}
+
+void add_overhead(const TaskGround& task, std::vector<SecondsPart>& parts) {
+  const OverheadSeconds overhead = overhead_of(task);
+  parts.push_back({host_transfers, overhead.host_transfers});
+  parts.push_back({"hand-over", overhead.hand_over});
+}
+
+StepSeconds scoring_of(const TaskGround& task, std::size_t index) {
+  const cost::Batch batch = batch_of(task.ground, index);
+  std::vector<SecondsPart> parts = parts_of(
+      cost::scoring_seconds(task.facts, task.plan.layout, batch, task.plan.micro_batching, task.machine, task.ground.software.efficiency));
+  add_overhead(task, parts);
+  return sum_of(std::move(parts));
+}
+
+StepSeconds training_of(const TaskGround& task, std::size_t index) {
+  const cost::TrainingSeconds seconds = closed_training_seconds(task.ground, {index, task.plan});
+  std::vector<SecondsPart> parts = parts_of(seconds.pipeline);
+  parts.push_back({"gradients", seconds.gradients});
+  parts.push_back({"optimizer", seconds.optimizer});
+  add_overhead(task, parts);
+  return sum_of(std::move(parts));
+}
+
+/// New weights from where `train` has them into an engine.
+StepSeconds refit_of(const TaskGround& task, const plan::TaskPlan& train) {
+  const bool apart = !cluster::overlap(task.plan.mesh, train.mesh);
+  return sum_of({{"refit", cost::refit_seconds(task.facts, task.plan.mesh.count, apart, task.machine, task.ground.software.efficiency)}});
+}
+
+StepSeconds reallocation_of(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+  const Reallocation moving = reallocation(ground, plan, step);
+  return sum_of({{"transfer", realloc::reallocation_seconds(moving.moves, moving.links).seconds}});
+}
+
+}  // namespace
+
+Reallocation reallocation(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+  const llm::Transformer& model = plan::model_of(ground.job, workflow::TaskId(step.train));
+  const plan::TaskPlan& from = plan.tasks[step.train];
+  const plan::TaskPlan& to = plan.tasks[step.task];
+  realloc::PlanOptions options;
+  options.trained_only = model.adapter_rank > 0;
+  return {realloc::plan_reallocation(ground.job.cluster, {model, from.layout, from.mesh}, {model, to.layout, to.mesh}, options),
+          cluster::links_of(ground.job.cluster, cluster::hull_of(from.mesh, to.mesh), ground.software.efficiency.links)};
+}
+
+StepSeconds sum_of(std::vector<SecondsPart> parts) {
+  StepSeconds seconds;
+  for (const SecondsPart& part : parts) seconds.seconds += part.seconds;
+  seconds.parts = std::move(parts);
+  return seconds;
+}
+
+std::vector<base::Ticks> durations_of(const std::vector<StepSeconds>& steps) {
+  std::vector<base::Ticks> durations;
+  for (const StepSeconds& step : steps) durations.push_back(base::ticks_of_seconds(step.seconds));
+  return durations;
+}
+
+std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout) {
+  if (facts.model.experts && layout.expert == 1) layout.expert_tensor = layout.tensor;
+  return cost::weight_bytes(facts, layout);
+}
+
+double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu) {
+  if (!task.engine.own_weights) return std::numeric_limits<double>::max();
+  constexpr double reserve = 4e9;
+  const auto weights = static_cast<double>(engine_weight_bytes(facts, task.layout));
+  return task.engine.memory_utilization * static_cast<double>(gpu.memory) - weights - reserve;
+}
+
+plan::Engine engine_in_use(const plan::Engine& engine) {
+  if (engine.own_weights) return engine;
+  constexpr std::int64_t no_limit = std::int64_t{1} << 40;
+  plan::Engine all_at_once = engine;
+  all_at_once.max_num_batched_tokens = no_limit;
+  all_at_once.chunked_prefill = false;
+  return all_at_once;
+}
+
+cost::GenerationSeconds generation_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  return generation_of(task_ground(ground, task, planned));
+}
+
+std::int64_t loaded_bytes(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const TaskKind kind = ground.job.workflow.tasks[task].kind;
+  if (kind != TaskKind::infer && kind != TaskKind::train) return 0;
+  return loaded_bytes_of(task_ground(ground, task, planned));
+}
+
+OverheadSeconds overhead_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  return overhead_of(task_ground(ground, task, planned));
+}
+
+double gathering_seconds(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
+  if (planned.layout.pipeline == 1 || planned.offload.weights) return 0;
+  const TaskGround task = task_ground(ground, index, planned);
+  const cluster::Mesh& mesh = planned.mesh;
+  const base::DeviceId first(mesh.first);
+  const base::DeviceId last(mesh.first + mesh.count - 1);
+  const bool in_one_node = cluster::meeting_level(ground.job.cluster, first, last) == 0;
+  const cluster::Links& links = task.machine.links;
+  return cluster::send_seconds(in_one_node ? links.inside : links.between,
+                               static_cast<double>(cost::weight_bytes(task.facts, planned.layout)));
+}
+
+StepSeconds task_seconds(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
+  const Task& task = ground.job.workflow.tasks[index];
+  switch (task.kind) {
+    case TaskKind::generate: {
+      const cost::GenerationSeconds seconds = generation_seconds(ground, index, planned);
+      return sum_of({{"prefill", seconds.prefill},
+                     {"recompute", seconds.recompute},
+                     {"decode, full batch", seconds.full},
+                     {"decode, emptying batch", seconds.tail},
+                     {"slowest instance", seconds.imbalance}});
+    }
+    case TaskKind::infer:
+      return scoring_of(task_ground(ground, index, planned), index);
+    case TaskKind::train:
+      return training_of(task_ground(ground, index, planned), index);
+    case TaskKind::rule:
+      break;
+  }
+  const auto sequences = static_cast<double>(workflow::sequences_of(task, ground.job.workload));
+  return sum_of({{"rule", sequences * base::seconds_of_ticks(task.time_per_sequence)}});
+}
+
+StepSeconds step_seconds(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+  const plan::TaskPlan& planned = plan.tasks[step.task];
+  if (step.kind == plan::Step::Kind::task) return task_seconds(ground, step.task, planned);
+  if (plan::is_host_transfer(step)) return host_transfer_of(ground, plan, step);
+  if (plan::has_own_weights(ground.job, plan, step.task)) return refit_of(task_ground(ground, step.task, planned), plan.tasks[step.train]);
+  return reallocation_of(ground, plan, step);
+}
+
+}  // namespace dovetail::predict

@@ -1,0 +1,316 @@
+#include "predict/closed_form/working_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include "base/assert.h"
+#include "cost/batches.h"
+#include "cost/cache_occupancy.h"
+#include "cost/generation.h"
+#include "cost/training_memory.h"
+#include "predict/closed_form/training_phase.h"
+
+namespace dovetail::predict {
+namespace {
+
+/// What NCCL takes of each device besides the framework's allocator: a process that has reduced once holds about 1.6 GB with its context,
+/// which the usable memory leaves out (issue 864 of NVIDIA/nccl).
+std::int64_t collective_buffers(const plan::TaskPlan& planned) { return planned.layout.devices() > 1 ? std::int64_t{1} << 30 : 0; }
+
+std::vector<MemoryPart> without_empty(std::vector<MemoryPart> parts) {
+  std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
+  return parts;
+}
+
+/// What a kind is called, behind whose it is.
+std::string_view name_of(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::weights:
+      return "weights";
+    case MemoryKind::gradients:
+      return "gradients";
+    case MemoryKind::optimizer:
+      return "optimizer";
+    case MemoryKind::activations:
+      return "activations";
+    case MemoryKind::fused_activations:
+      return "activations of both";
+    case MemoryKind::logits:
+      return "logits";
+    case MemoryKind::gathered_weights:
+      return "gathered weights";
+    case MemoryKind::workspace:
+      return "workspace";
+    case MemoryKind::collective_buffers:
+      return "buffers of collectives";
+    case MemoryKind::reserved:
+      return "reserved beyond allocated";
+    case MemoryKind::engine_weights:
+      return "weights in the engine";
+    case MemoryKind::keys_and_values:
+      return "keys and values";
+    case MemoryKind::engine_buffers:
+      return "the engine's activations, graphs and buffers";
+    case MemoryKind::denied_to_engine:
+      return "what memory_utilization keeps from the engine";
+    case MemoryKind::idle_engine:
+      return "weights in the idle engine";
+    case MemoryKind::new_weights:
+      return "new weights";
+    case MemoryKind::weights_on_their_way:
+      return "weights on their way";
+    case MemoryKind::reserved_for_others:
+      return "reserved beyond what other models have";
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+/// Three standard deviations of the tokens of so many sequences: what comes up in many iterations.
+double spread_of(const workflow::LengthDistribution& lengths, double sequences) {
+  const double mean = lengths.mean();
+  return 3 * std::sqrt(sequences * std::max(0.0, lengths.second_moment() - mean * mean));
+}
+
+/// Tokens of the fullest of many micro-batches of so many sequences, no more than there can be.
+std::int64_t most_tokens(const workflow::LengthDistribution& lengths, double sequences) {
+  const double most = sequences * lengths.mean() + spread_of(lengths, sequences);
+  const double longest = sequences * static_cast<double>(lengths.longest());
+  return std::max(lengths.longest(), static_cast<std::int64_t>(std::ceil(std::min(most, longest))));
+}
+
+/// Micro-batches that a rank's share is cut into: those that the limit asks for, and with what virtual stages round them up to.
+struct Cut {
+  double asked = 1;
+  double whole = 1;
+};
+
+/// Of so many sequences of average length.
+Cut cut_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned, double sequences) {
+  const int together = workflow::sequences_together(task);
+  const double asked = cost::count_micro_batches(ground.rows, sequences, planned.micro_batching, together);
+  if (task.kind != workflow::TaskKind::train || planned.layout.virtual_stages == 1) return {asked, asked};
+  return {asked, static_cast<double>(cost::whole_micro_batches(planned.layout, ground.rows, sequences, planned.micro_batching, together))};
+}
+
+/// The fullest micro-batches that a limit in tokens makes of a rank's share of `sequences`, and their number. More of them than it asks for
+/// are that much smaller, unless packs are filled before they are dealt out; in some iterations it asks for as many as there are.
+void pack(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned, double sequences, cost::TrainingShape& shape) {
+  // The longest of sequences that stay together decide: one that is longer than the limit is a micro-batch of its own.
+  const std::int64_t longest = workflow::sequences_together(task) * ground.rows.longest();
+  const std::int64_t most = std::max(longest, most_tokens(ground.rows, sequences));
+  const double mean = ground.rows.mean();
+  const Cut longer = cut_of(ground, task, planned, static_cast<double>(most) / mean);
+  double full = 1;
+  if (longer.asked < longer.whole && !ground.software.conventions.deals_packs) {
+    const double least = sequences - spread_of(ground.rows, sequences) / mean;
+    const Cut shorter = cut_of(ground, task, planned, std::max(1.0, least));
+    full = shorter.whole <= longer.asked ? 1 : longer.asked / longer.whole;
+  }
+  shape.packed_tokens = std::clamp(static_cast<std::int64_t>(planned.micro_batching.tokens * full), longest, most);
+  shape.micro_batches = static_cast<std::int64_t>(std::ceil(longer.whole));
+}
+
+cost::TrainingShape shape_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned) {
+  const workflow::Workload& workload = ground.job.workload;
+  const double steps = task.kind == workflow::TaskKind::train ? static_cast<double>(workload.mini_batches) : 1;
+  const double extra = static_cast<double>(task.extra_tokens) / ground.rows.mean();
+  const double share = (static_cast<double>(workflow::sequences_of(task, workload)) + extra) / steps / planned.layout.data;
+  cost::TrainingShape shape;
+  shape.sequence_length = ground.rows.longest();
+  if (planned.micro_batching.tokens > 0) {
+    pack(ground, task, planned, share, shape);
+    return shape;
+  }
+  const Cut cut = cut_of(ground, task, planned, share);
+  const int together = workflow::sequences_together(task);
+  shape.micro_batches = static_cast<std::int64_t>(std::ceil(cut.whole));
+  shape.sequences = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(share / cut.whole)));
+  shape.sequences = (shape.sequences + together - 1) / together * together;
+  if (workload.packing) shape.packed_tokens = most_tokens(ground.rows, static_cast<double>(shape.sequences));
+  return shape;
+}
+
+double sequences_of(const Ground& ground, std::size_t task) {
+  return static_cast<double>(workflow::sequences_of(ground.job.workflow.tasks[task], ground.job.workload));
+}
+
+/// The peak of a stage's training, less what Adam on the host keeps off the device.
+cost::StageMemory peak_of(cost::StageMemory peak, const llm::Transformer& model, const plan::TaskPlan& planned,
+                          const cost::Conventions& conventions) {
+  if (!planned.offload.optimizer_on_host) return peak;
+  peak.parts.optimizer = 0;
+  if (conventions.gradients_follow) {
+    peak.parts.gradients = 0;
+    peak.parts.workspace += gradient_buffer_bytes(model, planned.layout, conventions);
+  }
+  peak.reserved = std::llround(conventions.reserved_factor * static_cast<double>(peak.allocated()));
+  return peak;
+}
+
+cost::TrainingMemory training_memory_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
+  return cost::training_memory(facts_of(ground, task).model, planned.layout, shape, ground.software.conventions);
+}
+
+cost::StageMemory training_peak(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  return peak_of(training_memory_of(ground, task, planned).peak(), facts_of(ground, task).model, planned, ground.software.conventions);
+}
+
+std::vector<MemoryPart> training(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::StageMemory peak = training_peak(ground, task, planned);
+  const std::size_t role = ground.job.workflow.role_of[task]->index();
+  std::vector<MemoryPart> parts{
+      {MemoryKind::weights, role, peak.parts.weights},     {MemoryKind::gradients, role, peak.parts.gradients},
+      {MemoryKind::optimizer, role, peak.parts.optimizer}, {MemoryKind::activations, {}, peak.parts.activations},
+      {MemoryKind::logits, {}, peak.parts.logits},         {MemoryKind::gathered_weights, {}, peak.parts.gathered},
+      {MemoryKind::workspace, {}, peak.parts.workspace},   {MemoryKind::collective_buffers, {}, collective_buffers(planned)}};
+  if (peak.reserved > peak.allocated()) parts.push_back({MemoryKind::reserved, {}, peak.reserved - peak.allocated()});
+  return without_empty(std::move(parts));
+}
+
+std::vector<MemoryPart> engine(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const std::size_t role = ground.job.workflow.role_of[task]->index();
+  const cluster::Gpu& gpu = cluster::gpu_of(ground.job.cluster, base::DeviceId(planned.mesh.first));
+  const std::int64_t weights = engine_weight_bytes(ground.models[role], planned.layout);
+  // At least the longest sequence has to have its keys and values; without a cache of the engine's own, all that decode together have.
+  const std::int64_t blocks = (ground.lengths.longest() + cost::cache_block - 1) / cost::cache_block;
+  const auto of_longest =
+      static_cast<std::int64_t>(cost::key_value_bytes(ground.models[role], planned.layout)) * blocks * cost::cache_block;
+  if (!planned.engine.own_weights) {
+    const auto share = static_cast<std::int64_t>(std::ceil(sequences_of(ground, task) / planned.layout.data));
+    return {{MemoryKind::weights, role, weights},
+            {MemoryKind::keys_and_values, {}, of_longest * std::min(share, planned.engine.max_num_seqs)}};
+  }
+  const auto share = static_cast<std::int64_t>(planned.engine.memory_utilization * static_cast<double>(gpu.memory));
+  const auto room = static_cast<std::int64_t>(key_value_room(ground.models[role], planned, gpu));
+  std::vector<MemoryPart> parts{{MemoryKind::engine_weights, role, weights},
+                                {MemoryKind::keys_and_values, {}, std::max(room, of_longest)},
+                                {MemoryKind::engine_buffers, {}, std::max<std::int64_t>(0, share - weights - room)}};
+  // An engine whose share has no room for weights and one sequence does not start, whatever else the device has: it would need a device of
+  // which this is the share. What it keeps for graphs and buffers is assumed, so that it is left out here.
+  if (share < weights + of_longest) {
+    const auto needed = static_cast<double>(weights + of_longest);
+    parts.push_back({MemoryKind::denied_to_engine, {}, std::llround(needed / planned.engine.memory_utilization - needed)});
+  }
+  return parts;
+}
+
+/// Shards of weights are resident; a micro-batch passes layer by layer, nothing kept behind it, and its logits are made at the end.
+std::vector<MemoryPart> scoring(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const std::size_t role = ground.job.workflow.role_of[task]->index();
+  const llm::Transformer& model = ground.job.models[role];
+  const cost::Conventions& conventions = ground.software.conventions;
+  const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
+  const std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
+  const std::int64_t rows = model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
+  const double logits = conventions.scored_logit_bytes * static_cast<double>(rows) / planned.layout.tensor * static_cast<double>(tokens);
+  llm::Layout forward = planned.layout;
+  forward.recomputation = llm::Recomputation::none;
+  const std::int64_t layer = cost::layer_memory(model, forward, shape, conventions, llm::has_experts(model, model.layers - 1)).kept;
+  const std::int64_t gathered = cost::gathered_in_forward(model, planned.layout, conventions);
+  return without_empty({{MemoryKind::logits, {}, static_cast<std::int64_t>(std::ceil(logits))},
+                        {MemoryKind::activations, {}, layer},
+                        {MemoryKind::gathered_weights, {}, gathered},
+                        {MemoryKind::collective_buffers, {}, collective_buffers(planned)}});
+}
+
+}  // namespace
+
+std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow) {
+  const std::string_view name = name_of(part.kind);
+  return part.role ? fmt::format("{}'s {}", workflow.roles[*part.role].name, name) : std::string(name);
+}
+
+std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  switch (ground.job.workflow.tasks[task].kind) {
+    case workflow::TaskKind::train:
+      return training(ground, task, planned);
+    case workflow::TaskKind::generate:
+      return engine(ground, task, planned);
+    default:
+      return scoring(ground, task, planned);
+  }
+}
+
+std::vector<std::int64_t> bytes_beside_activations(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  std::vector<std::int64_t> bytes;
+  for (const cost::StageMemory& stage : training_memory_of(ground, task, planned).stages) {
+    const cost::StageMemory peak = peak_of(stage, facts_of(ground, task).model, planned, ground.software.conventions);
+    bytes.push_back(std::max(peak.allocated(), peak.reserved) - peak.parts.activations + collective_buffers(planned));
+  }
+  return bytes;
+}
+
+std::vector<MemoryPart> fused_working_memory(const Ground& ground, const plan::Plan& plan, plan::TrainPair pair,
+                                             std::optional<std::int64_t> activations) {
+  std::vector<MemoryPart> parts;
+  cost::MemoryParts most;
+  std::int64_t buffers = 0;
+  for (const std::size_t task : pair) {
+    const cost::MemoryParts own = training_peak(ground, task, plan.tasks[task]).parts;
+    const std::size_t role = ground.job.workflow.role_of[task]->index();
+    parts.push_back({MemoryKind::weights, role, own.weights});
+    parts.push_back({MemoryKind::gradients, role, own.gradients});
+    parts.push_back({MemoryKind::optimizer, role, own.optimizer});
+    most.activations += own.activations;
+    most.logits = std::max(most.logits, own.logits);
+    most.gathered = std::max(most.gathered, own.gathered);
+    most.workspace = std::max(most.workspace, own.workspace);
+    buffers = std::max(buffers, collective_buffers(plan.tasks[task]));
+  }
+  parts.push_back({MemoryKind::fused_activations, {}, activations.value_or(most.activations)});
+  parts.push_back({MemoryKind::logits, {}, most.logits});
+  parts.push_back({MemoryKind::gathered_weights, {}, most.gathered});
+  parts.push_back({MemoryKind::workspace, {}, most.workspace});
+  const std::int64_t beyond = reserved_beyond(ground, bytes_of(parts));
+  parts.push_back({MemoryKind::collective_buffers, {}, buffers});
+  parts.push_back({MemoryKind::reserved, {}, beyond});
+  return without_empty(std::move(parts));
+}
+
+double fullest_over_average(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::TrainingShape fullest = shape_of(ground, ground.job.workflow.tasks[task], planned);
+  cost::TrainingShape average = fullest;
+  average.packed_tokens = std::max<std::int64_t>(1, std::llround(training_passes(ground, {task, planned}).micro_batch.count));
+  return static_cast<double>(cost::tokens_of_rank(planned.layout, fullest)) /
+         static_cast<double>(cost::tokens_of_rank(planned.layout, average));
+}
+
+double fullest_over_average(const Ground& ground, const plan::TrainPair& pair, const plan::Plan& plan) {
+  double fullest = 1;
+  for (const std::size_t task : pair) fullest = std::max(fullest, fullest_over_average(ground, task, plan.tasks[task]));
+  return fullest;
+}
+
+std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions) {
+  if (layout.zero >= 3) return 0;
+  return conventions.gradient_bytes * (cost::padded_vocabulary(model, layout, conventions) / layout.tensor) * model.hidden;
+}
+
+std::int64_t reserved_beyond(const Ground& ground, std::int64_t resident) {
+  return std::llround(std::max(0.0, ground.software.conventions.reserved_factor - 1) * static_cast<double>(resident));
+}
+
+std::int64_t bytes_of(const std::vector<MemoryPart>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0},
+                         [](std::int64_t sum, const MemoryPart& part) { return sum + part.bytes; });
+}
+
+std::int64_t bytes_of(const std::vector<MemoryPart>& parts, MemoryKind kind) {
+  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0},
+                         [kind](std::int64_t sum, const MemoryPart& part) { return part.kind == kind ? sum + part.bytes : sum; });
+}
+
+StoredBytes stored_bytes(const Ground& ground, std::size_t role, const llm::Layout& layout, Stored stored) {
+  if (stored == Stored::engine) return {engine_weight_bytes(ground.models[role], layout), 0, 0};
+  if (stored == Stored::frozen) return {cost::weight_bytes(ground.models[role], layout), 0, 0};
+  const cost::MemoryParts parts = cost::largest_static_memory(ground.job.models[role], layout, ground.software.conventions);
+  return {parts.weights, parts.gradients, parts.optimizer};
+}
+
+}  // namespace dovetail::predict

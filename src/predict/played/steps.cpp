@@ -1,0 +1,251 @@
+#include "predict/played/steps.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/assert.h"
+#include "cluster/collective.h"
+#include "predict/played/inter_stage.h"
+#include "predict/played/memory.h"
+#include "predict/played/scoring.h"
+#include "realloc/cost.h"
+#include "realloc/plan.h"
+#include "simulate/step_clock.h"
+
+namespace dovetail::predict {
+namespace {
+
+using base::Ticks;
+using simulate::Activity;
+using simulate::DeviceTransfer;
+using workflow::TaskKind;
+
+std::int32_t number_of(std::size_t task) { return static_cast<std::int32_t>(task); }
+
+/// Puts a span before all of each lane.
+void prepend(simulate::Trace& trace, Ticks length, Activity activity, std::size_t task) {
+  if (length == Ticks(0)) return;
+  trace.end += length;
+  for (simulate::Lane& lane : trace.lanes) {
+    for (simulate::Span& span : lane.spans) {
+      span.begin += length;
+      span.end += length;
+    }
+    for (auto& [time, bytes] : lane.memory) time += length;
+    lane.spans.insert(lane.spans.begin(), {Ticks(0), length, activity, number_of(task), 0, {}});
+  }
+}
+
+void append(simulate::Trace& trace, Ticks length, Activity activity, std::size_t task) {
+  if (length == Ticks(0)) return;
+  const Ticks begin = trace.end;
+  trace.end += length;
+  for (simulate::Lane& lane : trace.lanes) lane.spans.push_back({begin, trace.end, activity, number_of(task), 0, {}});
+}
+
+/// Until all transfers of a step begin, `mesh` works on them.
+simulate::Trace preparation(Ticks length, const simulate::Step& step) {
+  simulate::Trace trace;
+  trace.end = length;
+  if (length == Ticks(0)) return trace;
+  simulate::Lane& lane = trace.lanes.emplace_back();
+  for (const cluster::Mesh& mesh : step.devices)
+    for (int device = mesh.first; device < mesh.first + mesh.count; ++device) lane.devices.push_back(device);
+  std::sort(lane.devices.begin(), lane.devices.end());
+  lane.devices.erase(std::unique(lane.devices.begin(), lane.devices.end()), lane.devices.end());
+  lane.spans.push_back({Ticks(0), length, Activity::reallocation, step.task, 0, {}});
+  return trace;
+}
+
+/// Each device of the engine has the whole model over its own link: of its node where that is all it needs.
+void add_refit(const Ground& ground, const plan::Plan& plan, const plan::Step& from, simulate::Step& step) {
+  const cost::ModelFacts& facts = facts_of(ground, from.task);
+  const cluster::Mesh engine = plan.tasks[from.task].mesh;
+  const cluster::Mesh trained = plan.tasks[from.train].mesh;
+  const cost::Efficiency& efficiency = ground.software.efficiency;
+  const Ticks all = base::ticks_of_seconds(step_seconds(ground, plan, from).seconds);
+  const Ticks waking = std::min(all, base::ticks_of_seconds(efficiency.refit + facts.tensors * efficiency.refit_tensor));
+  step.trace = preparation(waking, step);
+  const bool between = cluster::nodes_of(ground.job.cluster, engine) > 1;
+  constexpr std::int64_t bytes_an_element = 2;
+  const std::int64_t bytes = facts.parameters.all * bytes_an_element;
+  for (int device = engine.first; device < engine.first + engine.count; ++device)
+    step.transfers.push_back({DeviceTransfer::nobody, device, between, all - waking, bytes});
+  if (cluster::overlap(engine, trained)) return;
+  for (int device = trained.first; device < trained.first + trained.count; ++device)
+    step.transfers.push_back({device, DeviceTransfer::nobody, between, all - waking, 0});
+}
+
+/// Bytes and messages from one device to another, whatever the bundle.
+std::map<std::pair<int, int>, std::int64_t> pairs_of(const realloc::Plan& moves) {
+  std::map<std::pair<int, int>, std::int64_t> pairs;
+  for (const realloc::Flow& flow : moves.flows)
+    pairs[{flow.from.value, flow.to.value}] += (flow.end - flow.begin) * moves.options.element_bytes;
+  return pairs;
+}
+
+void add_moves(const Ground& ground, const plan::Plan& plan, const plan::Step& from, simulate::Step& step) {
+  const auto [moves, links] = reallocation(ground, plan, from);
+  std::map<std::pair<int, bool>, Ticks> busy;  // of sending (-device - 1) and receiving (device), by level
+  Ticks busiest;
+  for (const auto& [pair, bytes] : pairs_of(moves)) {
+    const bool between = moves.node_of[static_cast<std::size_t>(pair.first)] != moves.node_of[static_cast<std::size_t>(pair.second)];
+    const cluster::Link& link = between ? links.between : links.inside;
+    const std::int64_t messages = (bytes + moves.options.bucket - 1) / moves.options.bucket;
+    const auto count = static_cast<double>(messages);
+    const Ticks alone =
+        base::ticks_of_seconds(count * link.latency + (static_cast<double>(bytes) + count * link.half_size) / link.bandwidth);
+    step.transfers.push_back({pair.first, pair.second, between, alone, bytes});
+    busiest = std::max({busiest, busy[{-pair.first - 1, between}] += alone, busy[{pair.second, between}] += alone});
+  }
+  const Ticks all = base::ticks_of_seconds(realloc::reallocation_seconds(moves, links).seconds);
+  step.trace = preparation(std::max(Ticks(0), all - busiest), step);
+}
+
+/// What a task's own step has of its overhead.
+struct Overhead {
+  Ticks hand_over;
+  Ticks load;
+  Ticks unload;
+};
+
+/// Training gives back half of what is transferred.
+Overhead overhead_of(const OverheadSeconds& seconds, bool trains) {
+  const Ticks transfers = base::ticks_of_seconds(seconds.host_transfers);
+  const Ticks back(trains ? transfers.count() / 2 : 0);
+  return {base::ticks_of_seconds(seconds.hand_over), transfers - back, back};
+}
+
+/// Without what is a step of its own in `graph`.
+Overhead overhead_of(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task) {
+  const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
+  Overhead overhead = overhead_of(overhead_seconds(ground, task, plan.tasks[task]), trains);
+  for (const plan::Step& step : graph.steps) {
+    if (step.task != task) continue;
+    if (step.kind == plan::Step::Kind::load) overhead.load = Ticks(0);
+    if (step.kind == plan::Step::Kind::unload) overhead.unload = Ticks(0);
+  }
+  return overhead;
+}
+
+/// The spans and the memory of `second`, which is of the same devices, behind those of `first`.
+simulate::Trace behind(const simulate::Trace& first, const simulate::Trace& second) {
+  std::map<std::pair<const simulate::Lane*, const simulate::Lane*>, std::vector<int>> parts;
+  for (const simulate::Lane& one : first.lanes)
+    for (const simulate::Lane& two : second.lanes)
+      for (const int device : one.devices)
+        if (std::find(two.devices.begin(), two.devices.end(), device) != two.devices.end()) parts[{&one, &two}].push_back(device);
+  simulate::Trace both;
+  both.end = first.end + second.end;
+  for (auto& [lanes, devices] : parts) {
+    simulate::Lane& lane = both.lanes.emplace_back(*lanes.first);
+    lane.devices = std::move(devices);
+    for (simulate::Span span : lanes.second->spans) {
+      span.begin += first.end;
+      span.end += first.end;
+      lane.spans.push_back(span);
+    }
+    for (const auto& [time, bytes] : lanes.second->memory) lane.memory.emplace_back(first.end + time, bytes);
+  }
+  return both;
+}
+
+simulate::Trace with_overhead(const Overhead& overhead, std::size_t task, simulate::Trace work) {
+  prepend(work, overhead.load, Activity::loading, task);
+  prepend(work, overhead.hand_over, Activity::hand_over, task);
+  append(work, overhead.unload, Activity::loading, task);
+  return work;
+}
+
+/// Generation, and behind it what infers: the stage where nothing migrates. Lanes hold what stage_memory says.
+simulate::Trace one_after_the_other(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage, const Draw& draw) {
+  const StageMemory memory = stage_memory(ground, plan, stage);
+  simulate::Trace trace = generation_of(ground, stage.generate, plan.tasks[stage.generate], draw).trace;
+  for (simulate::Lane& lane : trace.lanes)
+    for (auto& [time, bytes] : lane.memory) bytes += memory.engine;
+  for (std::size_t index = 0; index < stage.infer.size(); ++index) {
+    const std::size_t task = stage.infer[index];
+    const Overhead overhead = overhead_of(overhead_seconds(ground, task, plan.tasks[task]), false);
+    simulate::Trace scoring = with_overhead(overhead, task, scoring_trace(ground, task, plan.tasks[task]));
+    for (simulate::Lane& lane : scoring.lanes) lane.memory = {{Ticks(0), memory.scoring[index]}};
+    trace = behind(trace, scoring);
+  }
+  return trace;
+}
+
+}  // namespace
+
+base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task) {
+  const plan::TaskPlan& planned = plan.tasks[task];
+  simulate::Step step;
+  step.task = number_of(task);
+  switch (ground.job.workflow.tasks[task].kind) {
+    case TaskKind::rule:
+      step.trace.end = base::ticks_of_seconds(task_seconds(ground, task, planned).seconds);
+      return step;
+    case TaskKind::generate:
+      DOVETAIL_ASSERT(false);
+    case TaskKind::infer:
+      step.trace = with_overhead(overhead_of(ground, plan, graph, task), task, scoring_trace(ground, task, planned));
+      break;
+    case TaskKind::train: {
+      DOVETAIL_TRY(simulate::Trace trace, training_trace(ground, {task, planned}));
+      step.trace = with_overhead(overhead_of(ground, plan, graph, task), task, std::move(trace));
+      break;
+    }
+  }
+  step.devices[0] = planned.mesh;
+  return step;
+}
+
+GenerationStep generation_step(const Ground& ground, const plan::Plan& plan, std::size_t task, const Draw& draw) {
+  GenerationStep made;
+  made.step.task = number_of(task);
+  made.step.devices[0] = plan.tasks[task].mesh;
+  const std::optional<plan::GenerationStage> stage = plan::fused_stage(ground.job, plan);
+  if (!stage || stage->generate != task) {
+    made.step.trace = generation_of(ground, task, plan.tasks[task], draw).trace;
+    return made;
+  }
+  simulate::InterStage played = inter_stage_of(ground, plan, draw);
+  made.step.trace = played.migration ? std::move(played.trace) : one_after_the_other(ground, plan, *stage, draw);
+  made.migration = std::move(played.migration);
+  made.early = made.step.trace.end - played.generation_end;
+  return made;
+}
+
+simulate::Step fused_training_step(const plan::Plan& plan, const FusedTraining& training, const OverheadSeconds& overhead) {
+  const std::size_t first = plan.fusion.training.value()[0];
+  simulate::Step step;
+  step.task = number_of(first);
+  step.devices[0] = plan.tasks[first].mesh;
+  step.trace = with_overhead(overhead_of(overhead, true), first, training.trace);
+  return step;
+}
+
+simulate::Step host_transfer_step(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+  simulate::Step made;
+  made.task = number_of(step.task);
+  made.trace.end = base::ticks_of_seconds(step_seconds(ground, plan, step).seconds);
+  made.host = simulate::HostTransfer{.devices = plan::host_links_of(step, plan),
+                                     .step = step.task,
+                                     .back = step.kind == plan::Step::Kind::unload,
+                                     .bytes = loaded_bytes(ground, step.task, plan.tasks[step.task])};
+  return made;
+}
+
+simulate::Step reallocation_step(const Ground& ground, const plan::Plan& plan, const plan::Step& from) {
+  simulate::Step step;
+  step.task = number_of(from.task);
+  step.reallocation = true;
+  const std::vector<cluster::Mesh> meshes = plan::meshes_of(from, ground.job, plan);
+  std::copy(meshes.begin(), meshes.end(), step.devices.begin());
+  if (plan::has_own_weights(ground.job, plan, from.task))
+    add_refit(ground, plan, from, step);
+  else
+    add_moves(ground, plan, from, step);
+  return step;
+}
+
+}  // namespace dovetail::predict

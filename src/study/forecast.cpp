@@ -1,0 +1,282 @@
+#include "study/forecast.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/assert.h"
+#include "planner/advice/changes.h"
+#include "predict/closed_form/intra_stage.h"
+#include "study/run_costs.h"
+
+namespace dovetail::study {
+namespace {
+
+constexpr std::int64_t most_parts = 100;
+constexpr std::int64_t points_shown = 10;
+constexpr std::size_t plans_of_a_search = 4;
+
+using Costs = std::vector<std::vector<PartCost>>;  ///< [part][plan]
+
+/// A run, cut into parts, and the plans that it could have.
+struct Run {
+  const predict::Ground& ground;
+  const LengthGrowth& growth;
+  const ForecastOptions& options;
+  std::vector<RunPart> parts;
+  std::vector<ForecastPlan> plans;
+  Costs costs;
+};
+
+/// The steps at which lengths are, for the first time, as far from the first towards the longest as each search wants them.
+std::vector<std::int64_t> search_steps(const LengthGrowth& growth, const std::vector<RunPart>& parts, int searches) {
+  std::vector<std::int64_t> longest_steps{0};
+  for (const RunPart& part : parts) longest_steps.push_back(growth.longest_step(part.first, part.last));
+  std::vector<double> factors;
+  for (const std::int64_t step : longest_steps) factors.push_back(growth.factor_at(static_cast<double>(step)));
+  const double longest = *std::max_element(factors.begin(), factors.end());
+  std::vector<std::int64_t> steps;
+  for (int search = 0; search < searches; ++search) {
+    const double wanted = factors.front() + (longest - factors.front()) * search / std::max(1, searches - 1);
+    // No less than the longest but for rounding.
+    const auto reached = std::find_if(factors.begin(), factors.end(), [&](double factor) { return factor >= std::min(wanted, longest); });
+    const std::int64_t step = longest_steps[static_cast<std::size_t>(reached - factors.begin())];
+    if (std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(step);
+  }
+  return steps;
+}
+
+void add_candidate(std::vector<ForecastPlan>& plans, ForecastPlan candidate) {
+  const auto known = std::any_of(plans.begin(), plans.end(), [&](const ForecastPlan& plan) {
+    return plan.plan.tasks == candidate.plan.tasks && plan.plan.fusion == candidate.plan.fusion;
+  });
+  if (!known) plans.push_back(std::move(candidate));
+}
+
+base::Status find_candidates(Run& run, const plan::Plan* given) {
+  if (given != nullptr) {
+    ForecastPlan candidate{*given, std::nullopt, std::nullopt};
+    if (given->fusion.training) candidate.over_bound = predict::intra_stage(run.ground, *given).over_bound();
+    run.plans.push_back(std::move(candidate));
+  }
+  planner::RankOptions rank = run.options.rank;
+  rank.shown = std::min(rank.shown, plans_of_a_search);
+  rank.simulated = 0;  // all of them are compared, by the closed form
+  const std::vector<std::int64_t> steps = search_steps(run.growth, run.parts, run.options.searches);
+  for (std::size_t index = 0; index < steps.size() && !run.ground.is_stopped(); ++index) {
+    const std::int64_t step = steps[index];
+    if (run.options.on_search) run.options.on_search(step);
+    const RunStep there(run.ground, run.growth, step);
+    auto ranking = planner::rank_plans(there.ground(), planner::with_share_of_time(rank, run.ground, steps.size() - index));
+    if (!ranking.ok() && ranking.error().failure == base::Failure::bad_input) return ranking.error();
+    if (!ranking.ok()) continue;
+    for (planner::RankedPlan& ranked : ranking->plans) {
+      std::optional<double> over_bound;
+      if (ranked.estimate.intra_stage) over_bound = ranked.estimate.intra_stage->over_bound();
+      add_candidate(run.plans, {std::move(ranked.plan), step, over_bound});
+    }
+  }
+  if (const auto ended_by = parallel::ended_by(run.ground.cancellation); ended_by && run.plans.empty())
+    return parallel::stopped_before("a plan was found", *ended_by);
+  if (run.plans.empty()) return base::Error{base::Failure::infeasible, "", 0, 0, "no plan of this job fits, at any length of the run"};
+  return {};
+}
+
+/// Ends the run before the step at which no plan fits any more.
+void cut_off(Run& run) {
+  const auto fits = [](const std::vector<PartCost>& row) {
+    return std::any_of(row.begin(), row.end(), [](const PartCost& cost) { return cost.fits; });
+  };
+  const auto over = std::find_if_not(run.costs.begin(), run.costs.end(), fits);
+  if (over == run.costs.end()) return;
+  const auto count = static_cast<std::size_t>(over - run.costs.begin());
+  RunPart part = run.parts[count];
+  run.parts.resize(count);
+  run.costs.resize(count);
+  std::int64_t end = part.first;
+  for (const ForecastPlan& plan : run.plans)
+    end = std::max(end, first_overflow(run.ground, run.growth, plan, part.first, part.last).value_or(part.last));
+  if (end == part.first) return;
+  part.last = end - 1;
+  Costs rest = run_costs(run.ground, run.growth, {part}, run.plans);
+  if (!fits(rest.front())) return;
+  run.parts.push_back(part);
+  run.costs.push_back(std::move(rest.front()));
+}
+
+/// Whether a run may change from one plan to another for a part.
+bool may_change(const PartCost& from, const PartCost& to, double error) {
+  return to.fits && (!from.fits || to.seconds * (1 + error) < from.seconds);
+}
+
+/// The plan of each part: of all sequences that keep the rules the one that takes the least time. REQUIRES: in every part some plan fits.
+std::vector<std::size_t> schedule_of(const Run& run, bool starts_with_first) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  const double error = run.ground.software.efficiency.error;
+  const std::size_t count = run.parts.size();
+  const std::size_t plans = run.plans.size();
+  // From each part and plan on: the seconds to the end, and the plan of the next part.
+  std::vector<std::vector<double>> left(count + 1, std::vector<double>(plans, 0));
+  std::vector<std::vector<std::size_t>> next(count, std::vector<std::size_t>(plans, 0));
+  for (std::size_t part = count; part-- > 0;) {
+    for (std::size_t plan = 0; plan < plans; ++plan) {
+      double least = part + 1 == count ? 0 : left[part + 1][plan];
+      next[part][plan] = plan;
+      for (std::size_t other = 0; part + 1 < count && other < plans; ++other) {
+        if (other == plan || !may_change(run.costs[part + 1][plan], run.costs[part + 1][other], error)) continue;
+        const double seconds = run.options.restart_seconds + left[part + 1][other];
+        if (seconds >= least) continue;
+        least = seconds;
+        next[part][plan] = other;
+      }
+      const PartCost& cost = run.costs[part][plan];
+      left[part][plan] = cost.fits ? cost.seconds * static_cast<double>(run.parts[part].steps()) + least : never;
+    }
+  }
+  const std::vector<PartCost>& first = run.costs.front();
+  double fastest = never;
+  for (const PartCost& cost : first)
+    if (cost.fits) fastest = std::min(fastest, cost.seconds);
+  std::size_t start = 0;
+  if (!starts_with_first || !first.front().fits) {
+    double least = never;
+    for (std::size_t plan = 0; plan < plans; ++plan)
+      if (first[plan].fits && first[plan].seconds <= fastest * (1 + error) && left[0][plan] < least) least = left[0][start = plan];
+  }
+  std::vector<std::size_t> schedule{start};
+  for (std::size_t part = 0; part + 1 < count; ++part) schedule.push_back(next[part][schedule.back()]);
+  return schedule;
+}
+
+double seconds_of(const Run& run, std::size_t part, std::size_t plan) {
+  return run.costs[part][plan].seconds * static_cast<double>(run.parts[part].steps());
+}
+
+/// The number of a plan in the answer, where it is entered if it is new.
+std::size_t entered(Forecast& forecast, std::vector<std::size_t>& numbers, const Run& run, std::size_t plan) {
+  const auto known = std::find(numbers.begin(), numbers.end(), plan);
+  if (known != numbers.end()) return static_cast<std::size_t>(known - numbers.begin());
+  numbers.push_back(plan);
+  forecast.plans.push_back(run.plans[plan]);
+  return numbers.size() - 1;
+}
+
+void add_spans(const Run& run, const std::vector<std::size_t>& schedule, Forecast& forecast) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t part = 0; part < run.parts.size(); ++part) {
+    const std::size_t plan = schedule[part];
+    if (part == 0 || plan != schedule[part - 1]) {
+      ForecastSpan span;
+      span.plan = entered(forecast, numbers, run, plan);
+      span.first = run.parts[part].first;
+      if (part > 0 && run.costs[part][schedule[part - 1]].fits) span.saved = 0;
+      forecast.spans.push_back(span);
+    }
+    ForecastSpan& span = forecast.spans.back();
+    span.last = run.parts[part].last;
+    span.seconds += seconds_of(run, part, plan);
+    if (!span.saved) continue;
+    const std::size_t before = numbers[forecast.spans[forecast.spans.size() - 2].plan];
+    if (run.costs[part][before].fits) *span.saved += seconds_of(run, part, before) - seconds_of(run, part, plan);
+  }
+}
+
+/// Of an iteration at a step.
+double seconds_at(const Run& run, std::int64_t step, const ForecastPlan& plan) {
+  return RunStep(run.ground, run.growth, step).estimate(plan).iteration_seconds;
+}
+
+double pauses_of(const ForecastOptions& options, std::int64_t steps) {
+  double seconds = 0;
+  for (const Pause& pause : options.pauses) {
+    const std::int64_t count = steps / pause.every;
+    seconds += static_cast<double>(count) * pause.seconds;
+  }
+  return seconds;
+}
+
+void add_sums(const Run& run, Forecast& forecast) {
+  for (ForecastSpan& span : forecast.spans) {
+    forecast.seconds += span.seconds;
+    span.first_seconds = seconds_at(run, span.first, forecast.plans[span.plan]);
+    span.last_seconds = seconds_at(run, span.last, forecast.plans[span.plan]);
+  }
+  forecast.pause_seconds = pauses_of(run.options, forecast.steps);
+  forecast.restart_seconds = run.options.restart_seconds * static_cast<double>(std::max<std::size_t>(1, forecast.spans.size()) - 1);
+  forecast.seconds += forecast.pause_seconds + forecast.restart_seconds;
+  forecast.gpu_hours = forecast.seconds * cluster::device_count(run.ground.job.cluster) / 3600;
+  if (run.ground.job.cluster.price) forecast.price = *run.ground.job.cluster.price * forecast.gpu_hours;
+}
+
+/// What the first plan of the schedule would do by itself, to the end of all that was asked for.
+void add_kept(const Run& run, std::size_t plan, Forecast& forecast) {
+  const auto over = std::find_if(run.costs.begin(), run.costs.end(), [plan](const auto& row) { return !row[plan].fits; });
+  const bool cut = forecast.steps < run.options.steps;
+  if (over == run.costs.end() && !cut) {
+    forecast.kept_seconds = pauses_of(run.options, forecast.steps);
+    for (std::size_t part = 0; part < run.parts.size(); ++part) *forecast.kept_seconds += seconds_of(run, part, plan);
+    return;
+  }
+  const std::int64_t from = over == run.costs.begin() || run.costs.empty() ? 0
+                            : over == run.costs.end()                      ? run.parts.back().last
+                                                      : run.parts[static_cast<std::size_t>(over - run.costs.begin())].first;
+  const std::int64_t to = over == run.costs.end() ? forecast.steps : run.parts[static_cast<std::size_t>(over - run.costs.begin())].last;
+  if (const auto step = first_overflow(run.ground, run.growth, run.plans[plan], from, to))
+    forecast.overflow = overflow_at(run.ground, run.growth, run.plans[plan], *step);
+}
+
+void add_points(const Run& run, Forecast& forecast) {
+  std::vector<std::int64_t> steps;
+  for (std::int64_t point = 0; point <= points_shown; ++point) {
+    const std::int64_t step = (forecast.steps - 1) * point / points_shown;
+    if (steps.empty() || step != steps.back()) steps.push_back(step);
+  }
+  const std::int64_t longest = run.growth.longest_step(0, forecast.steps - 1);
+  if (const auto place = std::lower_bound(steps.begin(), steps.end(), longest); *place != longest) steps.insert(place, longest);
+  for (const std::int64_t step : steps) {
+    const auto span =
+        std::find_if(forecast.spans.begin(), forecast.spans.end(), [step](const ForecastSpan& one) { return step <= one.last; });
+    const RunStep there(run.ground, run.growth, step);
+    const predict::Estimate estimate = there.estimate(forecast.plans[span->plan]);
+    ForecastPoint point;
+    point.step = step;
+    point.factor = run.growth.factor_at(static_cast<double>(step));
+    point.mean = there.job().workload.response_length.mean();
+    point.at_cap = run.growth.at_cap(static_cast<double>(step));
+    point.plan = span->plan;
+    point.seconds = estimate.iteration_seconds;
+    point.margin = estimate.memory[planner::fullest_task(estimate.memory)].margin();
+    forecast.points.push_back(point);
+  }
+}
+
+}  // namespace
+
+base::Result<Forecast> forecast(const predict::Ground& given, const plan::Plan* plan, const LengthGrowth& growth,
+                                const ForecastOptions& options) {
+  const parallel::Cancellation limit(given.cancellation, options.rank.search.time_limit_seconds);
+  const predict::Ground ground = predict::stopped_by(given, limit);
+  DOVETAIL_ASSERT(options.steps >= 1 && (plan != nullptr || options.searches > 0));
+  Run run{ground, growth, options, run_parts(options.steps, most_parts), {}, {}};
+  DOVETAIL_CHECK(find_candidates(run, plan));
+  run.costs = run_costs(ground, growth, run.parts, run.plans);
+  Forecast forecast;
+  forecast.part = run.parts.front().steps();
+  forecast.candidates = run.plans.size();
+  cut_off(run);
+  if (run.parts.empty()) {
+    forecast.plans.push_back(run.plans.front());
+    if (const auto step = first_overflow(ground, growth, run.plans.front(), 0, forecast.part - 1))
+      forecast.overflow = overflow_at(ground, growth, run.plans.front(), *step);
+    return forecast;
+  }
+  forecast.steps = run.parts.back().last + 1;
+  const std::vector<std::size_t> schedule = schedule_of(run, plan != nullptr);
+  add_spans(run, schedule, forecast);
+  add_sums(run, forecast);
+  add_kept(run, schedule.front(), forecast);
+  add_points(run, forecast);
+  return forecast;
+}
+
+}  // namespace dovetail::study

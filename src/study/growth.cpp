@@ -1,0 +1,180 @@
+#include "study/growth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/amount.h"
+#include "base/assert.h"
+#include "base/csv.h"
+#include "base/document.h"
+#include "workflow/scaled_lengths.h"
+
+namespace dovetail::study {
+namespace {
+
+/// What is wrong with a step behind `before`, and its value, as people wrote them; else both.
+base::Result<GrowthPoint> read_point(std::string_view step, std::string_view value, const std::vector<GrowthPoint>& before) {
+  const std::optional<std::int32_t> number = base::parse_index(step);
+  if (!number || *number > largest_step)
+    return base::bad_input(fmt::format("{} is no step; accepted: a whole number from 0 to {}", base::quote(step), largest_step));
+  if (!before.empty() && *number <= before.back().step)
+    return base::bad_input(fmt::format("step {} comes behind step {}; accepted: rising steps", *number, before.back().step));
+  const auto amount = base::parse_amount(value, base::Measure::number);
+  if (!amount.ok() || amount.value() <= 0)
+    return base::bad_input(fmt::format("{} is no value at step {}; accepted: a number above 0", base::quote(value), *number));
+  return GrowthPoint{*number, amount.value()};
+}
+
+/// Which columns of a table have the steps and the values.
+struct GrowthColumns {
+  std::size_t step = 0;
+  std::size_t value = 0;
+  GrowthFigure figure = GrowthFigure::factor;
+};
+
+base::Result<GrowthColumns> columns_of(const base::CsvRow& header, const std::string& path) {
+  std::optional<std::size_t> step;
+  std::optional<GrowthColumns> columns;
+  for (std::size_t index = 0; index < header.size(); ++index) {
+    if (header[index].text == "step" && step) return base::error_at(header[index], path, "there are two columns `step`; accepted: one");
+    if (header[index].text == "step") step = index;
+    for (const GrowthFigure figure : {GrowthFigure::factor, GrowthFigure::mean, GrowthFigure::median}) {
+      if (header[index].text != name_of(figure)) continue;
+      if (columns) return base::error_at(header[index], path, "there are two columns of lengths; accepted: one of factor, mean, p50");
+      columns = GrowthColumns{0, index, figure};
+    }
+  }
+  if (!step || !columns)
+    return base::error_at(header.front(), path, "a table of growth needs a header with `step` and one of `factor`, `mean`, `p50`");
+  columns->step = *step;
+  return *columns;
+}
+
+}  // namespace
+
+std::string_view name_of(GrowthFigure figure) {
+  return figure == GrowthFigure::factor ? "factor" : figure == GrowthFigure::mean ? "mean" : "p50";
+}
+
+base::Result<Growth> parse_growth(std::string_view text, GrowthFigure figure) {
+  Growth growth{figure, {}};
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view item = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t colon = item.find(':');
+    if (colon == std::string_view::npos)
+      return base::bad_input(
+          fmt::format("{} is no step and value; accepted: STEP:VALUE, separated by commas, such as 0:1,500:2.5", base::quote(item)));
+    DOVETAIL_TRY(const GrowthPoint point, read_point(item.substr(0, colon), item.substr(colon + 1), growth.points));
+    growth.points.push_back(point);
+  }
+  return growth;
+}
+
+base::Result<Growth> parse_growth_table(std::string_view content, const std::string& path) {
+  DOVETAIL_TRY(const std::vector<base::CsvRow> rows, base::parse_csv_table(content, path));
+  if (rows.empty())
+    return base::Error{base::Failure::bad_input, path, 1, 1, "a table of growth begins with a header: step, and factor, mean or p50"};
+  DOVETAIL_TRY(const GrowthColumns columns, columns_of(rows.front(), path));
+  Growth growth{columns.figure, {}};
+  for (std::size_t index = 1; index < rows.size(); ++index) {
+    const base::CsvRow& row = rows[index];
+    if (row.size() <= std::max(columns.step, columns.value))
+      return base::error_at(row.front(), path, fmt::format("the row has {} cells, and the header {}", row.size(), rows.front().size()));
+    auto point = read_point(row[columns.step].text, row[columns.value].text, growth.points);
+    if (!point.ok()) return base::error_at(row[columns.step], path, point.error().message);
+    growth.points.push_back(point.value());
+  }
+  if (growth.points.empty()) return base::error_at(rows.front().front(), path, "the table has no step");
+  return growth;
+}
+
+LengthGrowth::LengthGrowth(const workflow::LengthDistribution& lengths, Growth growth, std::optional<std::int64_t> cap)
+    : lengths_(lengths), growth_(std::move(growth)), cap_(cap) {}
+
+base::Result<LengthGrowth> LengthGrowth::of(const workflow::LengthDistribution& lengths, Growth growth, std::optional<std::int64_t> cap) {
+  LengthGrowth result(lengths, std::move(growth), cap);
+  Growth& kept = result.growth_;
+  for (const GrowthPoint& point : kept.points)
+    if (!result.factor_for(point.value))
+      return base::bad_input(
+          fmt::format("no growth makes the {} {:g} tokens at step {}: responses end at {}; accepted: less than that, "
+                      "or a later end of responses (a cap)",
+                      name_of(kept.figure), point.value, point.step, result.most()));
+  // What the job has, unless something else is said of step 0.
+  if (!kept.points.empty() && kept.points.front().step > 0) {
+    const workflow::LengthDistribution now = workflow::scaled(lengths, 1, result.most());
+    const double value = kept.figure == GrowthFigure::factor ? 1
+                         : kept.figure == GrowthFigure::mean ? now.mean()
+                                                             : static_cast<double>(now.quantile(0.5));
+    kept.points.insert(kept.points.begin(), {0, value});
+  }
+  return result;
+}
+
+std::optional<double> LengthGrowth::factor_for(double value) const {
+  switch (growth_.figure) {
+    case GrowthFigure::factor:
+      return value;
+    case GrowthFigure::mean:
+      return workflow::factor_for_mean(lengths_, value, most());
+    case GrowthFigure::median:
+      return workflow::factor_for_median(lengths_, value, most());
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+double LengthGrowth::value_at(double step) const {
+  const std::vector<GrowthPoint>& points = growth_.points;
+  const auto next = std::upper_bound(points.begin(), points.end(), step,
+                                     [](double from, const GrowthPoint& point) { return from < static_cast<double>(point.step); });
+  if (next == points.end()) return points.back().value;
+  if (next == points.begin()) return next->value;
+  const GrowthPoint& last = *(next - 1);
+  const double share = (step - static_cast<double>(last.step)) / static_cast<double>(next->step - last.step);
+  return last.value + (next->value - last.value) * share;
+}
+
+/// Line by line: the steps of one have the mean of its ends.
+double LengthGrowth::mean_value(std::int64_t first, std::int64_t last) const {
+  double sum = 0;
+  const auto add_line = [&](std::int64_t to) {
+    sum += static_cast<double>(to - first + 1) * (value_at(static_cast<double>(first)) + value_at(static_cast<double>(to))) / 2;
+    first = to + 1;
+  };
+  const auto steps = static_cast<double>(last - first + 1);
+  for (const GrowthPoint& point : growth_.points)
+    if (point.step > first && first <= last) add_line(std::min(point.step - 1, last));
+  if (first <= last) add_line(last);
+  return sum / steps;
+}
+
+std::int64_t LengthGrowth::longest_step(std::int64_t first, std::int64_t last) const {
+  if (growth_.points.empty()) return first;
+  std::int64_t longest = first;
+  const auto look_at = [&](std::int64_t step) {
+    if (value_at(static_cast<double>(step)) > value_at(static_cast<double>(longest))) longest = step;
+  };
+  for (const GrowthPoint& point : growth_.points)
+    if (point.step > first && point.step < last) look_at(point.step);
+  look_at(last);
+  return longest;
+}
+
+workflow::LengthDistribution LengthGrowth::mean_of(std::int64_t first, std::int64_t last) const {
+  // A sum's rounding must not lift the mean above what is known to be within reach.
+  const auto mean = [&] { return std::min(mean_value(first, last), value_at(static_cast<double>(longest_step(first, last)))); };
+  const double factor = growth_.points.empty() ? 1 : factor_for(mean()).value();
+  return workflow::scaled(lengths_, factor, most());
+}
+
+double LengthGrowth::factor_at(double step) const { return growth_.points.empty() ? 1 : factor_for(value_at(step)).value(); }
+
+workflow::LengthDistribution LengthGrowth::at(double step) const { return workflow::scaled(lengths_, factor_at(step), most()); }
+
+double LengthGrowth::at_cap(double step) const { return cap_ ? at(step).survival(*cap_ - 1) : 0; }
+
+}  // namespace dovetail::study

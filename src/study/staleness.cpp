@@ -1,0 +1,46 @@
+#include "study/staleness.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/assert.h"
+
+namespace dovetail::study {
+
+Staleness staleness_of(const std::vector<double>& by_age) {
+  Staleness staleness;
+  double all = 0;
+  for (std::size_t age = 0; age < by_age.size(); ++age) {
+    if (by_age[age] <= 0) continue;
+    all += by_age[age];
+    staleness.mean += static_cast<double>(age) * by_age[age];
+    staleness.most = static_cast<int>(age);
+    if (age > 0) staleness.off_policy_tokens += by_age[age];
+  }
+  if (all <= 0) return {};
+  staleness.mean /= all;
+  staleness.off_policy_tokens /= all;
+  return staleness;
+}
+
+std::optional<std::size_t> policy_task(const workflow::Workflow& workflow) {
+  for (std::size_t task = 0; task < workflow.tasks.size(); ++task)
+    if (workflow.tasks[task].kind == workflow::TaskKind::generate && workflow.trained_by[workflow.role_of[task]->index()]) return task;
+  return std::nullopt;
+}
+
+int versions_behind(const plan::Job& job, const plan::IterationGraph& graph, const plan::Timing& timing, std::size_t generate) {
+  const std::size_t train = job.workflow.trained_by[job.workflow.role_of[generate]->index()]->index();
+  std::size_t taken = generate;
+  for (const plan::StepEdge& edge : graph.edges)
+    if (edge.to == generate && graph.steps[edge.from].kind == plan::Step::Kind::reallocation) taken = edge.from;
+  const std::int64_t ended = timing.steps[graph.steps[train].within.value_or(train)].end.count();
+  const std::int64_t begun = timing.steps[taken].begin.count();
+  const std::int64_t period = timing.period.count();
+  DOVETAIL_ASSERT(period > 0);
+  // Training i of iteration 0's neighbours ends at ended + i * period: of i = -1, -2, ... those that end behind `begun` are missed.
+  const std::int64_t wait = std::max<std::int64_t>(0, ended - begun);
+  return static_cast<int>(std::clamp<std::int64_t>((wait + period - 1) / period - 1, 0, job.workload.steps_off_policy));
+}
+
+}  // namespace dovetail::study

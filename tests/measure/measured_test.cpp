@@ -1,0 +1,298 @@
+// Logs of training runs: reading them, which steps count, and what is predicted beside them.
+#include "measure/measured.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/file.h"
+#include "measure/measured_comparison.h"
+#include "measure/measured_file.h"
+#include "measure/measurement_file.h"
+#include "support/jobs.h"
+#include "support/measurements.h"
+
+namespace dovetail::measure {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+StepLog log_of(std::string content, std::string path = "run.jsonl") {
+  return read_step_log({{std::move(content), std::move(path)}}).value();
+}
+
+std::string error_of(std::string content, const MeasuredOptions& options = {}) {
+  const auto log = read_step_log({{std::move(content), "run.jsonl"}});
+  if (!log.ok()) return base::to_text(log.error());
+  const auto run = measured_run(*log, options);
+  return run.ok() ? "" : base::to_text(run.error());
+}
+
+std::vector<std::pair<std::int64_t, double>> values_of(const StepLog& log, const std::string& key) {
+  std::vector<std::pair<std::int64_t, double>> values;
+  for (const LoggedSeries& series : log.series)
+    if (series.key == key)
+      for (const LoggedValue& value : series.values) values.emplace_back(value.step, value.value);
+  return values;
+}
+
+using Values = std::vector<std::pair<std::int64_t, double>>;
+
+TEST(StepLog, ReadsJsonLines) {
+  const StepLog log = log_of(
+      "{\"step\": 3, \"timing_s/gen\": 1.5, \"note\": \"NaN\"}\n\n{\"step\": 4, \"timing_s\": {\"gen\": 2e0, \"adv\": NaN}, \"loss\": "
+      "-Infinity}\n");
+  EXPECT_EQ(values_of(log, "timing_s/gen"), (Values{{3, 1.5}, {4, 2}}));
+  EXPECT_EQ(log.series.size(), 1U);
+  EXPECT_EQ(log.not_numbers, 3U);
+  EXPECT_EQ(values_of(log_of("{\"a\": 1}\n{\"a\": 2}"), "a"), (Values{{1, 1}, {2, 2}})) << "without steps lines are counted";
+}
+
+TEST(MeasuredRun, LengthsThatNoResponseCanHaveAreErrors) {
+  const auto with = [](const char* figure) {
+    return error_of(std::string("{\"step\": 1, \"timing_s/step\": 9, \"timing_s/gen\": 2, \"response_length/") + figure + "}\n",
+                    {.skip = 0});
+  };
+  EXPECT_EQ(with("mean\": 300"), "");
+  EXPECT_THAT(with("mean\": -5"), HasSubstr("`response_length/mean` is -5; accepted: tokens from 0 to 16777216"));
+  EXPECT_THAT(with("clip_ratio\": 7"), HasSubstr("`response_length/clip_ratio` is 7; accepted: a share from 0 to 1"));
+}
+
+TEST(StepLog, AByteOrderMarkAndBlankLinesBeforeTheLogAreNone) {
+  const Values two{{1, 1}, {2, 2}};
+  EXPECT_EQ(values_of(log_of("\xEF\xBB\xBF{\"a\": 1}\n{\"a\": 2}"), "a"), two);
+  EXPECT_EQ(values_of(log_of("\xEF\xBB\xBF{\"a\": {\"1\": 1, \"2\": 2}}"), "a"), two);
+  EXPECT_EQ(values_of(log_of("\xEF\xBB\xBF\n\nstep,a\n1,1\n\n2,2\n"), "a"), two);
+}
+
+TEST(StepLog, ReadsTheFileLoggerOfVerl) {
+  const StepLog log = log_of("{\"step\": 1, \"data\": {\"timing_s/step\": 9, \"training/global_step\": 1}}\n");
+  EXPECT_EQ(values_of(log, "data/timing_s/step"), (Values{{1, 9}}));
+}
+
+TEST(StepLog, ReadsMetricsByStep) {
+  const StepLog log = log_of("{\n  \"timing/train/generation\": {\"2\": 5.5, \"10\": 6},\n  \"train/loss\": {\"2\": 0.1}\n}\n");
+  EXPECT_EQ(values_of(log, "timing/train/generation"), (Values{{2, 5.5}, {10, 6}}));
+  EXPECT_EQ(log.series.front().values.front().line, 2);
+}
+
+TEST(StepLog, ReadsCsv) {
+  const StepLog scalar = log_of("Wall time,Step,Value\n1.7e9,1,58.5\n1.7e9,2,57\n", "logs/run-1-tag-timing_s_gen.csv");
+  EXPECT_EQ(values_of(scalar, "timing_s_gen"), (Values{{1, 58.5}, {2, 57}}));
+  const StepLog named = read_step_log({{"Wall time,Step,Value\n1,1,3\n", "x.csv", "timing_s/gen"}}).value();
+  EXPECT_EQ(values_of(named, "timing_s/gen"), (Values{{1, 3}}));
+  const auto fault_of = [](const std::string& content) { return base::to_text(read_step_log({{content, "x.csv"}}).error()); };
+  EXPECT_EQ(fault_of("step,timing_s/gen,timing_s/gen\n1,2,3\n"), "x.csv:1:19: there are two columns `timing_s/gen`; accepted: each once");
+  EXPECT_THAT(fault_of("[{\"step\": 1}]"), testing::HasSubstr("x.csv:1:1: this is a JSON list; accepted: JSON lines"));
+  const StepLog wide = log_of("Step,timing_s/gen,name\n5,1.5,a\n6,,b\n", "wide.csv");
+  EXPECT_EQ(values_of(wide, "timing_s/gen"), (Values{{5, 1.5}}));
+  EXPECT_EQ(wide.not_numbers, 2U);
+}
+
+TEST(StepLog, TheLastOfTwoCounts) {
+  const StepLog log = log_of("{\"step\": 1, \"a\": 1}\n{\"step\": 2, \"a\": 2}\n{\"step\": 1, \"a\": 3}\n");
+  EXPECT_EQ(values_of(log, "a"), (Values{{1, 3}, {2, 2}}));
+  EXPECT_EQ(log.repeated, 1U);
+}
+
+TEST(StepLog, MistakesHaveTheirPlace) {
+  for (const char* nothing : {"", " \n\n", "\xEF\xBB\xBF"})
+    EXPECT_THAT(error_of(nothing), HasSubstr("run.jsonl: the log is empty")) << nothing;
+  EXPECT_THAT(error_of("{\"a\": 1}\n{\"a\": }\n"), HasSubstr("run.jsonl:2:7: "));
+  EXPECT_THAT(error_of("{\"a\": 1}\n[1]\n"), HasSubstr("run.jsonl:2:1: a line of the log is a list"));
+  EXPECT_THAT(error_of("{\"step\": 1.5, \"a\": 1}\n"), HasSubstr("run.jsonl:1:10: the step `step` is 1.5"));
+  EXPECT_THAT(error_of("{\"a\": \"b\"}\n"), HasSubstr("there is no number in the log"));
+  EXPECT_THAT(error_of("hello\n"), HasSubstr("run.jsonl:1:1: this is no log"));
+  EXPECT_THAT(error_of("Step,a\n1\n"), HasSubstr("run.jsonl:2:1: a row of 1 cells under a header of 2"));
+  EXPECT_THAT(error_of("Step,a\nx,1\n"), HasSubstr("run.jsonl:2:1: the step `Step` is `x`"));
+  EXPECT_THAT(error_of("Wall time,Step,Value\n1,1,x\n"), HasSubstr("run.jsonl:2:5: the value is `x`"));
+}
+
+TEST(MeasuredRun, MistakesAreTold) {
+  EXPECT_THAT(error_of("{\"loss\": 1}\n"), HasSubstr("there are no times in the log; accepted: keys `timing_s/...` (verl)"));
+  EXPECT_THAT(error_of("{\"timing_s/gen\": 1, \"timing/train/generation\": 1}\n"), HasSubstr("times of verl and of NeMo-RL"));
+  EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n", {.format = LogFormat::nemo_rl}), HasSubstr("there are no times of nemo-rl"));
+  EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n", {.skip = 1}),
+              HasSubstr("the log has 1 steps, of which 1 are to be left out; accepted: --skip 0 to 0"));
+  EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n{\"timing_s/gen\": -2}\n"),
+              HasSubstr("run.jsonl:2:18: `timing_s/gen` takes -2 s at step 2"));
+  EXPECT_THAT(error_of("{\"timing_s/mine\": 1}\n"), HasSubstr("no time of the log is known"));
+}
+
+/// A step of verl's log with these seconds.
+std::string verl_step(int step, double gen, double train, const std::string& more = "") {
+  return "{\"step\": " + std::to_string(step) + ", \"timing_s/gen\": " + std::to_string(gen) + ", \"timing_s/old_log_prob\": 1, " +
+         "\"timing_s/ref\": 2, \"timing_s/update_actor\": " + std::to_string(train) +
+         ", \"timing_s/update_weights\": 3, \"timing_s/adv\": 0.5, " + "\"timing_s/step\": " + std::to_string(gen + train + 7) + more +
+         "}\n";
+}
+
+TEST(MeasuredRun, WarmUpAndInterruptionsAreLeftOut) {
+  std::string text;
+  for (int step = 1; step <= 9; ++step)
+    text += verl_step(step, step <= 2 ? 100 : 10 + step, 20, step == 5 ? ", \"timing_s/testing\": 40" : ", \"timing_s/reshape\": 1");
+  const MeasuredRun run = measured_run(log_of(text)).value();
+  EXPECT_EQ(run.format, LogFormat::verl);
+  EXPECT_THAT(run.warm_up, ElementsAre(1, 2));
+  EXPECT_THAT(run.interrupted, ElementsAre(5));
+  EXPECT_THAT(run.steps, ElementsAre(3, 4, 6, 7, 8, 9));
+  EXPECT_THAT(run.unknown, ElementsAre("timing_s/reshape"));
+  ASSERT_NE(iteration_of(run), nullptr);
+  EXPECT_DOUBLE_EQ(iteration_of(run)->spread.median, 27 + 16.5);
+  EXPECT_DOUBLE_EQ(*run.warm_up_ratio, 127 / 43.5);
+  const MeasuredRun all = measured_run(log_of(text), {.skip = 0, .statistic = Statistic::mean}).value();
+  EXPECT_EQ(all.steps.size(), 8U);
+}
+
+TEST(MeasuredRun, KnowsNamesUnderAnyPrefixAndInFiles) {
+  EXPECT_EQ(time_name(LogFormat::verl, "data/timing_s/gen"), "gen");
+  EXPECT_EQ(time_name(LogFormat::verl, "my run - timing_s/gen"), "gen");
+  EXPECT_EQ(time_name(LogFormat::verl, "timing_s_old_log_prob"), "old_log_prob");
+  EXPECT_EQ(time_name(LogFormat::verl, "mytiming_s/gen"), std::nullopt);
+  EXPECT_EQ(time_name(LogFormat::verl, "timing_per_token_ms/gen"), std::nullopt);
+  EXPECT_EQ(time_name(LogFormat::nemo_rl, "timing/validation/generation"), std::nullopt);
+  EXPECT_EQ(find_timed_key(LogFormat::nemo_rl, "prepare_for_generation_total")->phase, PhaseKind::refit);
+  EXPECT_EQ(find_timed_key(LogFormat::nemo_rl, "policy_training/sharding_data")->use, TimeKind::part);
+  EXPECT_EQ(find_timed_key(LogFormat::nemo_rl, "policy_trainings"), std::nullopt);
+  for (const LogFormat format : {LogFormat::verl, LogFormat::nemo_rl})
+    for (const TimedKey& key : timed_keys(format)) {
+      EXPECT_EQ(find_timed_key(format, key.name)->name, key.name);
+      EXPECT_EQ(key.use == TimeKind::phase, key.phase.has_value());
+    }
+}
+
+RC_GTEST_PROP(MeasuredRun, QuartilesLieBetweenExtremes, (std::vector<std::uint8_t> numbers)) {
+  RC_PRE(!numbers.empty());
+  const std::vector<double> values(numbers.begin(), numbers.end());
+  const TimeSpread spread = spread_of(values);
+  RC_ASSERT(spread.least <= spread.lower && spread.lower <= spread.median && spread.median <= spread.upper && spread.upper <= spread.most);
+  RC_ASSERT(spread.least <= spread.mean + 1e-9 && spread.mean <= spread.most + 1e-9);
+  const auto below = std::count_if(values.begin(), values.end(), [&](double value) { return value <= spread.median; });
+  RC_ASSERT(2 * below >= static_cast<std::ptrdiff_t>(values.size()));
+}
+
+class ComparedRun : public testing::Test {
+ protected:
+  MeasuredComparison compare(const std::string& text) {
+    run = measured_run(log_of(text)).value();
+    return compare_measured(run, job, {plan, estimate});
+  }
+
+  double predicted(const std::string& phase) const {
+    double seconds = 0;
+    for (std::size_t step = 0; step < estimate.steps.size(); ++step)
+      seconds += seconds_in_phase(phase_named(phase, job).value(), job, estimate.graph.steps[step], estimate.steps[step]);
+    return seconds;
+  }
+
+  plan::Job job = test::grpo_job();
+  plan::Plan plan = test::co_located(job);
+  predict::Software software = predict::software_of(job).value();
+  predict::Estimate estimate = predict::estimate(predict::ground_of(job, software), plan);
+  MeasuredRun run;
+};
+
+const MeasuredAgainst& phase_of(const MeasuredComparison& comparison, const std::string& name) {
+  const auto found = std::find_if(comparison.phases.begin(), comparison.phases.end(),
+                                  [&name](const MeasuredAgainst& phase) { return phase.phase == name; });
+  EXPECT_NE(found, comparison.phases.end()) << name;
+  return *found;
+}
+
+TEST_F(ComparedRun, TasksAreComparedOneByOneWhereVerlTimesThem) {
+  std::string text;
+  for (int step = 1; step <= 5; ++step) text += verl_step(step, 500, 20, ", \"timing_s/values\": 4, \"response_length/mean\": 900");
+  const MeasuredComparison comparison = compare(text);
+  ASSERT_EQ(comparison.phases.size(), 5U);
+  for (const char* name : {"actor_generate", "actor_infer", "reference_infer", "actor_train", "refit"}) {
+    EXPECT_DOUBLE_EQ(phase_of(comparison, name).predicted, predicted(name)) << name;
+    EXPECT_TRUE(phase_of(comparison, name).whole);
+  }
+  EXPECT_DOUBLE_EQ(comparison.iteration->predicted, estimate.iteration_seconds);
+  EXPECT_EQ(comparison.by_difference().front()->phase, "actor_generate");
+  EXPECT_THAT(phase_of(comparison, "actor_generate").reasons.front(), HasSubstr("responses had 900 tokens on average, the job says 512"));
+  ASSERT_EQ(comparison.only_measured.size(), 2U);
+  EXPECT_EQ(comparison.only_measured[0].name, "timing_s/values") << "the job has no critic";
+  EXPECT_THAT(comparison.only_predicted, IsEmpty());
+}
+
+TEST_F(ComparedRun, WhatAgreesHasNoReasons) {
+  std::string text;
+  for (int step = 1; step <= 4; ++step)
+    text += "{\"timing_s/gen\": " + std::to_string(predicted("actor_generate")) +
+            ", \"timing_s/update_weights\": " + std::to_string(predicted("refit")) + "}\n";
+  const MeasuredComparison comparison = compare(text);
+  for (const MeasuredAgainst& phase : comparison.phases) EXPECT_THAT(phase.reasons, IsEmpty()) << phase.phase;
+  EXPECT_FALSE(comparison.iteration.has_value());
+  EXPECT_EQ(comparison.only_predicted.size(), 3U);
+}
+
+TEST_F(ComparedRun, ReasonsKnowWhatThePlanOffloads) {
+  std::string text;
+  for (int step = 1; step <= 5; ++step) text += verl_step(step, 12, 500);
+  const auto reasons = [&] { return phase_of(compare(text), "actor_train").reasons; };
+  const auto gradients = HasSubstr("gradients that come from host memory and go back, which stay on the devices in the plan");
+  const auto optimizer = HasSubstr("optimizer states that come from host memory and go back, which stay on the devices in the plan");
+  const auto slower = HasSubstr("states that move slower than the job says");
+  EXPECT_THAT(reasons(), AllOf(Contains(gradients), Contains(optimizer), Not(Contains(slower))));
+  plan.tasks.back().offload.optimizer = true;
+  EXPECT_THAT(reasons(), AllOf(Contains(gradients), Not(Contains(optimizer)), Contains(slower)));
+}
+
+TEST_F(ComparedRun, NemoRlTimesKinds) {
+  const MeasuredComparison comparison = compare(
+      "{\"timing/train/total_step_time\": 50, \"timing/train/generation\": 20, \"timing/train/policy_and_reference_logprobs\": 5, "
+      "\"timing/train/logprob_inference_prep\": 1, \"timing/train/training_prep\": 2, \"timing/train/policy_training\": 15, "
+      "\"timing/train/prepare_for_generation/total\": 4, \"timing/train/prepare_for_generation/transfer_and_update_weights\": 3}\n");
+  EXPECT_EQ(phase_of(comparison, "scoring").seconds, 6);
+  EXPECT_DOUBLE_EQ(phase_of(comparison, "scoring").predicted, predicted("actor_infer") + predicted("reference_infer"));
+  EXPECT_DOUBLE_EQ(phase_of(comparison, "training").predicted, predicted("training"));
+  EXPECT_EQ(phase_of(comparison, "refit").seconds, 4);
+  EXPECT_EQ(phase_of(comparison, "offload").seconds, 2);
+}
+
+TEST_F(ComparedRun, ARefitThatIsNotTimedIsPartOfGeneration) {
+  const MeasuredComparison comparison = compare("{\"timing_s/gen\": 30, \"timing_s/step\": 60}\n");
+  const MeasuredAgainst& phase = phase_of(comparison, "actor_generate");
+  EXPECT_TRUE(phase.with_refit);
+  EXPECT_FALSE(phase.whole);
+  EXPECT_DOUBLE_EQ(phase.predicted, predicted("actor_generate") + predicted("refit"));
+}
+
+TEST_F(ComparedRun, TheFileIsReadByCalibrate) {
+  std::string text;
+  for (int step = 1; step <= 5; ++step) text += verl_step(step, 12, 20, ", \"response_length/mean\": 300, \"response_length/max\": 1000");
+  const MeasuredComparison comparison = compare(text);
+  const std::string folder = testing::TempDir();
+  ASSERT_TRUE(base::write_file(folder + "/measured-job.yaml", test::job_text("H100") + "\n").ok());
+  ASSERT_TRUE(base::write_file(folder + "/measured-plan.yaml", test::plan_text() + "\n").ok());
+  const MeasurementNames names{"h100/verl", "one: two", "a \"log\"", "measured-job.yaml", "measured-plan.yaml"};
+  for (const auto write : {measurement_to_yaml, measurement_to_json}) {
+    const std::string written = write(names, run, comparison, job).value();
+    const auto read = parse_measurements(written, folder + "/runs.yaml");
+    ASSERT_TRUE(read.ok()) << base::to_text(read.error()) << written;
+    ASSERT_EQ(read->rows.size(), 1U);
+    EXPECT_EQ(read->rows[0].name, "one: two");
+    EXPECT_DOUBLE_EQ(read->rows[0].seconds, 39);
+    ASSERT_EQ(read->rows[0].phases.size(), 5U);
+    EXPECT_EQ(name_of(read->rows[0].phases[0].phase, read->rows[0].job), "actor_generate");
+    EXPECT_DOUBLE_EQ(read->rows[0].phases[0].seconds, 12);
+    ASSERT_TRUE(read->rows[0].responses.has_value());
+    EXPECT_EQ(read->rows[0].responses->mean, 300);
+    EXPECT_EQ(read->rows[0].responses->cap, 1000);
+  }
+  const MeasuredComparison without = compare("{\"timing_s/gen\": 30}\n");
+  EXPECT_THAT(base::to_text(measurement_to_yaml(names, run, without, job).error()), HasSubstr("does not time the iteration"));
+}
+
+}  // namespace
+}  // namespace dovetail::measure

@@ -1,0 +1,92 @@
+// The search's account of memory beside the one that is printed.
+#include "planner/space/trial.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "predict/closed_form/memory.h"
+#include "support/spaces.h"
+
+namespace dovetail::planner {
+namespace {
+
+/// What is missing of what plans may use, by task_memory.
+std::int64_t missing_bytes(const test::Place& place, const Picks& picks, FusionPick fused) {
+  plan::Plan plan = plan_of(place.space, picks, "");
+  std::optional<std::int64_t> activations;
+  if (fused.training) {
+    plan.fusion.training = plan::train_pair(place.job);
+    // A schedule that runs one after the other.
+    activations = 0;
+    for (const std::size_t task : *plan.fusion.training)
+      activations = std::max(
+          *activations, predict::bytes_of(predict::working_memory(place.ground, task, plan.tasks[task]), predict::MemoryKind::activations));
+  }
+  std::int64_t missing = 0;
+  for (const predict::TaskMemory& memory : predict::task_memory(place.ground, plan, activations))
+    missing = std::max({missing, -memory.room(), memory.host - memory.host_memory});
+  return missing;
+}
+
+struct Seen {
+  int lacking = 0;  ///< picks that do not fit
+  int host = 0;     ///< that offload something
+  int fused = 0;    ///< that fuse their trainings
+};
+
+Seen expect_one_account(test::Place& place, int rounds, std::uint64_t seed) {
+  base::Random random(seed, 0);
+  Trial trial(place.space);
+  Seen seen;
+  for (int round = 0; round < rounds; ++round) {
+    const Picks picks = round % 2 == 0 ? test::random_picks(place.space, random) : test::random_co_located_picks(place.space, random);
+    const Score score = trial.score(picks, {round % 3 == 0, round % 4 < 2});
+    EXPECT_EQ(score.excess, missing_bytes(place, picks, score.fused)) << "round " << round;
+    seen.lacking += score.excess > 0 ? 1 : 0;
+    seen.fused += score.fused.training ? 1 : 0;
+    const plan::Plan plan = plan_of(place.space, picks, "");
+    seen.host +=
+        std::any_of(plan.tasks.begin(), plan.tasks.end(), [](const plan::TaskPlan& task) { return task.offload.optimizer; }) ? 1 : 0;
+  }
+  return seen;
+}
+
+constexpr const char* models = "actor: llama-2-7b, reward: llama-2-7b";
+
+TEST(Trial, MissesWhatTheAccountMisses) {
+  test::Place place(test::small_job("ppo", models, "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 160GiB"));
+  const Seen seen = expect_one_account(place, 200, 1);
+  EXPECT_GT(seen.lacking, 20);
+  EXPECT_LT(seen.lacking, 190);
+  EXPECT_GT(seen.host, 20);
+  EXPECT_GT(seen.fused, 0);
+}
+
+TEST(Trial, MissesWhatTheAccountMissesWithPrefetchingAndAMargin) {
+  plan::Job job = test::small_job("ppo", models, "nodes: 1, gpus_per_node: 8, gpu: A100-80");
+  job.software.prefetch = true;
+  job.limits.margin = plan::MinMargin{0, std::int64_t{8} << 30};
+  test::Place place(std::move(job));
+  EXPECT_GT(expect_one_account(place, 200, 2).lacking, 20);
+}
+
+TEST(Trial, MissesWhatTheAccountMissesOnNodesOfTwoKinds) {
+  test::Place place(test::small_job("ppo", models,
+                                    "groups: [{nodes: 1, gpus_per_node: 4, gpu: H100, host_memory: 200GiB}, "
+                                    "{nodes: 2, gpus_per_node: 4, gpu: A100-80, host_memory: 60GiB}]"));
+  EXPECT_GT(expect_one_account(place, 200, 3).lacking, 20);
+}
+
+TEST(Trial, MissesWhatTheAccountMissesWithOptimizersOnTheHost) {
+  plan::Job job = test::small_job("ppo", models, "nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 190GiB");
+  job.software.training = "deepspeed-zero";
+  test::Place place(std::move(job));
+  // Nothing fits with the optimizer on the device.
+  ASSERT_FALSE(impossible_task(place.space));
+  EXPECT_GT(expect_one_account(place, 200, 4).lacking, 20);
+}
+
+}  // namespace
+}  // namespace dovetail::planner

@@ -1,0 +1,151 @@
+#include "predict/played/ranks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "predict/played/scoring.h"
+#include "predict/played/training.h"
+#include "simulate/accounting.h"
+#include "support/jobs.h"
+#include "workflow/workflow.h"
+
+namespace dovetail::predict {
+namespace {
+
+using base::Ticks;
+using simulate::Activity;
+using simulate::Lane;
+using simulate::Span;
+using testing::ElementsAre;
+
+Span span(std::int64_t begin, std::int64_t end, Activity activity, std::int64_t launch = 0) {
+  return {Ticks(begin), Ticks(end), activity, 3, 0, Ticks(launch)};
+}
+
+std::vector<int> devices(int count) {
+  std::vector<int> of(static_cast<std::size_t>(count));
+  std::iota(of.begin(), of.end(), 0);
+  return of;
+}
+
+/// "forward 0-5", "imbalance 5-10", ...
+std::vector<std::string> words(const Lane& lane) {
+  std::vector<std::string> words;
+  for (const Span& of : lane.spans)
+    words.push_back(std::string(simulate::name_of(of.activity)) + " " + std::to_string(of.begin.count()) + "-" +
+                    std::to_string(of.end.count()));
+  return words;
+}
+
+TEST(WithRanks, OfOneStageWaitBehindTheirPasses) {
+  const Lane slowest{devices(4),
+                     {span(0, 10, Activity::forward), span(10, 30, Activity::backward, 4), span(30, 33, Activity::optimizer),
+                      span(33, 43, Activity::forward)},
+                     {{Ticks(0), 5}}};
+  const simulate::Trace trace = with_ranks({Ticks(43), {slowest}}, {{3, {1, 0.5}}});
+  ASSERT_EQ(trace.lanes.size(), 2U);
+  EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
+  EXPECT_THAT(trace.lanes[0].devices, ElementsAre(0, 1));
+  EXPECT_THAT(words(trace.lanes[0]), ElementsAre("forward 0-10", "backward 10-30", "optimizer 30-33", "forward 33-43"));
+  EXPECT_THAT(trace.lanes[1].devices, ElementsAre(2, 3));
+  EXPECT_THAT(words(trace.lanes[1]),
+              ElementsAre("forward 0-5", "backward 5-17", "imbalance 17-30", "optimizer 30-33", "forward 33-38", "imbalance 38-43"))
+      << "launches take what they take";
+  EXPECT_EQ(trace.lanes[1].memory, slowest.memory);
+}
+
+TEST(WithRanks, InAPipelineBeginWithTheSlowest) {
+  const Lane first{{0, 1}, {span(0, 10, Activity::score), span(10, 20, Activity::score), span(20, 32, Activity::bubble)}, {}};
+  const Lane second{{2, 3}, {span(0, 12, Activity::bubble), span(12, 22, Activity::score), span(22, 32, Activity::score)}, {}};
+  const simulate::Trace trace = with_ranks({Ticks(32), {first, second}}, {{3, {1, 0.8}}});
+  ASSERT_EQ(trace.lanes.size(), 4U);
+  EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
+  EXPECT_THAT(words(trace.lanes[1]), ElementsAre("score 0-8", "imbalance 8-10", "score 10-18", "imbalance 18-20", "bubble 20-32"));
+  EXPECT_THAT(words(trace.lanes[3]), ElementsAre("bubble 0-12", "score 12-20", "imbalance 20-22", "score 22-30", "imbalance 30-32"));
+}
+
+TEST(WithRanks, ManyAreOfEightKinds) {
+  std::vector<double> parts(100, 0.25);
+  parts[0] = 1;
+  const Lane slowest{devices(200), {span(0, 100, Activity::score)}, {}};
+  const simulate::Trace trace = with_ranks({Ticks(100), {slowest}}, {{3, parts}});
+  ASSERT_EQ(trace.lanes.size(), 8U);
+  std::size_t all = 0;
+  for (const Lane& lane : trace.lanes) all += lane.devices.size();
+  EXPECT_EQ(all, 200U);
+  EXPECT_EQ(trace.lanes[0].devices.size(), 2U);
+  EXPECT_THAT(words(trace.lanes[7]), ElementsAre("score 0-25", "imbalance 25-100"));
+}
+
+TEST(WithRanks, WithNothingToDoLaunchAllTheSame) {
+  const Lane slowest{devices(2), {span(0, 10, Activity::forward, 4), span(10, 12, Activity::forward, 2)}, {}};
+  const simulate::Trace trace = with_ranks({Ticks(12), {slowest}}, {{3, {1, 0}}});
+  EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
+  EXPECT_THAT(words(trace.lanes[1]), ElementsAre("forward 0-4", "forward 4-6", "imbalance 6-12"));
+}
+
+TEST(WithRanks, AlikeAreOneLane) {
+  const Lane slowest{devices(4), {span(0, 10, Activity::score)}, {}};
+  EXPECT_EQ(with_ranks({Ticks(10), {slowest}}, {{3, {1, 1, 1, 1}}}).lanes.size(), 1U);
+}
+
+/// What all devices of a trace take for the passes of its task, and idle as other ranks have more.
+struct Sums {
+  Ticks passes;
+  Ticks imbalance;
+};
+
+Sums sums_of(const simulate::Trace& trace) {
+  Sums sums;
+  for (const simulate::Use& use : simulate::uses_of(trace)) {
+    const bool is_pass = use.activity == Activity::score || use.activity == Activity::forward || use.activity == Activity::backward;
+    if (is_pass) sums.passes += use.time;
+    if (use.activity == Activity::imbalance) sums.imbalance += use.time;
+  }
+  return sums;
+}
+
+TEST(WithRanks, SoftwareThatDoesNotBalanceLetsRanksWait) {
+  plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
+  const plan::Plan plan = test::pipelined_on_16(job);
+  const Ground balanced = ground_of(job, software_of(job).value());
+  Ground unbalanced = balanced;
+  unbalanced.software.conventions.balances_ranks = false;
+  const std::size_t infer = workflow::find_task(job.workflow, "critic_infer")->index();
+  const std::size_t train = workflow::find_task(job.workflow, "critic_train")->index();
+  for (const std::size_t task : {infer, train}) {
+    const auto trace_on = [&](const Ground& ground) {
+      return task == infer ? scoring_trace(ground, task, plan.tasks[task]) : training_trace(ground, {task, plan.tasks[task]}).value();
+    };
+    const simulate::Trace trace = trace_on(unbalanced);
+    EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
+    const Sums sums = sums_of(trace);
+    EXPECT_GT(sums.imbalance, Ticks(0));
+    // What ranks do together is what they do with equal shares, but for what attention takes more of long ones.
+    const Sums equal = sums_of(trace_on(balanced));
+    EXPECT_NEAR(static_cast<double>(sums.passes.count()) / static_cast<double>(equal.passes.count()), 1, 0.12) << task;
+  }
+}
+
+TEST(WithRanks, FewerSamplesThanRanksArePlayed) {
+  plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
+  job.workload.prompts = 2;
+  job.workload.mini_batches = 1;
+  const plan::Plan plan = test::pipelined_on_16(job);
+  Ground ground = ground_of(job, software_of(job).value());
+  for (const bool balances : {false, true}) {
+    ground.software.conventions.balances_ranks = balances;
+    for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
+      if (job.workflow.tasks[task].kind == workflow::TaskKind::generate) continue;
+      const simulate::Trace trace = job.workflow.tasks[task].kind == workflow::TaskKind::train
+                                        ? training_trace(ground, {task, plan.tasks[task]}).value()
+                                        : scoring_trace(ground, task, plan.tasks[task]);
+      EXPECT_EQ(simulate::find_fault(trace), std::nullopt) << task;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::predict

@@ -1,0 +1,142 @@
+#include "study/training_ways.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "predict/closed_form/intra_stage.h"
+#include "predict/closed_form/training_phase.h"
+#include "support/scenes.h"
+
+namespace dovetail::study {
+namespace {
+
+using test::pipelined;
+using test::ppo_with;
+using test::Scene;
+using testing::HasSubstr;
+
+TrainingAlternative way_of(const Scene& scene, TrainingWay way) { return training_alternative(scene.ground, scene.plan, way); }
+
+TrainingAlternative fused_of(const Scene& scene) {
+  const plan::TrainPair pair = *plan::train_pair(scene.job);
+  plan::Plan plan = scene.plan;
+  plan.fusion.training = pair;
+  const predict::IntraStage fused = predict::intra_stage(scene.ground, plan);
+  return fused_alternative(scene.ground, scene.plan, pair, {fused.schedule_seconds, fused.activations.value()});
+}
+
+double scheduled(const Scene& scene, std::string_view task) {
+  return predict::scheduled_training_seconds(scene.ground, {scene.task(task), scene.plan.tasks[scene.task(task)]}).value();
+}
+
+TEST(TrainingWays, OneAfterTheOtherIsTheSumOfBothSchedules) {
+  const plan::Job job = ppo_with(test::long_tail);
+  const Scene scene(job, pipelined(job, 4));
+  const TrainingAlternative serial = way_of(scene, TrainingWay::serial);
+  EXPECT_NEAR(serial.seconds, scheduled(scene, "actor_train") + scheduled(scene, "critic_train"), 1e-9);
+  EXPECT_EQ(serial.how, "one training after the other");
+  EXPECT_TRUE(serial.planned);
+  EXPECT_TRUE(serial.fits);
+  EXPECT_GT(serial.activations, 0);
+}
+
+TEST(TrainingWays, TasksOnOtherDevicesRunBesideEachOther) {
+  const plan::Job job = ppo_with(test::long_tail);
+  Scene scene(job, pipelined(job, 4));
+  for (const auto& [name, first] : {std::pair("actor_train", 0), std::pair("critic_train", 4)}) {
+    plan::TaskPlan& planned = scene.plan.tasks[scene.task(name)];
+    planned.mesh = {first, 4};
+    planned.layout.data = 1;
+  }
+  const TrainingAlternative serial = way_of(scene, TrainingWay::serial);
+  EXPECT_NEAR(serial.seconds, std::max(scheduled(scene, "actor_train"), scheduled(scene, "critic_train")), 1e-9);
+  EXPECT_EQ(serial.how, "the trainings run side by side, on devices of their own");
+}
+
+TEST(TrainingWays, PipelinesOfOneStageHaveNothingToGain) {
+  const plan::Job job = ppo_with(test::long_tail);
+  const Scene scene(job, pipelined(job, 1));
+  for (const TrainingWay way : {TrainingWay::interleaved, TrainingWay::zero_bubble, TrainingWay::smaller_micro_batches})
+    EXPECT_THAT(way_of(scene, way).why_not, HasSubstr("one stage")) << name_of(way);
+}
+
+TEST(TrainingWays, InterleavedIsWhatThePlanSaysWhereItHasVirtualStages) {
+  const plan::Job job = ppo_with("512");
+  Scene scene(job, pipelined(job, 4));
+  for (const char* name : {"actor_train", "critic_train"}) scene.plan.tasks[scene.task(name)].layout.virtual_stages = 2;
+  const TrainingAlternative interleaved = way_of(scene, TrainingWay::interleaved);
+  EXPECT_TRUE(interleaved.planned);
+  EXPECT_FALSE(way_of(scene, TrainingWay::serial).planned);
+  EXPECT_LE(interleaved.seconds, scheduled(scene, "actor_train") + scheduled(scene, "critic_train") + 1e-9);
+}
+
+TEST(TrainingWays, WhatThePlanSaysOfOneTrainingAloneIsAWayOfItsOwn) {
+  const plan::Job job = ppo_with("512");
+  Scene scene(job, pipelined(job, 4));
+  scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 2;
+  EXPECT_FALSE(way_of(scene, TrainingWay::interleaved).planned);
+  EXPECT_FALSE(way_of(scene, TrainingWay::serial).planned);
+  const TrainingAlternative planned = way_of(scene, TrainingWay::as_planned);
+  EXPECT_TRUE(planned.planned);
+  EXPECT_EQ(planned.how, "actor_train in 2 virtual stages");
+  EXPECT_NEAR(planned.seconds, scheduled(scene, "actor_train") + scheduled(scene, "critic_train"), 1e-9);
+}
+
+TEST(TrainingWays, AdaptersHaveNoWeightGradientsToPutOff) {
+  const plan::Job job = plan::parse_job(
+                            "format: dovetail/job@1\nname: small\nalgorithm: sft\nmodels: {actor: {model: qwen3-4b, lora: 8}}\n"
+                            "workload: {prompts: 64, prompt_length: 128, response_length: 512}\n"
+                            "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n",
+                            "small.yaml")
+                            .value();
+  const Scene scene(job, pipelined(job, 4));
+  EXPECT_THAT(way_of(scene, TrainingWay::zero_bubble).why_not, HasSubstr("frozen weights"));
+}
+
+TEST(TrainingWays, WhatDoesNotFitIsSaid) {
+  const plan::Job job = ppo_with("4096");
+  Scene scene(job, pipelined(job, 2));
+  for (const char* name : {"actor_train", "critic_train"}) {
+    plan::TaskPlan& planned = scene.plan.tasks[scene.task(name)];
+    planned.layout.recomputation = llm::Recomputation::none;
+    planned.micro_batching.tokens = 65536;
+  }
+  EXPECT_FALSE(way_of(scene, TrainingWay::serial).fits);
+  EXPECT_TRUE(way_of(scene, TrainingWay::smaller_micro_batches).fits);
+}
+
+/// A plan with micro-batches of so many tokens: no way takes less than its busiest stage works, and fusion never more than what it
+/// contains.
+void expect_between_bound_and_serial(const plan::Job& job, int stages, double tokens) {
+  Scene scene(job, pipelined(job, stages));
+  double busiest = 0;
+  for (const char* name : {"actor_train", "critic_train"}) {
+    scene.plan.tasks[scene.task(name)].micro_batching.tokens = tokens;
+    const cost::TrainingPasses passes = predict::training_passes(scene.ground, {scene.task(name), scene.plan.tasks[scene.task(name)]});
+    double most = 0;
+    for (const cost::ChunkPasses& chunk : passes.chunks) most = std::max(most, chunk.forward.sum() + chunk.backward.sum());
+    busiest += most * passes.micro_batches * static_cast<double>(job.workload.optimizer_steps());
+  }
+  const TrainingAlternative serial = way_of(scene, TrainingWay::serial);
+  const TrainingAlternative zero_bubble = way_of(scene, TrainingWay::zero_bubble);
+  EXPECT_GE(zero_bubble.seconds, busiest * (1 - 1e-6));
+  EXPECT_LE(zero_bubble.seconds, serial.seconds * (1 + 1e-6));
+  EXPECT_GE(zero_bubble.activations, serial.activations);
+  // Equal layouts: one after the other in the fused problem's stages is one after the other.
+  EXPECT_LE(fused_of(scene).seconds, serial.seconds * (1 + 1e-9));
+}
+
+TEST(TrainingWays, AreBetweenTheBoundAndOneAfterTheOther) {
+  for (const std::string& lengths : {std::string("512"), test::long_tail})
+    for (const int stages : {2, 4})
+      for (const double tokens : {2048.0, 8192.0}) {
+        SCOPED_TRACE(lengths + ", " + std::to_string(stages) + " stages, " + std::to_string(tokens));
+        expect_between_bound_and_serial(ppo_with(lengths), stages, tokens);
+      }
+}
+
+}  // namespace
+}  // namespace dovetail::study

@@ -1,0 +1,183 @@
+#include "study/worth.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "support/scenes.h"
+
+namespace dovetail::study {
+namespace {
+
+using test::pipelined;
+using test::ppo_with;
+using test::Scene;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+WhatIfs what_ifs_of(const Scene& scene) { return what_ifs(scene.ground, scene.plan, test::quick_what_ifs()); }
+
+TrainingWorth training_of(const Scene& scene) { return training_worth(scene.ground, scene.plan, what_ifs_of(scene).training); }
+
+GenerationWorth generation_of(const Scene& scene) { return generation_worth(scene.ground, scene.plan, what_ifs_of(scene), 1); }
+
+TEST(Worth, OfFusedTrainingIsNoWithoutACritic) {
+  const plan::Job job = test::grpo_job();
+  const TrainingWorth training = training_of({job, test::co_located(job)});
+  EXPECT_FALSE(training.fusion.worth);
+  EXPECT_THAT(training.fusion.reason, HasSubstr("grpo trains no second model"));
+  ASSERT_EQ(training.ways.size(), std::size(training_ways));
+  for (const TrainingAlternative& way : training.ways) EXPECT_EQ(is_fused(way.way), way.why_not == training.fusion.reason);
+  EXPECT_FALSE(training.bound);
+}
+
+TEST(Worth, OfTrainingShowsWhatThePlanSays) {
+  const plan::Job job = ppo_with("512");
+  Scene scene(job, pipelined(job, 4));
+  scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 2;
+  const auto planned = [](const TrainingWorth& training) {
+    return std::count_if(training.ways.begin(), training.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
+  };
+  EXPECT_EQ(planned(training_of(scene)), 1);
+  scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 1;
+  EXPECT_EQ(planned(training_of(scene)), 1);
+}
+
+TEST(Worth, OfFusedTrainingIsNoWithoutBubbles) {
+  const plan::Job job = ppo_with(test::long_tail);
+  const TrainingWorth training = training_of({job, pipelined(job, 1)});
+  EXPECT_FALSE(training.fusion.worth);
+  EXPECT_THAT(training.fusion.reason, HasSubstr("pipelines of one stage have no bubbles"));
+}
+
+TEST(Worth, OfFusedTrainingIsYesWhereNothingElseFillsTheBubbles) {
+  const plan::Job job = ppo_with("512");
+  Scene scene(job, pipelined(job, 4));
+  // Mini-batches of 16 samples for each pipeline in 2 micro-batches over 4 stages: mostly bubbles.
+  for (const char* name : {"actor_train", "critic_train"}) scene.plan.tasks[scene.task(name)].micro_batching = {0, 0, 2};
+  const TrainingWorth training = training_of(scene);
+  EXPECT_TRUE(training.fusion.worth) << training.fusion.reason;
+  double best[2] = {1e9, 1e9};
+  for (const TrainingAlternative& way : training.ways)
+    if (way.why_not.empty() && way.fits) best[is_fused(way.way)] = std::min(best[is_fused(way.way)], way.seconds);
+  EXPECT_LE(best[true], best[false] * (1 - least_gain));
+  ASSERT_EQ(training.ways[4].way, TrainingWay::fused);
+  EXPECT_GE(training.ways[4].seconds, *training.bound - 1e-9);
+}
+
+TEST(Worth, OfFusedTrainingIsNoWhereBubblesAreFew) {
+  const plan::Job job = ppo_with("512", 512);
+  Scene scene(job, pipelined(job, 2));
+  for (const char* name : {"actor_train", "critic_train"}) scene.plan.tasks[scene.task(name)].micro_batching = {1, 0, 0};
+  const TrainingWorth training = training_of(scene);
+  EXPECT_FALSE(training.fusion.worth) << training.fusion.reason;
+  EXPECT_THAT(training.fusion.reason, HasSubstr("without it as much is had"));
+}
+
+TEST(Worth, OfFusedTrainingIsNoWhereTrainingsAreOnOtherDevices) {
+  const plan::Job job = ppo_with(test::long_tail);
+  Scene scene(job, pipelined(job, 4));
+  for (const auto& [name, first] : {std::pair("actor_train", 0), std::pair("critic_train", 4)}) {
+    scene.plan.tasks[scene.task(name)].mesh = {first, 4};
+    scene.plan.tasks[scene.task(name)].layout.data = 1;
+  }
+  const Worth fusion = training_of(scene).fusion;
+  EXPECT_FALSE(fusion.worth);
+  EXPECT_THAT(fusion.reason, HasSubstr("fusion needs the same devices"));
+}
+
+TEST(Worth, OfFusedGenerationIsNoWithoutATail) {
+  const plan::Job job = ppo_with("512");
+  const GenerationWorth generation = generation_of({job, pipelined(job, 4)});
+  EXPECT_FALSE(generation.fusion.worth);
+  EXPECT_THAT(generation.fusion.reason, HasSubstr("the tail is short"));
+  ASSERT_TRUE(generation.plain);
+  EXPECT_LT(*generation.tail, 0.05);
+}
+
+TEST(Worth, OfFusedGenerationIsNoWhereScoringSideBySideGainsAsMuch) {
+  // Three tasks that score, each with data handed over: side by side that takes less than one after the other.
+  const plan::Job job = ppo_with(test::long_tail);
+  const Scene scene(job, pipelined(job, 4));
+  ASSERT_GT(scene.ground.software.efficiency.task, 0);
+  WhatIfs found = what_ifs_of(scene);
+  const GenerationWorth generation = generation_worth(scene.ground, scene.plan, found, 1);
+  EXPECT_TRUE(generation.fusion.worth);
+  EXPECT_LT(generation.side_by_side, *generation.plain);
+  EXPECT_THAT(generation.fusion.reason, HasSubstr("less than with scoring side by side"));
+  found.thresholds->side_by_side = found.thresholds->points[found.thresholds->best].value;
+  const Worth fusion = generation_worth(scene.ground, scene.plan, found, 1).fusion;
+  EXPECT_FALSE(fusion.worth);
+  EXPECT_THAT(fusion.reason, HasSubstr("as much is had without fusion, by tasks that score side by side"));
+}
+
+TEST(Worth, OfFusedGenerationIsNoWithOneInstance) {
+  const plan::Job job = ppo_with(test::long_tail);
+  Scene scene(job, pipelined(job, 4));
+  llm::Layout& layout = scene.plan.tasks[scene.task("actor_generate")].layout;
+  layout.data = 1;
+  layout.tensor = 8;
+  const Worth fusion = generation_of(scene).fusion;
+  EXPECT_FALSE(fusion.worth);
+  EXPECT_THAT(fusion.reason, HasSubstr("one instance generates"));
+}
+
+TEST(Worth, OfFusedGenerationIsNoWhereNoReplicaFitsOnWhatCanBeFreed) {
+  const plan::Job job = ppo_with(test::long_tail);
+  Scene scene(job, pipelined(job, 4));
+  llm::Layout& layout = scene.plan.tasks[scene.task("reference_infer")].layout;
+  layout.data = 1;
+  layout.tensor = 8;
+  const WhatIfs found = what_ifs_of(scene);
+  const std::string reason = "a replica of reference_infer has 8 devices, and no more than 7 can be freed";
+  EXPECT_EQ(generation_worth(scene.ground, scene.plan, found, 1).fusion.reason, reason);
+  EXPECT_EQ(find_fusion(found, true, false)->why_not, reason);
+}
+
+TEST(Worth, OfFusedGenerationIsNoWhereNothingInfersThere) {
+  const plan::Job job = test::grpo_job();
+  const GenerationWorth generation = generation_of({job, test::separated(job)});
+  EXPECT_FALSE(generation.fusion.worth);
+  EXPECT_THAT(generation.fusion.reason, HasSubstr("no task infers on the devices of actor_generate"));
+  EXPECT_FALSE(generation.plain);
+}
+
+TEST(Worth, OfFusedGenerationIsWhatThresholdsSave) {
+  const plan::Job job = ppo_with(test::long_tail);
+  Scene scene(job, pipelined(job, 4));
+  scene.plan.fusion.threshold = 0.95;
+  const GenerationWorth generation = generation_of(scene);
+  ASSERT_FALSE(generation.fused.empty());
+  EXPECT_EQ(generation.fused.back().threshold, 0.95) << "the plan's own is shown, whatever it is like";
+  if (generation.best) {
+    for (const FusedAt& fused : generation.fused) EXPECT_GE(fused.seconds, generation.fused[*generation.best].seconds);
+    const double without = std::min(*generation.plain, generation.side_by_side);
+    EXPECT_EQ(generation.fusion.worth, generation.fused[*generation.best].seconds <= without * (1 - least_gain));
+  }
+}
+
+TEST(Worth, OfFusedGenerationIsNoWhereTheIterationIsNoShorterOrDoesNotFit) {
+  const plan::Job job = ppo_with(test::long_tail);
+  const Scene scene(job, pipelined(job, 4));
+  WhatIfs found = what_ifs_of(scene);
+  ASSERT_TRUE(generation_worth(scene.ground, scene.plan, found, 1).fusion.worth);
+  WhatIfFigures& fused = *found.ways[static_cast<std::size_t>(find_fusion(found, true, false) - found.ways.data())].figures;
+  fused.iteration_seconds = find_fusion(found, false, false)->figures->iteration_seconds + 1;
+  const Worth longer = generation_worth(scene.ground, scene.plan, found, 1).fusion;
+  EXPECT_FALSE(longer.worth);
+  EXPECT_THAT(longer.reason, ContainsRegex("less than one after the other, .* but the iteration takes [0-9.]+% more"));
+  WhatIfFigures& plain = *found.ways[static_cast<std::size_t>(find_fusion(found, false, false) - found.ways.data())].figures;
+  fused.iteration_seconds = plain.iteration_seconds;
+  const Worth as_long = generation_worth(scene.ground, scene.plan, found, 1).fusion;
+  EXPECT_FALSE(as_long.worth);
+  EXPECT_THAT(as_long.reason, HasSubstr("but the iteration is no shorter"));
+  fused.fits = false;
+  EXPECT_THAT(generation_worth(scene.ground, scene.plan, found, 1).fusion.reason, HasSubstr("but what devices then hold does not fit"));
+  plain.fits = false;
+  EXPECT_THAT(generation_worth(scene.ground, scene.plan, found, 1).fusion.reason, HasSubstr("but the plan does not fit, fused or not"));
+}
+
+}  // namespace
+}  // namespace dovetail::study
