@@ -127,8 +127,8 @@ NearestPlan nearest_of(const predict::Ground& ground, const SearchSpace& space, 
   return nearest;
 }
 
-/// What is kept for work behind the search: what evaluating, fusing and playing the finalists takes, if it takes of each what it does of the
-/// first candidate, which is measured; as much again for what is tried of the best ones; and a little for a search that ends late.
+/// What is kept for work behind the search: what evaluating, fusing and playing the finalists takes, if it takes of each what it does of
+/// the first candidate, which is measured; as much again for what is tried of the best ones; and a little for a search that ends late.
 double seconds_after_search(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates) {
   const predict::Ground& ground = *space.ground;
   double seconds = 0;
