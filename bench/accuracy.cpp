@@ -88,11 +88,11 @@ std::pair<int, int> print_searched(const measure::Measurements& measurements, co
     const measure::Measurement& row = measurements.rows[index];
     plan::Job job = row.job;
     job.software.efficiency = measurements.name;
-    const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+    const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
     planner::RankOptions options;
-    options.means = planner::Means::real;
-    const planner::Ranking ranking = planner::rank_plans(ground, options).value();
-    const double heuristic = predict::estimate(ground, row.plan).iteration_seconds;
+    options.option_set = planner::OptionSet::real;
+    const planner::Ranking ranking = planner::rank_plans(scenario, options).value();
+    const double heuristic = predict::estimate(scenario, row.plan).iteration_seconds;
     const double best = ranking.plans.empty() ? heuristic : ranking.plans.front().estimate.iteration_seconds;
     const double predicted_ratio = best / heuristic;
     const double measured_ratio = measured[index] / row.seconds;

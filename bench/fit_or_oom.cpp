@@ -26,20 +26,20 @@ using bench::FitRow;
 using bench::Outcome;
 
 /// The part of fitting runs that may be refused.
-constexpr double most_refused = 0.1;
+constexpr double max_refused = 0.1;
 
 /// What the model says of a row: of the task with the least margin.
 struct Verdict {
   bool fits = true;
   std::string task;
   predict::TaskMemory tightest;
-  std::string parts;  ///< largest_parts of it
+  std::string parts;  ///< max_parts of it
 };
 
 std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-9); }
 
 /// The largest parts: what a person would change.
-std::string largest_parts(const predict::TaskMemory& memory, const workflow::Workflow& workflow) {
+std::string max_parts(const predict::TaskMemory& memory, const workflow::Workflow& workflow) {
   constexpr std::size_t shown = 4;
   std::string text;
   for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
@@ -58,7 +58,7 @@ Value must(base::Result<Value> result) {
 Verdict verdict_of(const FitRow& row) {
   const plan::Job job = must(plan::parse_job(row.job, row.source));
   const plan::Plan plan = must(plan::parse_plan(row.plan, row.source, job));
-  const std::vector<predict::TaskMemory> memory = predict::task_memory(predict::ground_of(job, must(predict::software_of(job))), plan);
+  const std::vector<predict::TaskMemory> memory = predict::task_memory(predict::scenario_of(job, must(predict::software_of(job))), plan);
   Verdict verdict;
   for (std::size_t task = 0; task < memory.size(); ++task) {
     if (job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
@@ -67,7 +67,7 @@ Verdict verdict_of(const FitRow& row) {
     verdict.task = job.workflow.tasks[task].name;
     verdict.tightest = memory[task];
   }
-  verdict.parts = largest_parts(verdict.tightest, job.workflow);
+  verdict.parts = max_parts(verdict.tightest, job.workflow);
   return verdict;
 }
 
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   const Score score = print_scored(rows);
   print_open(rows);
   fmt::print("\n{} of {} that failed are said to fit; at most none\n", score.accepted, score.failing);
-  fmt::print("{} of {} that fit are refused; at most {:.0f}%\n", score.refused, score.fitting, 100 * most_refused);
-  const bool few_refused = score.refused <= most_refused * score.fitting;
+  fmt::print("{} of {} that fit are refused; at most {:.0f}%\n", score.refused, score.fitting, 100 * max_refused);
+  const bool few_refused = score.refused <= max_refused * score.fitting;
   return bench::print_met((score.accepted == 0 ? 1 : 0) + (few_refused ? 1 : 0), 2);
 }

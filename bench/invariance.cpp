@@ -72,7 +72,7 @@ std::string replaced(std::string text, std::string_view key, const std::string& 
 struct Case {
   std::string instance;
   std::string what;
-  double least_speed_up = 0;  ///< 0: none is asked for
+  double min_speed_up = 0;  ///< 0: none is asked for
 };
 
 /// One row: `other` against `one`. Returns whether the bytes are the same and the speed-up is reached.
@@ -85,7 +85,7 @@ bool add_row(std::vector<std::vector<std::string>>& rows, const Case& compared, 
   }
   const bool same = one.file == other.file;
   const double speed_up = one.seconds / other.seconds;
-  const bool met = same && speed_up >= compared.least_speed_up;
+  const bool met = same && speed_up >= compared.min_speed_up;
   row.insert(row.end(), {bench::seconds_text(other.seconds), fmt::format("{:.2f}", speed_up), same ? "same bytes" : "DIFFERENT",
                          bench::yes_or_no(met)});
   rows.push_back(std::move(row));

@@ -58,35 +58,35 @@ double seconds_of(const std::vector<planner::Found>& found) {
 double evaluation_rate(const planner::SearchSpace& space, int evaluations) {
   base::Random random(1, 0);
   planner::Trial trial(space);
-  planner::Picks picks(space.choices.size());
-  for (std::size_t task = 0; task < picks.size(); ++task)
-    if (!space.is_rule(task)) picks[task] = {space.open[task].front(), 0};
+  planner::Selection selection(space.choices.size());
+  for (std::size_t task = 0; task < selection.size(); ++task)
+    if (!space.is_rule(task)) selection[task] = {space.open[task].front(), 0};
   const auto begin = std::chrono::steady_clock::now();
   for (int evaluation = 0; evaluation < evaluations; ++evaluation) {
-    const std::size_t task = random.below(static_cast<std::uint32_t>(picks.size()));
+    const std::size_t task = random.below(static_cast<std::uint32_t>(selection.size()));
     if (space.is_rule(task)) continue;
     const auto& open = space.open[task];
-    picks[task].mesh = open[random.below(static_cast<std::uint32_t>(open.size()))];
-    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(picks[task].mesh)]];
-    picks[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices.size())));
-    trial.score(picks);
+    selection[task].mesh = open[random.below(static_cast<std::uint32_t>(open.size()))];
+    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(selection[task].mesh)]];
+    selection[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices.size())));
+    trial.score(selection);
   }
   return evaluations / base::seconds_since(begin);
 }
 
 /// Random co-located plans that fuse what they can, scored on one thread, a second: a search's worst case, as each of them fuses something.
-double fused_rate(const planner::SearchSpace& space, const planner::Picks& start, int evaluations) {
+double fused_rate(const planner::SearchSpace& space, const planner::Selection& start, int evaluations) {
   base::Random random(1, 0);
   planner::Trial trial(space);
-  planner::Picks picks = start;
-  const planner::FusionPick fusion = planner::open_fusion(space.ground->job);
+  planner::Selection selection = start;
+  const planner::FusionSelection fusion = planner::open_fusion(space.scenario->job);
   const auto begin = std::chrono::steady_clock::now();
   for (int evaluation = 0; evaluation < evaluations; ++evaluation) {
-    const std::size_t task = random.below(static_cast<std::uint32_t>(picks.size()));
+    const std::size_t task = random.below(static_cast<std::uint32_t>(selection.size()));
     if (space.is_rule(task)) continue;
-    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(picks[task].mesh)]];
-    picks[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices.size())));
-    trial.score(picks, fusion);
+    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(selection[task].mesh)]];
+    selection[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices.size())));
+    trial.score(selection, fusion);
   }
   return evaluations / base::seconds_since(begin);
 }
@@ -106,17 +106,17 @@ struct Options {
 Row measure(const Case& one, const Options& given) {
   const plan::Job job = job_of(one);
   const predict::Software software = predict::software_of(job).value();
-  const predict::Ground ground = predict::ground_of(job, software);
+  const predict::Scenario scenario = predict::scenario_of(job, software);
   const auto begin = std::chrono::steady_clock::now();
   planner::RankOptions options;
   options.search.threads = given.threads;
   options.search.iterations = given.iterations;
-  const planner::Ranking ranking = planner::rank_plans(ground, options).value();
+  const planner::Ranking ranking = planner::rank_plans(scenario, options).value();
   const double took = base::seconds_since(begin);
-  const planner::SearchSpace space = planner::make_search_space(ground, planner::search_meshes(job), {}, given.threads);
-  std::vector<planner::Picks> starts;
+  const planner::SearchSpace space = planner::make_search_space(scenario, planner::search_meshes(job), {}, given.threads);
+  std::vector<planner::Selection> starts;
   for (const planner::Placement placement : planner::named_placements)
-    for (const planner::Picks& picks : planner::picks_of(space, placement)) starts.push_back(picks);
+    for (const planner::Selection& selection : planner::selection_of(space, placement)) starts.push_back(selection);
   const double ours = seconds_of(planner::search(space, starts, options.search).found);
   planner::SearchOptions longer = options.search;
   longer.iterations = given.iterations * given.long_factor;
@@ -131,7 +131,7 @@ Row measure(const Case& one, const Options& given) {
   const auto [real, real_longer, ours_longer] = others;
   const double best = std::min({ours, ours_longer, real > 0 ? real : ours, real_longer > 0 ? real_longer : ours});
   const double rate = evaluation_rate(space, static_cast<int>(std::min<std::int64_t>(200'000, evaluations)));
-  const double fused = fused_rate(space, planner::picks_of(space, planner::Placement::co_located).front(),
+  const double fused = fused_rate(space, planner::selection_of(space, planner::Placement::co_located).front(),
                                   static_cast<int>(std::min<std::int64_t>(200'000, evaluations)));
   double choices = 1;
   for (std::size_t task = 0; task < space.choices.size(); ++task) {

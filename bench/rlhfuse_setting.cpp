@@ -92,7 +92,7 @@ struct System {
   bool packing;
   std::string fixed;  ///< of its plans, as the job file has it
   cost::Efficiency efficiency;
-  planner::Means means;
+  planner::OptionSet option_set;
   planner::Placement placement;
 };
 
@@ -105,14 +105,14 @@ std::vector<System> systems(const Effort& effort) {
       "critic_train: {layout: {tp: 1, pp: 1, zero: 3}}, fusion: {inter_stage: false, intra_stage: false}";
   const std::string real = "actor_generate: {engine: {own_weights: false}}";
   const std::string apart = ", fusion: {inter_stage: false, intra_stage: false}";
-  using planner::Means;
+  using planner::OptionSet;
   using planner::Placement;
   const bool packing = !effort.padded;
-  return {
-      {"DeepSpeed-Chat", "deepspeed-zero", 256, packing, zero, hybrid_engine_runtime(), Means::all, Placement::co_located},
-      {"ReaL", "megatron", effort.mini_batch, packing, real + apart, real_runtime(), Means::real, Placement::searched},
-      {"RLHFuse-Base", "megatron", effort.mini_batch, packing, real + apart, one_runtime(effort.task), Means::all, Placement::co_located},
-      {"RLHFuse", "megatron", effort.mini_batch, packing, real, one_runtime(effort.task), Means::all, Placement::rlhfuse}};
+  return {{"DeepSpeed-Chat", "deepspeed-zero", 256, packing, zero, hybrid_engine_runtime(), OptionSet::all, Placement::co_located},
+          {"ReaL", "megatron", effort.mini_batch, packing, real + apart, real_runtime(), OptionSet::real, Placement::searched},
+          {"RLHFuse-Base", "megatron", effort.mini_batch, packing, real + apart, one_runtime(effort.task), OptionSet::all,
+           Placement::co_located},
+          {"RLHFuse", "megatron", effort.mini_batch, packing, real, one_runtime(effort.task), OptionSet::all, Placement::rlhfuse}};
 }
 
 plan::Job job_of(const System& system, const std::array<const char*, 2>& pair, int length) {
@@ -157,29 +157,29 @@ Played play(const System& system, const std::array<const char*, 2>& pair, int le
   const plan::Job job = job_of(system, pair, length);
   predict::Software software = predict::software_of(job).value();
   software.efficiency = system.efficiency;
-  const predict::Ground ground = predict::ground_of(job, software);
+  const predict::Scenario scenario = predict::scenario_of(job, software);
   planner::RankOptions options;
-  options.means = system.means;
+  options.option_set = system.option_set;
   options.placements = {system.placement};
   options.search.chains = 2;
   options.search.iterations = effort.iterations;
-  const planner::Ranking ranking = planner::rank_plans(ground, options).value();
+  const planner::Ranking ranking = planner::rank_plans(scenario, options).value();
   if (ranking.plans.empty()) return {};
   plan::Plan plan = ranking.plans.front().plan;
   Played played;
   if (system.placement == planner::Placement::rlhfuse) {
-    const simulate::ThresholdChoice choice = predict::simulated_thresholds(ground, plan, 1, effort.draws).value();
+    const simulate::ThresholdChoice choice = predict::simulated_thresholds(scenario, plan, 1, effort.draws).value();
     plan.fusion.threshold = choice.points[choice.best].threshold;
     played.threshold = plan.fusion.threshold;
   }
   predict::SimulationOptions simulating;
   simulating.draws = effort.draws;
-  const predict::Simulation simulation = predict::Simulator(ground, simulating).simulate(plan).value();
+  const predict::Simulation simulation = predict::Simulator(scenario, simulating).simulate(plan).value();
   played.iteration = simulation.iteration_seconds;
   using workflow::TaskKind;
   played.generated = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate; });
   if (!plan.fusion.threshold && !plan::find_threshold_fault(tail_begins, job, plan.tasks))
-    played.tail = std::max(0.0, played.generated - predict::inter_stage(ground, plan.tasks, tail_begins).until);
+    played.tail = std::max(0.0, played.generated - predict::inter_stage(scenario, plan.tasks, tail_begins).until);
   played.scored = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate || kind == TaskKind::infer; });
   played.trained = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::train; });
   played.mini_by_mini = played.trained;
@@ -227,8 +227,8 @@ using Rows = std::vector<std::vector<std::string>>;
 /// What the table and the one below it say of a pair.
 struct Pair {
   Rows ratios;
-  Rows phases;    ///< phases_of
-  Figures means;  ///< over the lengths that have a figure
+  Rows phases;         ///< phases_of
+  Figures option_set;  ///< over the lengths that have a figure
 };
 
 /// Where Base's seconds go, and what hiding all of its inference would bring; then the training of RLHFuse.
@@ -246,8 +246,8 @@ std::vector<std::string> phases_of(const std::string& name, const Played& base, 
 }
 
 Figures mean_of(const std::vector<Figures>& all) {
-  Figures means;
-  for (std::size_t figure = 0; figure < means.size(); ++figure) {
+  Figures option_set;
+  for (std::size_t figure = 0; figure < option_set.size(); ++figure) {
     double sum = 0;
     int count = 0;
     for (const Figures& one : all)
@@ -255,9 +255,9 @@ Figures mean_of(const std::vector<Figures>& all) {
         sum += *one[figure];
         ++count;
       }
-    if (count > 0) means[figure] = sum / count;
+    if (count > 0) option_set[figure] = sum / count;
   }
-  return means;
+  return option_set;
 }
 
 /// All lengths of a pair.
@@ -279,7 +279,7 @@ Pair play_pair(std::size_t number, const Effort& effort) {
     pair.ratios.push_back(std::move(row));
     pair.phases.push_back(phases_of(name, played[2], played[3]));
   }
-  pair.means = mean_of(all);
+  pair.option_set = mean_of(all);
   return pair;
 }
 
@@ -313,7 +313,7 @@ int print_tables(const Effort& effort) {
     std::move(pair.ratios.begin(), pair.ratios.end(), std::back_inserter(ratios));
     std::move(pair.phases.begin(), pair.phases.end(), std::back_inserter(phases));
     for (std::size_t figure = 0; figure < bands.size(); ++figure) {
-      const std::optional<double> mean = pair.means[figure];
+      const std::optional<double> mean = pair.option_set[figure];
       inside[figure] += mean && *mean >= bands[figure].low && *mean <= bands[figure].high ? 1 : 0;
     }
   }

@@ -34,11 +34,11 @@ int draw(const std::vector<int>& values, base::Random& random) { return values[r
 
 /// A job on ground of its own.
 struct Case {
-  explicit Case(plan::Job of) : job(std::move(of)), ground(predict::ground_of(job, predict::software_of(job).value())) {}
+  explicit Case(plan::Job of) : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {}
   Case(const Case&) = delete;
 
   plan::Job job;
-  predict::Ground ground;
+  predict::Scenario scenario;
 };
 
 plan::Job draw_job(std::uint64_t number) {
@@ -59,15 +59,15 @@ plan::Job draw_job(std::uint64_t number) {
 
 /// Any mesh and choice for each task; nothing where a task has none.
 plan::Plan random_plan(const planner::SearchSpace& space, base::Random& random) {
-  planner::Picks picks(space.open.size());
-  for (std::size_t task = 0; task < picks.size(); ++task) {
+  planner::Selection selection(space.open.size());
+  for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space.is_rule(task)) continue;
     const std::vector<std::int32_t>& open = space.open[task];
-    picks[task].mesh = open[random.below(static_cast<std::uint32_t>(open.size()))];
-    const std::size_t shape = space.shapes[static_cast<std::size_t>(picks[task].mesh)];
-    picks[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(space.choices[task][shape].size())));
+    selection[task].mesh = open[random.below(static_cast<std::uint32_t>(open.size()))];
+    const std::size_t shape = space.shapes[static_cast<std::size_t>(selection[task].mesh)];
+    selection[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(space.choices[task][shape].size())));
   }
-  return planner::plan_of(space, picks, "random");
+  return planner::plan_of(space, selection, "random");
 }
 
 struct Difference {
@@ -88,7 +88,7 @@ planner::Ranking ranked(const Case& of, int iterations) {
   planner::RankOptions options;
   options.search.chains = 2;
   options.search.iterations = iterations;
-  return planner::rank_plans(of.ground, options).value();
+  return planner::rank_plans(of.scenario, options).value();
 }
 
 /// A plan of `job`, simulated: its seconds on the clock.
@@ -96,10 +96,10 @@ double seconds_to_simulate(const std::string& text) {
   const Case of(plan::parse_job(text, "large.yaml").value());
   planner::RankOptions options;
   options.placements = {planner::Placement::co_located};
-  const planner::Ranking ranking = planner::rank_plans(of.ground, options).value();
+  const planner::Ranking ranking = planner::rank_plans(of.scenario, options).value();
   if (ranking.plans.empty()) return -1;
   const auto begin = std::chrono::steady_clock::now();
-  predict::Simulator simulator(of.ground, {});
+  predict::Simulator simulator(of.scenario, {});
   const auto simulation = simulator.simulate(ranking.plans.front().plan);
   return simulation.ok() ? base::seconds_since(begin) : -1;
 }
@@ -195,11 +195,11 @@ void add_ranking(std::uint64_t number, const planner::Ranking& ranking, predict:
 
 void add_job(std::uint64_t number, int plans, int iterations, int draws, Sums& sums) {
   const Case of(draw_job(number));
-  const planner::SearchSpace space = planner::make_search_space(of.ground, planner::search_meshes(of.job), {}, 1);
+  const planner::SearchSpace space = planner::make_search_space(of.scenario, planner::search_meshes(of.job), {}, 1);
   if (planner::impossible_task(space)) return;
   predict::SimulationOptions options;
   options.draws = draws;
-  predict::Simulator simulator(of.ground, options);
+  predict::Simulator simulator(of.scenario, options);
   base::Random random(number, 1);
   for (int index = 0; index < plans; ++index)
     if (const auto simulation = simulator.simulate(random_plan(space, random)); simulation.ok()) sums.random.add(*simulation);

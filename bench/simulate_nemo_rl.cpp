@@ -27,8 +27,8 @@ namespace {
 
 using namespace dovetail;
 
-constexpr int least_draws = 8;
-constexpr int most_draws = 5000;
+constexpr int min_draws = 8;
+constexpr int max_draws = 5000;
 constexpr std::size_t step = 0;        // of what a calibration row has, before the phases of measure::phase_kinds
 constexpr std::size_t generation = 1;  // the first of these
 
@@ -108,7 +108,7 @@ class Draws {
 /// Plays draws until the standard error of generation's mean is that part of it.
 Played played(const measure::Measurement& row, const cost::Candidate& constants, double precision) {
   const plan::Job job = job_of(row, constants);
-  const predict::Ground ground = predict::ground_of(job, {predict::conventions_of(job.software).value(), constants.efficiency});
+  const predict::Scenario scenario = predict::scenario_of(job, {predict::conventions_of(job.software).value(), constants.efficiency});
   const auto generate =
       static_cast<std::size_t>(std::find_if(job.workflow.tasks.begin(), job.workflow.tasks.end(),
                                             [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; }) -
@@ -116,10 +116,10 @@ Played played(const measure::Measurement& row, const cost::Candidate& constants,
   Played answer;
   Draws draws(1 + measure::phase_kinds.size());
   const auto is_sharp = [&] { return draws.standard_error(generation) <= precision * draws.mean(generation); };
-  while (draws.count() < least_draws || (draws.count() < most_draws && !is_sharp())) {
+  while (draws.count() < min_draws || (draws.count() < max_draws && !is_sharp())) {
     predict::SimulationOptions options;
     options.seed = static_cast<std::uint64_t>(draws.count()) + 1;
-    const predict::Simulation simulation = predict::Simulator(ground, options).simulate(row.plan).value();
+    const predict::Simulation simulation = predict::Simulator(scenario, options).simulate(row.plan).value();
     const predict::Estimate& closed = simulation.closed;
     answer.closed = by_phase(closed.iteration_seconds, job, closed.graph, [&](std::size_t index) { return closed.steps[index]; });
     const std::vector<double> simulated = by_phase(simulation.iteration_seconds, job, closed.graph,

@@ -30,9 +30,9 @@ namespace {
 using namespace dovetail;
 
 constexpr double mean_to_reach = 0.05;
-constexpr double most_to_reach = 0.15;
+constexpr double max_to_reach = 0.15;
 constexpr double mean_aimed_at = 0.03;
-constexpr double most_passes = 1e6;  ///< of a plan that is drawn: a schedule of more takes long to build
+constexpr double max_passes = 1e6;  ///< of a plan that is drawn: a schedule of more takes long to build
 
 template <class Value>
 const Value& draw_from(const std::vector<Value>& values, base::Random& random) {
@@ -138,22 +138,22 @@ double mean_forward(const cost::TrainingPasses& passes) {
   return sum / static_cast<double>(passes.chunks.size());
 }
 
-Row row_of(const predict::Ground& ground, const predict::TrainTask& train) {
+Row row_of(const predict::Scenario& scenario, const predict::TrainTask& train) {
   const llm::Layout& layout = train.planned.layout;
-  const cost::TrainingPasses passes = predict::training_passes(ground, train);
-  const base::Result<double> schedule = predict::scheduled_training_seconds(ground, train);
+  const cost::TrainingPasses passes = predict::training_passes(scenario, train);
+  const base::Result<double> schedule = predict::scheduled_training_seconds(scenario, train);
   DOVETAIL_ASSERT(schedule.ok());
   Row row;
   row.schedule = schedule.value();
   constexpr int times = 20;
   const auto begin = std::chrono::steady_clock::now();
   cost::TrainingSeconds closed;
-  for (int time = 0; time < times; ++time) closed = predict::closed_training_seconds(ground, train);
+  for (int time = 0; time < times; ++time) closed = predict::closed_training_seconds(scenario, train);
   row.closed_microseconds = base::seconds_since(begin) / times * 1e6;
   row.closed = closed.sum();
   const std::vector<cost::PassSeconds> stages = stages_of(passes, layout.pipeline);
   const int hops = 2 * (layout.pipeline * layout.virtual_stages - 1);
-  const double steps = static_cast<double>(ground.job.workload.optimizer_steps());
+  const double steps = static_cast<double>(scenario.job.workload.optimizer_steps());
   const cost::PipelineSeconds textbook = cost::pipeline_seconds(stages, passes.micro_batches, layout.virtual_stages, passes.hop, hops);
   row.textbook = steps * textbook.seconds + closed.gradients + closed.optimizer;
   row.micro_batches = passes.micro_batches;
@@ -161,7 +161,7 @@ Row row_of(const predict::Ground& ground, const predict::TrainTask& train) {
   for (const cost::PassSeconds& stage : stages) sum += stage.sum();
   row.uneven = textbook.slowest.sum() / passes.micro_batches / (sum / layout.pipeline);
   row.hop = passes.hop / mean_forward(passes);
-  row.text = fmt::format("{} on {} GPUs, {}{}", ground.job.models.front().name, layout.devices(), llm::to_text(layout),
+  row.text = fmt::format("{} on {} GPUs, {}{}", scenario.job.models.front().name, layout.devices(), llm::to_text(layout),
                          layout.stage_layers.empty() ? "" : ", stages drawn");
   return row;
 }
@@ -178,12 +178,12 @@ Row draw_row(std::uint64_t seed, std::uint64_t number) {
     planned.mesh = {0, devices};
     planned.layout = *layout;
     planned.micro_batching = draw_micro_batching(random);
-    const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-    const cost::TrainingPasses passes = predict::training_passes(ground, {0, planned});
+    const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+    const cost::TrainingPasses passes = predict::training_passes(scenario, {0, planned});
     const double count =
         static_cast<double>(passes.chunks.size()) * passes.micro_batches * static_cast<double>(job.workload.optimizer_steps());
-    if (count > most_passes) continue;
-    return row_of(ground, {0, planned});
+    if (count > max_passes) continue;
+    return row_of(scenario, {0, planned});
   }
 }
 
@@ -252,5 +252,5 @@ int main(int argc, char** argv) {
   print_worst(rows, &Row::textbook_error, "the textbook formula's worst", 8);
   fmt::print("\nthe closed form takes {:.1f} us on average; aim of 3% met: {}\n", microseconds,
              bench::yes_or_no(errors.mean <= mean_aimed_at));
-  return bench::print_met((errors.mean <= mean_to_reach ? 1 : 0) + (errors.worst <= most_to_reach ? 1 : 0), 2);
+  return bench::print_met((errors.mean <= mean_to_reach ? 1 : 0) + (errors.worst <= max_to_reach ? 1 : 0), 2);
 }

@@ -15,8 +15,8 @@ using namespace dovetail;
 struct Options {
   double seconds = 5;
   int threads = 2;
-  int least_devices = 4;
-  int most_devices = 16;
+  int min_devices = 4;
+  int max_devices = 16;
   std::vector<std::string> constructions;
 };
 
@@ -115,7 +115,7 @@ int print_table(const Options& options) {
   int smaller = 0;
   for (const std::string& construction : options.constructions)
     for (const Stages stages : {Stages::alike, Stages::unequal_kinds, Stages::head, Stages::dealt})
-      for (int devices = options.least_devices; devices <= options.most_devices; devices += 4)
+      for (int devices = options.min_devices; devices <= options.max_devices; devices += 4)
         for (const int factor : {2, 4}) {
           const Row row = run_row({construction == "zb-v", stages, devices, factor * devices}, construction, options);
           rows.push_back(row.cells);
@@ -150,8 +150,8 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App program("One model with split backward: the search against the zero-bubble constructions at their peaks.");
   bench::add_search_options(program, options.seconds, options.threads);
-  program.add_option("--least-devices", options.least_devices, "fewest devices (default 4)")->check(CLI::Range(2, 256));
-  program.add_option("--most-devices", options.most_devices, "most devices, in steps of four (default 16)")->check(CLI::Range(2, 256));
+  program.add_option("--least-devices", options.min_devices, "fewest devices (default 4)")->check(CLI::Range(2, 256));
+  program.add_option("--most-devices", options.max_devices, "most devices, in steps of four (default 16)")->check(CLI::Range(2, 256));
   program.add_option("constructions", options.constructions, "zb-h1, zb-h2, zb-v (default: all)")
       ->check(CLI::IsMember({"zb-h1", "zb-h2", "zb-v"}));
   CLI11_PARSE(program, argc, argv);

@@ -137,7 +137,7 @@ long exponent_of(std::string_view decimal) {
   return std::clamp(exponent, -far, far);
 }
 
-/// `decimal` * 10^power, rounded once as a literal is; nothing where it is beyond largest_amount. What is too small for a double is 0.
+/// `decimal` * 10^power, rounded once as a literal is; nothing where it is beyond max_amount. What is too small for a double is 0.
 std::optional<double> scaled_double(std::string_view decimal, int power) {
   const ScaledDecimal of_largest = *scale_decimal(decimal, power - 24);
   if (of_largest.too_large || of_largest.whole > 1 || (of_largest.whole == 1 && !of_largest.exact)) return std::nullopt;
@@ -165,23 +165,23 @@ Result<Value> read_with(const Node& node, std::string_view what, Zero zero, std:
 
 Result<std::int64_t> parse_bytes(std::string_view text) {
   DOVETAIL_TRY(const Parts parts, split(text, byte_units, accepted_bytes));
-  const auto too_large = [] { return bad_input(fmt::format("is too large; accepted: at most {} bytes", largest_bytes)); };
+  const auto too_large = [] { return bad_input(fmt::format("is too large; accepted: at most {} bytes", max_bytes)); };
   if (parts.factor.two > 0) {
     const std::optional<double> value = scaled_double(parts.decimal, 0);
-    const double bytes = value ? std::ldexp(*value, parts.factor.two) : largest_amount;
-    if (bytes > static_cast<double>(largest_bytes)) return too_large();
+    const double bytes = value ? std::ldexp(*value, parts.factor.two) : max_amount;
+    if (bytes > static_cast<double>(max_bytes)) return too_large();
     return static_cast<std::int64_t>(std::llround(bytes));
   }
   const ScaledDecimal whole = *scale_decimal(parts.decimal, parts.factor.ten);
-  if (whole.too_large || whole.whole >= static_cast<std::uint64_t>(largest_bytes) + (whole.half_or_more ? 0 : 1)) return too_large();
+  if (whole.too_large || whole.whole >= static_cast<std::uint64_t>(max_bytes) + (whole.half_or_more ? 0 : 1)) return too_large();
   return static_cast<std::int64_t>(whole.whole) + (whole.half_or_more ? 1 : 0);
 }
 
 Result<double> parse_amount(std::string_view text, Measure measure) {
   DOVETAIL_TRY(const Parts parts, split(text, units_of(measure), accepted_amount(measure)));
   const std::optional<double> value = scaled_double(parts.decimal, parts.factor.ten);
-  const double amount = value ? std::ldexp(*value, parts.factor.two) * parts.factor.times : 2 * largest_amount;
-  if (amount > largest_amount) return bad_input(fmt::format("is too large; accepted: {}", accepted_amount(measure)));
+  const double amount = value ? std::ldexp(*value, parts.factor.two) * parts.factor.times : 2 * max_amount;
+  if (amount > max_amount) return bad_input(fmt::format("is too large; accepted: {}", accepted_amount(measure)));
   return amount;
 }
 

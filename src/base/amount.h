@@ -21,9 +21,9 @@ enum class Measure {
 };
 
 /// The largest amount of memory that is accepted, in bytes: 10^18 (an exabyte).
-inline constexpr std::int64_t largest_bytes = 1'000'000'000'000'000'000;
+inline constexpr std::int64_t max_bytes = 1'000'000'000'000'000'000;
 /// The largest of all other amounts that is accepted.
-inline constexpr double largest_amount = 1e24;
+inline constexpr double max_amount = 1e24;
 
 /// Reads an amount of memory, rounded half up to whole bytes: "80GiB", "1.5 TB", "1024". Exact; with a binary prefix as exact as a double.
 /// The Error has a message only ("is negative; accepted: ..."); the caller adds the place.

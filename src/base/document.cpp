@@ -92,9 +92,9 @@ std::string_view Node::kind_name() const {
 }
 
 std::string Node::describe() const {
-  constexpr std::size_t longest_number = 40;
+  constexpr std::size_t max_number = 40;
   if (is_string()) return "the string " + quote(text());
-  if (is_boolean() || (is_number() && text().size() <= longest_number)) return std::string(text());
+  if (is_boolean() || (is_number() && text().size() <= max_number)) return std::string(text());
   return std::string(kind_name());
 }
 
@@ -120,7 +120,7 @@ Result<Document> parse_yaml_or_json(std::string_view content, const std::string&
   const bool looks_like_json = first != std::string_view::npos && text[first] == '{';
   if (!looks_like_json) return parse_yaml(content, path);
   Result<Document> json = parse_json(content, path);
-  if (json.ok() || path.ends_with(".json") || content.size() > largest_input(InputKind::yaml)) return json;
+  if (json.ok() || path.ends_with(".json") || content.size() > max_input(InputKind::yaml)) return json;
   // A YAML map in braces, perhaps; a duplicate key is found there again. What was read the furthest is what the file was meant to be.
   Result<Document> yaml = parse_yaml(content, path);
   if (yaml.ok()) return yaml;

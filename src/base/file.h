@@ -14,7 +14,7 @@ namespace dovetail::base {
 std::string display_path(const std::string& path);
 
 /// The whole content of the file, or of standard input for "-". A missing or unreadable file is a Failure::io Error, one that is larger
-/// than any input may be (largest_input) a bad_input Error.
+/// than any input may be (max_input) a bad_input Error.
 Result<std::string> read_file(const std::string& path);
 
 /// The path by which this process has read the regular file that `path` names, in whatever way it is spelled and through any links, if it

@@ -32,14 +32,14 @@ Status check(std::size_t bytes, std::size_t largest, std::string_view what, cons
 
 }  // namespace
 
-std::size_t largest_input(InputKind kind) { return facts_of(kind).largest; }
+std::size_t max_input(InputKind kind) { return facts_of(kind).largest; }
 
-std::size_t largest_input() { return largest_input(InputKind::json); }
+std::size_t max_input() { return max_input(InputKind::json); }
 
 Status check_input_size(InputKind kind, std::size_t bytes, const std::string& path) {
   return check(bytes, facts_of(kind).largest, facts_of(kind).name, path);
 }
 
-Status check_input_size(std::size_t bytes, const std::string& path) { return check(bytes, largest_input(), "any input", path); }
+Status check_input_size(std::size_t bytes, const std::string& path) { return check(bytes, max_input(), "any input", path); }
 
 }  // namespace dovetail::base

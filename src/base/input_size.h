@@ -13,10 +13,10 @@ namespace dovetail::base {
 enum class InputKind { json, yaml, csv, lines };
 
 /// The most bytes that are read of a kind.
-std::size_t largest_input(InputKind kind);
+std::size_t max_input(InputKind kind);
 
 /// The most that any input may have.
-std::size_t largest_input();
+std::size_t max_input();
 
 /// A bad_input Error where an input of that kind at `path`, for messages, has too many bytes.
 Status check_input_size(InputKind kind, std::size_t bytes, const std::string& path);

@@ -23,7 +23,7 @@ constexpr std::array<UnitFacts, 5> units = {
 constexpr int memory_decimals = 6;
 
 /// Not yet whole, within what ticks_of_seconds gives.
-double ns_of(double seconds) { return std::clamp(seconds * 1e9, 0.0, static_cast<double>(largest_time + 1)); }
+double ns_of(double seconds) { return std::clamp(seconds * 1e9, 0.0, static_cast<double>(max_time + 1)); }
 
 const UnitFacts& facts_of(TimeUnit unit) {
   for (const UnitFacts& facts : units) {

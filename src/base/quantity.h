@@ -56,24 +56,24 @@ std::int64_t ticks_per(TimeUnit unit);
 enum class FineDigits { round_half_up, refuse };
 
 /// The largest time accepted in a file, in ticks or ns: 10^15 (11 days).
-inline constexpr std::int64_t largest_time = 1'000'000'000'000'000;
+inline constexpr std::int64_t max_time = 1'000'000'000'000'000;
 /// The largest amount of memory accepted in a file, in millionths: 10^18 (a terabyte, where the unit is a byte).
-inline constexpr std::int64_t largest_memory = 1'000'000'000'000'000'000;
+inline constexpr std::int64_t max_memory = 1'000'000'000'000'000'000;
 
 // Seconds and whole ns. What every prediction of time in seconds is rounded by before it is compared, added or played.
 
-/// To the nearest ns, halves up; 0 below that, and just beyond largest_time, which no file may say, from there on.
+/// To the nearest ns, halves up; 0 below that, and just beyond max_time, which no file may say, from there on.
 Ticks ticks_of_seconds(double seconds);
 /// Rounded down: of a bound, or of what is to be no longer than it is. Limits as above.
 Ticks ticks_within_seconds(double seconds);
-/// To 53 binary digits: ticks_of_seconds gives the same ticks back, up to largest_time.
+/// To 53 binary digits: ticks_of_seconds gives the same ticks back, up to max_time.
 double seconds_of_ticks(Ticks ticks);
 
 /// Reads a decimal ("2", "0.5", "1e-3") of `unit` exactly, up to `largest` ticks or ns. Decimals of `tick` must be whole.
 /// The Error has a message only ("is negative; accepted: a number from 0 to 1000000 s", ...); the caller adds the place.
-Result<Ticks> parse_time(std::string_view text, TimeUnit unit, FineDigits fine_digits, std::int64_t largest = largest_time);
+Result<Ticks> parse_time(std::string_view text, TimeUnit unit, FineDigits fine_digits, std::int64_t largest = max_time);
 /// Reads an amount of memory with at most six decimals, up to `largest` millionths; finer digits are refused.
-Result<Memory> parse_memory(std::string_view text, std::int64_t largest = largest_memory);
+Result<Memory> parse_memory(std::string_view text, std::int64_t largest = max_memory);
 
 /// The exact shortest decimal of `time` in `unit`: "2.5".
 std::string format_time(Ticks time, TimeUnit unit);

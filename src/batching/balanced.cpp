@@ -30,9 +30,9 @@ struct Draft {
 /// Whether b is to be merged before a.
 bool comes_later(const Draft& a, const Draft& b) {
   if (a.difference != b.difference) return a.difference < b.difference;
-  const std::int64_t largest_a = a.parts.front().tokens;
-  const std::int64_t largest_b = b.parts.front().tokens;
-  return largest_a != largest_b ? largest_a < largest_b : a.min_rank > b.min_rank;
+  const std::int64_t max_a = a.parts.front().tokens;
+  const std::int64_t max_b = b.parts.front().tokens;
+  return max_a != max_b ? max_a < max_b : a.min_rank > b.min_rank;
 }
 
 class Differencing {

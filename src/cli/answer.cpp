@@ -10,7 +10,7 @@
 
 namespace dovetail::cli {
 
-std::vector<base::Memory> smallest_capacities(const pipeline::Problem& problem) {
+std::vector<base::Memory> min_capacities(const pipeline::Problem& problem) {
   std::vector<base::Memory> capacities(static_cast<std::size_t>(problem.devices));
   // With no capacity at all every device is in excess by all that it cannot do without.
   for (const pipeline::CapacityExcess& device : fuse::find_impossible(problem, base::Memory(0)))
@@ -18,9 +18,9 @@ std::vector<base::Memory> smallest_capacities(const pipeline::Problem& problem) 
   return capacities;
 }
 
-std::string smallest_capacity_text(const pipeline::Problem& problem) {
+std::string min_capacity_text(const pipeline::Problem& problem) {
   constexpr std::string_view intro = "the smallest capacity with which a schedule fits, however long it takes";
-  const std::vector<base::Memory> capacities = smallest_capacities(problem);
+  const std::vector<base::Memory> capacities = min_capacities(problem);
   const auto [least, most] = std::minmax_element(capacities.begin(), capacities.end());
   if (*least == *most) return fmt::format("{}: {} on every device\n", intro, base::format_memory(*most));
   // Neighbours that need the same share a row.
@@ -58,7 +58,7 @@ void add_request(Json& object, const fuse::SolveOptions& options, base::TimeUnit
   if (options.robustness_percent > 0) object["robust"] = options.robustness_percent;
 }
 
-base::Memory largest_excess(const std::vector<pipeline::CapacityExcess>& excess) {
+base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess) {
   base::Memory largest;
   for (const pipeline::CapacityExcess& device : excess) largest = std::max(largest, device.peak - device.capacity);
   return largest;

@@ -16,9 +16,9 @@ namespace dovetail::cli {
 using fuse::Solved;
 
 /// The least capacity of each device with which a schedule of any length fits: what is resident, and one micro-batch of one pipeline.
-std::vector<base::Memory> smallest_capacities(const pipeline::Problem& problem);
+std::vector<base::Memory> min_capacities(const pipeline::Problem& problem);
 /// The same in words, a line or a table.
-std::string smallest_capacity_text(const pipeline::Problem& problem);
+std::string min_capacity_text(const pipeline::Problem& problem);
 
 /// What is said where no schedule at all fits (fuse::find_impossible); a table follows.
 inline constexpr const char* impossible_message = "no schedule fits the memory: one micro-batch alone holds more than there is";
@@ -33,7 +33,7 @@ Json to_json(const pipeline::SolverRecord& solver);
 void add_request(Json& object, const fuse::SolveOptions& options, base::TimeUnit unit);
 
 /// The largest excess over the devices; 0 where all fit.
-base::Memory largest_excess(const std::vector<pipeline::CapacityExcess>& excess);
+base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess);
 
 /// What the devices that do not fit hold and may hold: a table, and the same for JSON.
 std::string excess_table(const std::vector<pipeline::CapacityExcess>& excess);

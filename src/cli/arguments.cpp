@@ -16,10 +16,10 @@
 namespace dovetail::cli {
 namespace {
 
-constexpr int most_chains = 4096;
-constexpr int most_threads = 1024;
-constexpr std::int64_t most_iterations = 1'000'000'000'000;
-constexpr double longest_time_limit = 1e7;
+constexpr int max_chains = 4096;
+constexpr int max_threads = 1024;
+constexpr std::int64_t max_iterations = 1'000'000'000'000;
+constexpr double max_time_limit = 1e7;
 
 template <class Number>
 std::optional<Number> whole_text(std::string_view text) {
@@ -56,13 +56,13 @@ void add_whole_number(CLI::App& command, const std::string& name, const std::str
 
 void add_budget_options(CLI::App& command, SearchBudget& budget, const std::string& default_iterations) {
   add_whole_number<int>(command, "--chains",
-                        fmt::format("independent chains of a search (default {}; not the machine's size)", budget.chains), 1, most_chains,
+                        fmt::format("independent chains of a search (default {}; not the machine's size)", budget.chains), 1, max_chains,
                         budget.chains);
   add_whole_number<std::int64_t>(command, "--iterations", fmt::format("iterations of each chain (default: {})", default_iterations), 1,
-                                 most_iterations, budget.iterations);
+                                 max_iterations, budget.iterations);
   add_seconds_option(command, "--time-limit", "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations",
                      budget.time_limit_seconds);
-  add_whole_number<int>(command, "--threads", "threads (default: all processors); never changes the answer", 1, most_threads,
+  add_whole_number<int>(command, "--threads", "threads (default: all processors); never changes the answer", 1, max_threads,
                         budget.threads);
   add_whole_number<std::uint64_t>(command, "--seed", fmt::format("seed of the random numbers (default {})", budget.seed), 0,
                                   std::numeric_limits<std::uint64_t>::max(), budget.seed);
@@ -127,7 +127,7 @@ base::Result<double> parse_seconds(std::string_view text) {
   for (const auto& [unit, seconds] : units) {
     if (error != std::errc() || std::string_view(rest, static_cast<std::size_t>(end - rest)) != unit) continue;
     const double time = number * seconds;
-    if (time > 0 && time <= longest_time_limit) return time;
+    if (time > 0 && time <= max_time_limit) return time;
   }
   return base::bad_input(fmt::format("'{}' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)", text));
 }

@@ -64,7 +64,7 @@ std::vector<Argument> arguments_of(const Proven& proven) {
 }
 
 /// The devices on which the largest value is met.
-std::vector<std::size_t> tightest_devices(const std::vector<base::Ticks>& by_device) {
+std::vector<std::size_t> min_margin_devices(const std::vector<base::Ticks>& by_device) {
   std::vector<std::size_t> devices;
   for (std::size_t device = 0; device < by_device.size(); ++device) {
     if (by_device[device] == *std::max_element(by_device.begin(), by_device.end())) devices.push_back(device);
@@ -105,7 +105,7 @@ std::string to_text(const NamedProblem& named, const Question& question, const P
   std::vector<std::vector<std::string>> rows;
   for (const Argument& argument : arguments_of(proven)) {
     rows.push_back({argument.name, base::format_time(argument.bound, unit),
-                    argument.by_device == nullptr ? "" : short_list(tightest_devices(*argument.by_device)),
+                    argument.by_device == nullptr ? "" : short_list(min_margin_devices(*argument.by_device)),
                     argument.bound == proven.makespan ? "sets the bound" : ""});
   }
   const std::vector<report::Column> columns{

@@ -95,7 +95,7 @@ std::string device_table(const Checked& checked) {
   return report::render_table(columns, rows);
 }
 
-std::string longest_idle_table(const Checked& checked) {
+std::string max_idle_table(const Checked& checked) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const auto length = [&checked](const IdleStretch& stretch) {
     const timeline::Bar& bar = bar_of(checked, stretch);
@@ -142,8 +142,8 @@ std::string to_text(const Checked& checked) {
                      base::format_memory(checked.peak_bound), gap_text(gap(evaluation.peak_activation, checked.peak_bound))) +
          doubts_text(checked) +
          fmt::format("bubbles {} of the devices' time; the longest time from a device's first start to its last end is {}\n\n",
-                     percent(pipeline::bubble_rate(evaluation)), time_with_unit(pipeline::longest_device_span(evaluation), unit)) +
-         device_table(checked) + longest_idle_table(checked);
+                     percent(pipeline::bubble_rate(evaluation)), time_with_unit(pipeline::max_device_span(evaluation), unit)) +
+         device_table(checked) + max_idle_table(checked);
 }
 
 Json device_json(const Checked& checked, std::size_t device) {
@@ -175,7 +175,7 @@ Json to_json(const Checked& checked, double seconds) {
       {"peak_activation", json_memory(checked.evaluation.peak_activation)},
       {"bounds", Json{{"makespan", json_time(checked.bounds.makespan, unit)}, {"peak_activation", json_memory(checked.peak_bound)}}},
       {"bubbles", json_ratio(pipeline::bubble_rate(checked.evaluation))},
-      {"longest_device_span", json_time(pipeline::longest_device_span(checked.evaluation), unit)},
+      {"longest_device_span", json_time(pipeline::max_device_span(checked.evaluation), unit)},
       {"devices", Json::array()},
       {"idle", Json::array()}};
   for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) object["devices"].push_back(device_json(checked, device));

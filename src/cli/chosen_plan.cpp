@@ -16,9 +16,9 @@ base::Result<plan::Plan> load_plan(const std::string& path, const plan::Job& job
   return plan;
 }
 
-base::Result<planner::Ranking> find_plans(const predict::Ground& ground, const planner::RankOptions& options, const std::string& job_path,
-                                          const std::string& advice) {
-  auto ranking = planner::rank_plans(ground, planner::with_share_of_time(options, ground, 2));
+base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
+                                          const std::string& job_path, const std::string& advice) {
+  auto ranking = planner::rank_plans(scenario, planner::with_share_of_time(options, scenario, 2));
   if (!ranking.ok()) {
     base::Error error = std::move(ranking).error();
     if (error.path.empty()) error.path = base::display_path(job_path);

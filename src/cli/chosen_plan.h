@@ -14,7 +14,7 @@ base::Result<plan::Plan> load_plan(const std::string& path, const plan::Job& job
 
 /// planner::rank_plans, within half of the time that is left, if that is limited: the rest is for what is done with the plan. Errors have
 /// the job's path, and that no plan fits is one. `advice` says what to do then, or is empty.
-base::Result<planner::Ranking> find_plans(const predict::Ground& ground, const planner::RankOptions& options, const std::string& job_path,
-                                          const std::string& advice);
+base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
+                                          const std::string& job_path, const std::string& advice);
 
 }  // namespace dovetail::cli

@@ -163,7 +163,7 @@ std::string table(const Comparison& comparison) {
       cells.push_back(format_thousandths_rounded(varied.percentile_95_thousandths, unit));
     }
     cells.push_back(fmt::format("{:.2f}", solved.seconds));
-    cells.push_back(solved.excess.empty() ? "" : fmt::format("does not fit (by {})", base::format_memory(largest_excess(solved.excess))));
+    cells.push_back(solved.excess.empty() ? "" : fmt::format("does not fit (by {})", base::format_memory(max_excess(solved.excess))));
     rows.push_back(std::move(cells));
   }
   return report::render_table(columns, rows);
@@ -205,7 +205,7 @@ Json row_json(const Comparison& comparison, const Row& row) {
   object["speed_up"] = faster ? json_ratio(*faster) : Json(nullptr);
   object["peak_activation"] = json_memory(evaluation.peak_activation);
   object["bubbles"] = json_ratio(pipeline::bubble_rate(evaluation));
-  object["longest_device_span"] = json_time(pipeline::longest_device_span(evaluation), unit);
+  object["longest_device_span"] = json_time(pipeline::max_device_span(evaluation), unit);
   object["varied"] = Json::array();
   for (std::size_t i = 0; i < variations.size(); ++i) {
     object["varied"].push_back({{"by", json_ratio(variations[i] / 1000.0)},

@@ -26,7 +26,7 @@ namespace {
 using timeline::Activity;
 
 constexpr std::size_t moves_shown = 5;
-constexpr std::size_t most_devices_named = 12;
+constexpr std::size_t max_devices_named = 12;
 
 struct Arguments {
   std::array<std::string, 2> files;
@@ -158,7 +158,7 @@ std::string moves_table(const Difference& difference) {
 
 /// "devices 0, 2 and 5", "device 3", "12 devices".
 std::string devices_text(const std::vector<std::size_t>& devices) {
-  if (devices.size() > most_devices_named) return fmt::format("{} devices", devices.size());
+  if (devices.size() > max_devices_named) return fmt::format("{} devices", devices.size());
   if (devices.size() == 1) return fmt::format("device {}", devices.front());
   const std::vector<std::size_t> but_last(devices.begin(), devices.end() - 1);
   return fmt::format("devices {} and {}", fmt::join(but_last, ", "), devices.back());
@@ -308,12 +308,12 @@ Json to_json(const Difference& difference, double seconds) {
 }
 
 base::Result<int> run(const Arguments& arguments) {
-  constexpr std::size_t most_moves = 100;
+  constexpr std::size_t max_moves = 100;
   const auto begin = std::chrono::steady_clock::now();
   DOVETAIL_TRY(auto loaded, load_both(arguments));
   Difference difference{{make_side(std::move(loaded[0])), make_side(std::move(loaded[1]))}, {}};
   difference.schedules =
-      pipeline::diff_schedules(difference.sides[0].loaded.file.schedule, difference.sides[1].loaded.file.schedule, most_moves);
+      pipeline::diff_schedules(difference.sides[0].loaded.file.schedule, difference.sides[1].loaded.file.schedule, max_moves);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
     print_json(to_json(difference, seconds));

@@ -31,15 +31,15 @@ base::Result<int> run(const Arguments& arguments) {
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(const planner::RankOptions options, rank_options(arguments.search, job.placements, *line));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const predict::Ground ground = predict::ground_of(job, software, &stop);
-  auto explanation = planner::explain(ground, plan, options);
+  const predict::Scenario scenario = predict::scenario_of(job, software, &stop);
+  auto explanation = planner::explain(scenario, plan, options);
   line.reset();
   if (!explanation.ok()) {
     base::Error error = std::move(explanation).error();
     if (error.path.empty()) error.path = base::display_path(arguments.plan.job);
     return error;
   }
-  const ExplainedPlan explained{ground, plan, std::move(explanation).value(), static_cast<std::size_t>(arguments.shown)};
+  const ExplainedPlan explained{scenario, plan, std::move(explanation).value(), static_cast<std::size_t>(arguments.shown)};
   if (arguments.plan.json)
     print_json(to_json(explained));
   else

@@ -32,10 +32,10 @@ using report::signed_seconds;
 /// Seconds below which nobody changes a plan.
 constexpr double negligible = 0.0005;
 
-const std::string& name_of(const ExplainedPlan& explained, std::size_t task) { return explained.ground.job.workflow.tasks[task].name; }
+const std::string& name_of(const ExplainedPlan& explained, std::size_t task) { return explained.scenario.job.workflow.tasks[task].name; }
 
 std::string step_name(const ExplainedPlan& explained, const planner::StepComparison& step) {
-  return report::step_words(explained.ground.job, step.kind, step.task);
+  return report::step_words(explained.scenario.job, step.kind, step.task);
 }
 
 std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : seconds_text(seconds); }
@@ -63,7 +63,7 @@ std::string best_text(const ExplainedPlan& explained) {
     if (!explanation.impossible.empty()) return fmt::format("the best plan   there is none: {}\n", explanation.impossible);
     const auto& nearest = explanation.ranking.nearest;
     if (!nearest) return "the best plan   none was found\n";
-    return "the best plan   " + report::nearest_words(*nearest, explained.ground) + "\n";
+    return "the best plan   " + report::nearest_words(*nearest, explained.scenario) + "\n";
   }
   const double gain = explanation.estimate.iteration_seconds - best->estimate.iteration_seconds;
   std::string text =
@@ -76,8 +76,8 @@ std::string best_text(const ExplainedPlan& explained) {
     return text + "\n";
   }
   text += fmt::format(": {}, {} less", seconds_text(gain), percent(gain / explanation.estimate.iteration_seconds));
-  if (best->estimate.iteration_seconds * (1 + explained.ground.software.efficiency.error) >= explanation.estimate.iteration_seconds)
-    text += fmt::format("; within the predictions' mean error of {}", percent(explained.ground.software.efficiency.error));
+  if (best->estimate.iteration_seconds * (1 + explained.scenario.software.efficiency.error) >= explanation.estimate.iteration_seconds)
+    text += fmt::format("; within the predictions' mean error of {}", percent(explained.scenario.software.efficiency.error));
   return text + "\n";
 }
 
@@ -87,7 +87,7 @@ std::string limit_text(const ExplainedPlan& explained) {
   const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
   std::vector<std::vector<std::string>> rows;
   for (const predict::MemoryPart& part : memory.parts)
-    rows.push_back({name_of(part, explained.ground.job.workflow), gibibytes(part.bytes),
+    rows.push_back({name_of(part, explained.scenario.job.workflow), gibibytes(part.bytes),
                     percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
   std::string text = fmt::format("\nIn {} device {} holds {} of {}:\n", name_of(explained, explanation.limit), memory.device,
                                  gibibytes(memory.needed()), gibibytes(memory.usable));
@@ -104,7 +104,7 @@ std::string changes_table(const ExplainedPlan& explained, const std::vector<Chan
     const Change& change = changes[index];
     rows.push_back({signed_seconds(change.iteration_seconds - explained.explanation.estimate.iteration_seconds),
                     seconds_text(change.iteration_seconds), gibibytes(change.margin), name_of(explained, change.fullest),
-                    change_words(explained.ground.job, explained.plan, change)});
+                    change_words(explained.scenario.job, explained.plan, change)});
   }
   return report::render_table({{"costs"}, {"iteration"}, {"leaves"}, {"in", report::Align::left}, {"change", report::Align::left}}, rows);
 }
@@ -126,7 +126,7 @@ std::string changes_text(const ExplainedPlan& explained) {
   for (const std::size_t task : repair.tasks) {
     Change one = repair;
     one.tasks = {task};
-    text += "  " + change_words(explained.ground.job, explained.plan, one) + "\n";
+    text += "  " + change_words(explained.scenario.job, explained.plan, one) + "\n";
   }
   return text;
 }
@@ -135,7 +135,7 @@ std::string changes_text(const ExplainedPlan& explained) {
 std::string step_seconds_text(double seconds, bool fused) { return fused && seconds < negligible ? "fused" : plain_seconds(seconds); }
 
 /// What makes the most of the difference; parts of what one plan alone fuses are of other kinds.
-std::string most_text(const planner::StepComparison& step) {
+std::string max_text(const planner::StepComparison& step) {
   if (step.fused_here != step.fused_there) return step.fused_here ? "fused here" : "fused in the best";
   if (step.part.empty() || std::abs(step.of_part.lost()) < negligible) return "";
   return fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
@@ -148,7 +148,7 @@ std::string steps_text(const ExplainedPlan& explained, const planner::Comparison
     const auto critical = [](double share, double seconds) { return seconds < negligible ? "-" : percent(std::clamp(share, 0.0, 1.0)); };
     rows.push_back({step_name(explained, step), step_seconds_text(step.seconds.here, step.fused_here),
                     step_seconds_text(step.seconds.there, step.fused_there), signed_seconds(step.seconds.lost()),
-                    critical(step.critical.here, step.seconds.here), critical(step.critical.there, step.seconds.there), most_text(step)});
+                    critical(step.critical.here, step.seconds.here), critical(step.critical.there, step.seconds.there), max_text(step)});
   }
   return "\nStep by step; of a critical step each second counts, of another none:\n" +
          report::render_table(
@@ -160,7 +160,7 @@ std::string steps_text(const ExplainedPlan& explained, const planner::Comparison
 std::string rules_text(const ExplainedPlan& explained, const planner::Comparison& comparison) {
   std::string text;
   for (const planner::StepComparison& step : comparison.steps)
-    if (explained.ground.job.workflow.tasks[step.task].kind == workflow::TaskKind::rule && step.seconds.here >= negligible)
+    if (explained.scenario.job.workflow.tasks[step.task].kind == workflow::TaskKind::rule && step.seconds.here >= negligible)
       text += fmt::format("{} takes {} on no device; what no task hides of it is idle time.\n", step_name(explained, step),
                           seconds_text(step.seconds.here));
   return text;
@@ -199,13 +199,13 @@ Json change_json(const ExplainedPlan& explained, const Change& change) {
   Json names = Json::array();
   for (const std::size_t task : change.tasks) names.push_back(name_of(explained, task));
   Json object{{"kind", name_of(change.kind)},
-              {"change", change_words(explained.ground.job, explained.plan, change)},
+              {"change", change_words(explained.scenario.job, explained.plan, change)},
               {"tasks", names},
               {"iteration_seconds", json_seconds(change.iteration_seconds)},
               {"gain_seconds", json_seconds(explained.explanation.estimate.iteration_seconds - change.iteration_seconds)},
               {"margin_bytes", change.margin},
               {"fullest", name_of(explained, change.fullest)}};
-  object["plan"] = tasks_json(explained.ground.job, change.plan);
+  object["plan"] = tasks_json(explained.scenario.job, change.plan);
   return object;
 }
 
@@ -221,7 +221,7 @@ Json limit_json(const ExplainedPlan& explained) {
               {"missing_bytes", explanation.missing},
               {"parts", Json::array()}};
   for (const predict::MemoryPart& part : memory.parts)
-    object["parts"].push_back(Json{{"name", name_of(part, explained.ground.job.workflow)}, {"bytes", part.bytes}});
+    object["parts"].push_back(Json{{"name", name_of(part, explained.scenario.job.workflow)}, {"bytes", part.bytes}});
   return object;
 }
 
@@ -230,9 +230,9 @@ Json best_json(const ExplainedPlan& explained, const planner::RankedPlan& best) 
   Json object{{"placement", name_of(best.placement)},
               {"iteration_seconds", json_seconds(best.estimate.iteration_seconds)},
               {"gain_seconds", json_seconds(estimate.iteration_seconds - best.estimate.iteration_seconds)},
-              {"tie", best.estimate.iteration_seconds * (1 + explained.ground.software.efficiency.error) >= estimate.iteration_seconds}};
-  if (best.plan.fusion.any()) object["fusion"] = fusion_json(explained.ground.job, best.estimate);
-  object["tasks"] = tasks_json(explained.ground.job, best.plan);
+              {"tie", best.estimate.iteration_seconds * (1 + explained.scenario.software.efficiency.error) >= estimate.iteration_seconds}};
+  if (best.plan.fusion.any()) object["fusion"] = fusion_json(explained.scenario.job, best.estimate);
+  object["tasks"] = tasks_json(explained.scenario.job, best.plan);
   return object;
 }
 
@@ -256,14 +256,14 @@ Json comparison_json(const ExplainedPlan& explained, const planner::Comparison& 
 }  // namespace
 
 std::string to_text(const ExplainedPlan& explained) {
-  const plan::Job& job = explained.ground.job;
+  const plan::Job& job = explained.scenario.job;
   const planner::Explanation& explanation = explained.explanation;
   std::string text = report::job_line(job) + "\n";
-  text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n", explained.ground.software.efficiency.name,
-                      percent(explained.ground.software.efficiency.error), explained.ground.software.conventions.name);
-  text +=
-      fmt::format("{}\nplans leave {}\n\n", report::efficiency_words(explained.ground.software), report::margin_words(explained.ground));
-  text += state_text(explained) + best_text(explained) + pins_text(explained) + profile_text(explained.ground, explained.plan);
+  text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n", explained.scenario.software.efficiency.name,
+                      percent(explained.scenario.software.efficiency.error), explained.scenario.software.conventions.name);
+  text += fmt::format("{}\nplans leave {}\n\n", report::efficiency_words(explained.scenario.software),
+                      report::margin_words(explained.scenario));
+  text += state_text(explained) + best_text(explained) + pins_text(explained) + profile_text(explained.scenario, explained.plan);
   if (!explanation.fits()) text += limit_text(explained);
   text += changes_text(explained);
   if (explanation.comparison) text += uses_text(explained, *explanation.comparison) + steps_text(explained, *explanation.comparison);
@@ -277,15 +277,15 @@ std::string to_text(const ExplainedPlan& explained) {
 Json to_json(const ExplainedPlan& explained) {
   const planner::Explanation& explanation = explained.explanation;
   Json object{{"format", "dovetail/explain@1"},
-              {"job", explained.ground.job.name},
-              {"efficiency", explained.ground.software.efficiency.name},
-              {"error", json_ratio(explained.ground.software.efficiency.error)},
-              {"conventions", explained.ground.software.conventions.name},
+              {"job", explained.scenario.job.name},
+              {"efficiency", explained.scenario.software.efficiency.name},
+              {"error", json_ratio(explained.scenario.software.efficiency.error)},
+              {"conventions", explained.scenario.software.conventions.name},
               {"fits", explanation.fits()},
               {"iteration_seconds", json_seconds(explanation.estimate.iteration_seconds)},
               {"limit", limit_json(explained)},
               {"changes", Json::array()}};
-  add_efficiency_reason(explained.ground.software, object);
+  add_efficiency_reason(explained.scenario.software, object);
   add_verdict(explanation.estimate.fit(), object);
   for (std::size_t index = 0; index < std::min(explanation.changes.size(), explained.shown); ++index)
     object["changes"].push_back(change_json(explained, explanation.changes[index]));
@@ -296,9 +296,9 @@ Json to_json(const ExplainedPlan& explained) {
   if (const auto& nearest = explanation.ranking.nearest)
     object["nearest"] = Json{{"missing_bytes", nearest->missing},
                              {"task", name_of(explained, nearest->task)},
-                             {"tasks", tasks_json(explained.ground.job, nearest->plan)}};
+                             {"tasks", tasks_json(explained.scenario.job, nearest->plan)}};
   add_stopped_by(explanation.ranking, object);
-  add_profile(explained.ground, explained.plan, object);
+  add_profile(explained.scenario, explained.plan, object);
   object["unlike_pins"] = Json::array();
   for (const std::size_t task : explanation.unlike_pins) object["unlike_pins"].push_back(name_of(explained, task));
   return object;

@@ -10,7 +10,7 @@
 namespace dovetail::cli {
 
 struct ExplainedPlan {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   const plan::Plan& plan;
   planner::Explanation explanation;
   std::size_t shown = 10;  ///< changes at most

@@ -29,26 +29,26 @@ void print_answer(const Answer& answer, bool json) {
     print(to_text(answer));
 }
 
-base::Result<int> run_plan(const Arguments& arguments, const predict::Ground& ground) {
+base::Result<int> run_plan(const Arguments& arguments, const predict::Scenario& scenario) {
   DOVETAIL_TRY(const std::string text, base::read_file(*arguments.plan.plan));
-  DOVETAIL_TRY(const plan::Plan plan, plan::parse_plan(text, base::display_path(*arguments.plan.plan), ground.job));
-  note_trainer_faults(ground.job, ground.software, plan);
-  const predict::Estimate estimate = predict::estimate(ground, plan);
-  print_answer(FittedPlan{ground, plan, estimate, planner::grow_lengths(ground, plan)}, arguments.plan.json);
+  DOVETAIL_TRY(const plan::Plan plan, plan::parse_plan(text, base::display_path(*arguments.plan.plan), scenario.job));
+  note_trainer_faults(scenario.job, scenario.software, plan);
+  const predict::Estimate estimate = predict::estimate(scenario, plan);
+  print_answer(FittedPlan{scenario, plan, estimate, planner::grow_lengths(scenario, plan)}, arguments.plan.json);
   return estimate.fits() ? exit_done : exit_infeasible;
 }
 
-base::Result<int> run_job(const Arguments& arguments, const predict::Ground& ground) {
-  std::optional<ProgressLine> line(ground.job.name);
-  DOVETAIL_TRY(const planner::RankOptions options, rank_options(arguments.search, ground.job.placements, *line));
-  auto fit = planner::fit_job(ground, options);
+base::Result<int> run_job(const Arguments& arguments, const predict::Scenario& scenario) {
+  std::optional<ProgressLine> line(scenario.job.name);
+  DOVETAIL_TRY(const planner::RankOptions options, rank_options(arguments.search, scenario.job.placements, *line));
+  auto fit = planner::fit_job(scenario, options);
   line.reset();
   if (!fit.ok()) {
     base::Error error = std::move(fit).error();
     if (error.path.empty()) error.path = base::display_path(arguments.plan.job);
     return error;
   }
-  print_answer(FittedJob{ground, fit.value()}, arguments.plan.json);
+  print_answer(FittedJob{scenario, fit.value()}, arguments.plan.json);
   if (stop_on_interrupt().requested()) return exit_interrupted;
   return fit.value().fit() == predict::Fit::does_not_fit ? exit_infeasible : exit_done;
 }
@@ -57,8 +57,8 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
   DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.plan.job));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const predict::Ground ground = predict::ground_of(job, software, &stop);
-  return arguments.plan.plan ? run_plan(arguments, ground) : run_job(arguments, ground);
+  const predict::Scenario scenario = predict::scenario_of(job, software, &stop);
+  return arguments.plan.plan ? run_plan(arguments, scenario) : run_job(arguments, scenario);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace dovetail::cli {
 
 /// A plan with what it holds, also as responses grow.
 struct FittedPlan {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   const plan::Plan& plan;
   const predict::Estimate& estimate;
   std::vector<planner::GrownLengths> lengths;
@@ -24,7 +24,7 @@ Json to_json(const FittedPlan& fitted);
 
 /// A job's answer, with the fastest plan that fits, or the nearest, as a FittedPlan.
 struct FittedJob {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   const planner::JobFit& fit;
 };
 

@@ -69,9 +69,9 @@ base::Result<study::Growth> growth_of(const Arguments& arguments) {
 /// nothing of it.
 base::Result<std::optional<std::int64_t>> cap_of(const Arguments& arguments, const plan::Job& job) {
   const workflow::LengthDistribution& lengths = job.workload.response_length;
-  constexpr double least_at_cap = 0.001;
+  constexpr double min_at_cap = 0.001;
   const double at_longest = lengths.survival(lengths.longest() - 1);
-  const bool capped = at_longest >= least_at_cap && lengths.shortest() < lengths.longest();
+  const bool capped = at_longest >= min_at_cap && lengths.shortest() < lengths.longest();
   return parse_length_cap(arguments.cap.value_or(capped ? "keep" : "scale"), job);
 }
 
@@ -113,8 +113,8 @@ base::Status check_prefix(const std::string& prefix) {
 }
 
 base::Status check_no_plan_is_input(const Arguments& arguments) {
-  constexpr std::size_t most_plans = 26;  // as many as there are letters
-  for (std::size_t plan = 0; arguments.output && plan < most_plans; ++plan)
+  constexpr std::size_t max_plans = 26;  // as many as there are letters
+  for (std::size_t plan = 0; arguments.output && plan < max_plans; ++plan)
     DOVETAIL_CHECK(check_no_input(plan_path(*arguments.output, plan), {arguments.plan.plan}));
   return {};
 }
@@ -122,7 +122,7 @@ base::Status check_no_plan_is_input(const Arguments& arguments) {
 base::Status write_plans(const std::string& prefix, const ForecastRun& run) {
   std::vector<OutputFile> files;
   for (std::size_t index = 0; index < run.forecast.plans.size(); ++index)
-    files.push_back({plan_path(prefix, index), plan::plan_to_json(run.forecast.plans[index].plan, run.ground.job)});
+    files.push_back({plan_path(prefix, index), plan::plan_to_json(run.forecast.plans[index].plan, run.scenario.job)});
   const auto written = write_outputs(files);
   return written.ok() ? base::Status() : written.error();
 }
@@ -136,16 +136,17 @@ base::Result<study::ForecastOptions> options_of(const Arguments& arguments) {
   return options;
 }
 
-base::Result<study::Forecast> forecast_of(const Arguments& arguments, const predict::Ground& ground, const study::LengthGrowth& growth) {
-  ProgressLine line(ground.job.name);
+base::Result<study::Forecast> forecast_of(const Arguments& arguments, const predict::Scenario& scenario,
+                                          const study::LengthGrowth& growth) {
+  ProgressLine line(scenario.job.name);
   DOVETAIL_TRY(study::ForecastOptions options, options_of(arguments));
-  DOVETAIL_TRY(options.rank, rank_options(arguments.search, ground.job.placements, line));
+  DOVETAIL_TRY(options.rank, rank_options(arguments.search, scenario.job.placements, line));
   std::optional<plan::Plan> plan;
   if (arguments.plan.plan) {
-    DOVETAIL_TRY(plan, load_plan(*arguments.plan.plan, ground.job));
+    DOVETAIL_TRY(plan, load_plan(*arguments.plan.plan, scenario.job));
   }
-  options.on_search = [&](std::int64_t step) { line.set_label(fmt::format("{}, plans for step {}", ground.job.name, step)); };
-  auto forecast = study::forecast(ground, plan ? &*plan : nullptr, growth, options);
+  options.on_search = [&](std::int64_t step) { line.set_label(fmt::format("{}, plans for step {}", scenario.job.name, step)); };
+  auto forecast = study::forecast(scenario, plan ? &*plan : nullptr, growth, options);
   if (forecast.ok() || !forecast.error().path.empty()) return forecast;
   base::Error error = std::move(forecast).error();
   error.path = base::display_path(arguments.plan.job);
@@ -162,9 +163,9 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const study::LengthGrowth growth, study::LengthGrowth::of(job.workload.response_length, std::move(asked), cap));
   DOVETAIL_CHECK(check_no_plan_is_input(arguments));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const predict::Ground ground = predict::ground_of(job, software, &stop);
-  DOVETAIL_TRY(study::Forecast forecast, forecast_of(arguments, ground, growth));
-  const ForecastRun run{ground, arguments.steps, cap, std::move(forecast)};
+  const predict::Scenario scenario = predict::scenario_of(job, software, &stop);
+  DOVETAIL_TRY(study::Forecast forecast, forecast_of(arguments, scenario, growth));
+  const ForecastRun run{scenario, arguments.steps, cap, std::move(forecast)};
   if (arguments.plan.json)
     print_json(to_json(run));
   else
@@ -183,7 +184,7 @@ void add_forecast(CLI::App& program, Action& action) {
                   "  dovetail forecast examples/jobs/grpo-8b.yaml --steps 1000 --lengths 500:2.5,1000:4 --cap 16384\n"
                   "  dovetail forecast examples/jobs/ppo-7b.yaml --steps 2000 --p50 2000:800 --pause 100:5m --restart 10m -o run");
   add_plan_arguments(*command, arguments->plan, "begin with this plan, a dovetail/plan@1 file");
-  add_count_option(*command, "--steps", arguments->steps, 1, static_cast<int>(study::largest_step), "how many steps (iterations)");
+  add_count_option(*command, "--steps", arguments->steps, 1, static_cast<int>(study::max_step_number), "how many steps (iterations)");
   add_text_option(
       *command, "--lengths", arguments->lengths, "GROWTH",
       "factors of all response lengths at steps, linear between them: 0:1,500:2.5,1000:4; or a CSV file with the columns step and "

@@ -32,11 +32,11 @@ std::string long_time(double seconds) {
   return seconds_text(seconds);
 }
 
-double gpu_hours(const ForecastRun& run, double seconds) { return seconds * cluster::device_count(run.ground.job.cluster) / 3600; }
+double gpu_hours(const ForecastRun& run, double seconds) { return seconds * cluster::device_count(run.scenario.job.cluster) / 3600; }
 
 std::string cost_text(const ForecastRun& run, double seconds) {
   const double hours = gpu_hours(run, seconds);
-  const std::optional<double>& price = run.ground.job.cluster.price;
+  const std::optional<double>& price = run.scenario.job.cluster.price;
   return fmt::format("{:.1f} GPU-hours{}", hours, price ? fmt::format(", {:.2f} at the cluster's price", hours * *price) : "");
 }
 
@@ -90,7 +90,7 @@ std::string points_table(const ForecastRun& run) {
 }
 
 std::string overflow_text(const ForecastRun& run, const Overflow& overflow) {
-  const std::string& task = run.ground.job.workflow.tasks[overflow.task].name;
+  const std::string& task = run.scenario.job.workflow.tasks[overflow.task].name;
   const std::string when =
       overflow.step == 0 ? "it does not fit from the first step on" : fmt::format("it stops fitting at step {}", overflow.step);
   if (overflow.host)
@@ -98,7 +98,7 @@ std::string overflow_text(const ForecastRun& run, const Overflow& overflow) {
                        gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable));
   const std::string text = fmt::format("{}: {} needs {} more than the {} of device {}; {} has {}", when, task,
                                        gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable), overflow.device,
-                                       name_of(*overflow.part, run.ground.job.workflow), gibibytes(overflow.part->bytes));
+                                       name_of(*overflow.part, run.scenario.job.workflow), gibibytes(overflow.part->bytes));
   return overflow.step == 0 ? text : text + fmt::format(", {} more than at step 0", gibibytes(overflow.part_growth));
 }
 
@@ -116,20 +116,20 @@ std::string plans_text(const ForecastRun& run) {
   std::string text;
   for (std::size_t index = 0; index < run.forecast.plans.size(); ++index) {
     const ForecastPlan& plan = run.forecast.plans[index];
-    text += fmt::format("\nPlan {}, {}:\n{}", plan_letter(index), found_text(plan), tasks_table(run.ground.job, plan.plan));
+    text += fmt::format("\nPlan {}, {}:\n{}", plan_letter(index), found_text(plan), tasks_table(run.scenario.job, plan.plan));
   }
   return text;
 }
 
 Json overflow_json(const ForecastRun& run, const Overflow& overflow) {
   Json object{{"step", overflow.step},
-              {"task", run.ground.job.workflow.tasks[overflow.task].name},
+              {"task", run.scenario.job.workflow.tasks[overflow.task].name},
               {"of", overflow.host ? "host" : "device"},
               {"device", overflow.device},
               {"bytes", overflow.needed},
               {"usable", overflow.usable}};
   if (!overflow.host)
-    object["part"] = Json{{"name", name_of(*overflow.part, run.ground.job.workflow)},
+    object["part"] = Json{{"name", name_of(*overflow.part, run.scenario.job.workflow)},
                           {"bytes", overflow.part->bytes},
                           {"growth_bytes", overflow.part_growth}};
   return object;
@@ -171,12 +171,12 @@ std::string plan_letter(std::size_t index) {
 }
 
 std::string to_text(const ForecastRun& run) {
-  const plan::Job& job = run.ground.job;
+  const plan::Job& job = run.scenario.job;
   const Forecast& forecast = run.forecast;
   std::string text =
       fmt::format("{}: {} on {}, {} of {} samples; model's error {}\n{}\n\n", job.name, job.workflow.name,
                   report::counted(cluster::device_count(job.cluster), "device"), report::counted(run.steps, "step"), job.workload.samples(),
-                  percent(run.ground.software.efficiency.error), report::efficiency_words(run.ground.software));
+                  percent(run.scenario.software.efficiency.error), report::efficiency_words(run.scenario.software));
   if (forecast.spans.empty()) {
     text += forecast.overflow ? "The plan does not fit: " + overflow_text(run, *forecast.overflow) + ".\n" : "No plan fits.\n";
     return text + plans_text(run);
@@ -188,12 +188,12 @@ std::string to_text(const ForecastRun& run) {
 
 Json to_json(const ForecastRun& run) {
   const Forecast& forecast = run.forecast;
-  const plan::Job& job = run.ground.job;
+  const plan::Job& job = run.scenario.job;
   Json object{{"format", "dovetail/forecast@1"},
               {"job", job.name},
-              {"efficiency", run.ground.software.efficiency.name},
-              {"error", json_ratio(run.ground.software.efficiency.error)},
-              {"conventions", run.ground.software.conventions.name},
+              {"efficiency", run.scenario.software.efficiency.name},
+              {"error", json_ratio(run.scenario.software.efficiency.error)},
+              {"conventions", run.scenario.software.conventions.name},
               {"steps", run.steps},
               {"fitting_steps", forecast.steps},
               {"seconds", json_seconds(forecast.seconds)},
@@ -205,7 +205,7 @@ Json to_json(const ForecastRun& run) {
               {"schedule", spans_json(run)},
               {"points", points_json(run)},
               {"plans", Json::array()}};
-  add_efficiency_reason(run.ground.software, object);
+  add_efficiency_reason(run.scenario.software, object);
   if (forecast.price) object["price"] = json_ratio(*forecast.price);
   if (run.cap) object["cap"] = *run.cap;
   if (forecast.kept_seconds) object["kept_seconds"] = json_seconds(*forecast.kept_seconds);

@@ -9,7 +9,7 @@
 namespace dovetail::cli {
 
 struct ForecastRun {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   std::int64_t steps = 0;           ///< that were asked for
   std::optional<std::int64_t> cap;  ///< where grown responses end
   study::Forecast forecast;

@@ -48,8 +48,8 @@ base::Error wrong_model(const std::string& model, const std::string& what) {
 base::Status read_count(const std::string& model, const std::string& key, const std::string& value, int& count) {
   const char* end = value.data() + value.size();
   const auto parsed = std::from_chars(value.data(), end, count);
-  if (parsed.ec == std::errc() && parsed.ptr == end && count >= 1 && count <= pipeline::largest_device_count) return {};
-  return wrong_model(model, fmt::format("{}={} is no whole number from 1 to {}", key, value, pipeline::largest_device_count));
+  if (parsed.ec == std::errc() && parsed.ptr == end && count >= 1 && count <= pipeline::max_device_count) return {};
+  return wrong_model(model, fmt::format("{}={} is no whole number from 1 to {}", key, value, pipeline::max_device_count));
 }
 
 base::Status read_item(const std::string& key, const std::string& value, ModelText& model) {

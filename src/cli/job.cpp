@@ -52,9 +52,9 @@ base::Result<Prediction> predict(const PlanArguments& arguments, bool fused) {
   if (parted) plan.fusion = {};
   DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.job));
   note_trainer_faults(job, software, plan);
-  const predict::Ground ground = predict::ground_of(job, software);
-  predict::Estimate estimate = predict::estimate(ground, plan);
-  std::vector<predict::ProfileUse> uses = predict::profile_uses(ground, plan);
+  const predict::Scenario scenario = predict::scenario_of(job, software);
+  predict::Estimate estimate = predict::estimate(scenario, plan);
+  std::vector<predict::ProfileUse> uses = predict::profile_uses(scenario, plan);
   return Prediction{std::move(job), std::move(plan), software, std::move(estimate), std::move(uses), parted};
 }
 

@@ -25,8 +25,8 @@ bool exists(const std::string& path) {
 base::Error neither_file_nor_instance(const std::string& argument) {
   std::vector<std::string_view> names;
   for (const pipeline::Instance& instance : pipeline::instances()) names.push_back(instance.name);
-  constexpr std::size_t most_named = 3;
-  const std::string hint = base::did_you_mean(argument, names, most_named);
+  constexpr std::size_t max_named = 3;
+  const std::string hint = base::did_you_mean(argument, names, max_named);
   return base::bad_input(
       fmt::format("'{}' is neither a file nor a bundled instance{} dovetail instances lists those", argument, hint.empty() ? ";" : hint));
 }

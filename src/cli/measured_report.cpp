@@ -65,7 +65,7 @@ std::string head_text(const measure::MeasuredRun& run) {
   if (!run.interrupted.empty()) text += fmt::format("left out for validation or checkpoints: {}\n", numbers_text(run.interrupted));
   if (run.mean_response)
     text += fmt::format("responses: {:.0f} tokens on average{}{}\n", *run.mean_response,
-                        run.longest_response ? fmt::format(", the longest {:.0f}", *run.longest_response) : "",
+                        run.max_response ? fmt::format(", the longest {:.0f}", *run.max_response) : "",
                         run.at_cap ? fmt::format(", {} at the cap", percent(*run.at_cap)) : "");
   return text + "\n";
 }
@@ -95,7 +95,7 @@ std::string change_text(const MeasuredAgainst& phase) {
 std::vector<std::string> compared_row(const MeasuredAgainst& phase) {
   std::vector<std::string> keys;
   for (const std::string& key : phase.keys) keys.push_back(report::clean_text(key));
-  return {phase.with_refit ? phase.phase + " and refit" : phase.phase,
+  return {phase.with_weight_sync ? phase.phase + " and refit" : phase.phase,
           seconds_text(phase.seconds),
           quartiles(phase.measured),
           seconds_text(phase.predicted),
@@ -184,7 +184,7 @@ Json to_json(const MeasuredAgainst& phase) {
               {"keys", Json::array()},
               {"measured", json_ratio(phase.seconds)},
               {"predicted", json_ratio(phase.predicted)},
-              {"with_refit", phase.with_refit},
+              {"with_refit", phase.with_weight_sync},
               {"whole", phase.whole},
               {"spread", to_json(phase.measured)},
               {"reasons", phase.reasons}};
@@ -222,7 +222,7 @@ Json to_json(const MeasuredAnswer& answer) {
   for (const std::string& key : run.unknown) object["unknown"].push_back(report::clean_text(key));
   if (run.warm_up_ratio) object["warm_up_ratio"] = json_ratio(*run.warm_up_ratio);
   if (run.mean_response) object["mean_response"] = json_ratio(*run.mean_response);
-  if (run.longest_response) object["longest_response"] = json_ratio(*run.longest_response);
+  if (run.max_response) object["longest_response"] = json_ratio(*run.max_response);
   if (run.at_cap) object["at_cap"] = json_ratio(*run.at_cap);
   if (!answer.comparison) return object;
   const measure::MeasuredComparison& comparison = *answer.comparison;

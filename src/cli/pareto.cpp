@@ -283,7 +283,7 @@ base::Result<int> report_front(const NamedProblem& named, const Front& front, co
   const Solved& first = front.schedules.front().solved;
   if (!first.excess.empty()) {
     print_error(fmt::format("dovetail: no schedule that was found fits the memory; the one with the least excess:\n{}{}",
-                            excess_table(first.excess), smallest_capacity_text(named.problem)));
+                            excess_table(first.excess), min_capacity_text(named.problem)));
     return exit_infeasible;
   }
   const auto schedules = static_cast<std::int64_t>(front.schedules.size());

@@ -86,7 +86,7 @@ base::Result<Request> prepare_as_one_of(const parallel::Exchange& exchange, Argu
   return request;
 }
 
-base::Result<planner::Ranking> rank(const Arguments& arguments, const Request& request, const predict::Ground& ground) {
+base::Result<planner::Ranking> rank(const Arguments& arguments, const Request& request, const predict::Scenario& scenario) {
   planner::RankOptions options = request.options;
   BestFile file;
   if (options.search.exchange != nullptr && arguments.output && can_be_rewritten(*arguments.output)) {
@@ -98,7 +98,7 @@ base::Result<planner::Ranking> rank(const Arguments& arguments, const Request& r
       file.catch_up();
     };
   }
-  auto ranking = planner::rank_plans(ground, options);
+  auto ranking = planner::rank_plans(scenario, options);
   if (ranking.ok()) return ranking;
   base::Error error = std::move(ranking).error();
   if (error.path.empty()) error.path = base::display_path(arguments.plan.job);
@@ -114,13 +114,13 @@ base::Result<const planner::RankedPlan*> picked_plan(const planner::Ranking& ran
 
 base::Result<int> rank_and_report(const Arguments& arguments, const Request& request, std::optional<ProgressLine>& line) {
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const predict::Ground ground = predict::ground_of(request.job, request.software, &stop);
-  DOVETAIL_TRY(planner::Ranking ranking, rank(arguments, request, ground));
+  const predict::Scenario scenario = predict::scenario_of(request.job, request.software, &stop);
+  DOVETAIL_TRY(planner::Ranking ranking, rank(arguments, request, scenario));
   line.reset();
   const std::size_t asked = request.options.simulated;
-  RankedJob ranked{ground, std::move(ranking), {}, asked > 0 && planner::playable(request.job, asked) == 0};
+  RankedJob ranked{scenario, std::move(ranking), {}, asked > 0 && planner::playable(request.job, asked) == 0};
   const std::optional<planner::SearchRun>& search = ranked.ranking.search;
-  ranked.flips = planner::find_flips(ground, ranked.ranking, request.options.search.threads);
+  ranked.flips = planner::find_flips(scenario, ranked.ranking, request.options.search.threads);
   if (arguments.output && !ranked.ranking.plans.empty()) {
     DOVETAIL_TRY(const planner::RankedPlan* const picked, picked_plan(ranked.ranking, arguments.pick));
     const std::string text = plan::plan_to_json(picked->plan, request.job);

@@ -57,7 +57,7 @@ base::Result<planner::RankOptions> rank_options(const PlanSearchArguments& argum
                                                 ProgressLine& line) {
   planner::RankOptions options;
   DOVETAIL_TRY(options.placements, placements_of(placements));
-  options.means = arguments.means == "real" ? planner::Means::real : planner::Means::all;
+  options.option_set = arguments.means == "real" ? planner::OptionSet::real : planner::OptionSet::all;
   options.simulated = static_cast<std::size_t>(arguments.simulated);
   const SearchBudget& budget = arguments.budget;
   options.search.chains = budget.chains;

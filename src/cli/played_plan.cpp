@@ -21,24 +21,24 @@ namespace dovetail::cli {
 namespace {
 
 /// What no plan of the job that fuses no more than the chosen one can beat; nothing where none is known.
-std::optional<double> bound_of(const predict::Ground& ground, const planner::RankOptions& options, const ChosenPlan& chosen) {
+std::optional<double> bound_of(const predict::Scenario& scenario, const planner::RankOptions& options, const ChosenPlan& chosen) {
   const plan::Fusion& fusion = chosen.plan.fusion;
-  const planner::FusionPick fuses{.generation = fusion.threshold.has_value(), .training = fusion.training.has_value()};
+  const planner::FusionSelection fuses{.generation = fusion.threshold.has_value(), .training = fusion.training.has_value()};
   if (const auto& ranking = chosen.ranking) {
     if (!fuses.any()) return ranking->bound > 0 ? std::optional(ranking->bound) : std::nullopt;
     // It holds for all that the job lets plans fuse, which may be more, and with --fuse less, than this one does.
-    if (ranking->fused_bound && planner::open_fusion(ground.job) == fuses) return ranking->fused_bound;
+    if (ranking->fused_bound && planner::open_fusion(scenario.job) == fuses) return ranking->fused_bound;
   }
   const planner::SearchSpace space =
-      planner::make_search_space(ground, planner::search_meshes(ground.job), {options.means}, options.search.threads);
+      planner::make_search_space(scenario, planner::search_meshes(scenario.job), {options.option_set}, options.search.threads);
   if (planner::impossible_task(space)) return std::nullopt;
   const double bound = planner::period_bound(space, fuses);
-  return bound > 0 ? std::optional(predict::iteration_seconds(ground, bound)) : std::nullopt;
+  return bound > 0 ? std::optional(predict::iteration_seconds(scenario, bound)) : std::nullopt;
 }
 
 /// A chosen plan to be fused.
 struct Asked {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   const PlayArguments& arguments;
   plan::Plan& plan;
   std::vector<std::string>& notes;
@@ -47,9 +47,9 @@ struct Asked {
 void fuse_training(const Asked& asked) {
   plan::Plan& plan = asked.plan;
   if (plan.fusion.training) return;
-  const std::optional<plan::TrainPair> pair = plan::train_pair(asked.ground.job);
+  const std::optional<plan::TrainPair> pair = plan::train_pair(asked.scenario.job);
   const std::optional<std::string> fault =
-      pair ? plan::find_training_fault(asked.ground.job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])
+      pair ? plan::find_training_fault(asked.scenario.job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])
            : "no two trainings of different models can run together: there is nothing to fuse with";
   if (fault)
     asked.notes.push_back("training is not fused: " + plan::as_reason(*fault));
@@ -62,13 +62,13 @@ void fuse_generation(const Asked& asked) {
   plan::Plan& plan = asked.plan;
   if (plan.fusion.threshold) return;
   constexpr double any = 0.5;
-  if (const auto fault = plan::find_threshold_fault(any, asked.ground.job, plan.tasks)) {
+  if (const auto fault = plan::find_threshold_fault(any, asked.scenario.job, plan.tasks)) {
     asked.notes.push_back("generation is not fused with inference: " + plan::as_reason(*fault));
     return;
   }
   // One draw says little of the best.
   const int draws = std::max(asked.arguments.draws, 3);
-  const auto chosen = predict::simulated_thresholds(asked.ground, plan, asked.arguments.search.budget.seed, draws);
+  const auto chosen = predict::simulated_thresholds(asked.scenario, plan, asked.arguments.search.budget.seed, draws);
   if (!chosen) {
     asked.notes.push_back("generation is not fused with inference: the command was stopped before a threshold was chosen");
     return;
@@ -84,7 +84,7 @@ void fuse_generation(const Asked& asked) {
                     choice.points.size() - 1, draws));
   else
     asked.notes.push_back("generation is not fused with inference: " +
-                          predict::find_migration_fault(asked.ground, plan, choice)
+                          predict::find_migration_fault(asked.scenario, plan, choice)
                               .value_or("no threshold makes both stages shorter than one after the other"));
 }
 
@@ -96,7 +96,7 @@ void fuse_as_asked(const Asked& asked) {
   if (!study::fuses_generation(*fuse)) asked.plan.fusion.threshold = std::nullopt;
   if (study::fuses_training(*fuse)) fuse_training(asked);
   if (study::fuses_generation(*fuse)) fuse_generation(asked);
-  if (!plan::agrees(asked.ground.job.fixed_fusion, asked.plan.fusion))
+  if (!plan::agrees(asked.scenario.job.fixed_fusion, asked.plan.fusion))
     asked.notes.push_back("the job fixes another fusion (`fixed: {fusion: ...}`): --fuse goes before it");
 }
 
@@ -124,17 +124,17 @@ base::Status check_playable(const plan::Job& job, const std::string& path) {
 }
 
 base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::string& job_path,
-                                     const std::optional<std::string>& plan_path, const predict::Ground& ground, bool ranked,
+                                     const std::optional<std::string>& plan_path, const predict::Scenario& scenario, bool ranked,
                                      ProgressLine& line) {
-  DOVETAIL_CHECK(check_playable(ground.job, job_path));
-  DOVETAIL_TRY(const planner::RankOptions options, rank_options(arguments.search, ground.job.placements, line));
+  DOVETAIL_CHECK(check_playable(scenario.job, job_path));
+  DOVETAIL_TRY(const planner::RankOptions options, rank_options(arguments.search, scenario.job.placements, line));
   ChosenPlan chosen;
   if (plan_path) {
-    DOVETAIL_TRY(chosen.plan, load_plan(*plan_path, ground.job));
-    note_trainer_faults(ground.job, ground.software, chosen.plan);
+    DOVETAIL_TRY(chosen.plan, load_plan(*plan_path, scenario.job));
+    note_trainer_faults(scenario.job, scenario.software, chosen.plan);
   }
   if (!plan_path || ranked) {
-    auto ranking = find_plans(ground, options, job_path, "; dovetail fit says what is missing, and --plan plays one that does not");
+    auto ranking = find_plans(scenario, options, job_path, "; dovetail fit says what is missing, and --plan plays one that does not");
     if (ranking.ok())
       chosen.ranking = std::move(ranking).value();
     else if (!plan_path || ranking.error().failure != base::Failure::infeasible)
@@ -142,8 +142,8 @@ base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::
   }
   if (!plan_path) chosen.plan = chosen.ranking->plans.front().plan;
   line.update(std::string_view("choosing what is fused"));
-  fuse_as_asked({ground, arguments, chosen.plan, chosen.notes});
-  chosen.bound = bound_of(ground, options, chosen);
+  fuse_as_asked({scenario, arguments, chosen.plan, chosen.notes});
+  chosen.bound = bound_of(scenario, options, chosen);
   return chosen;
 }
 
@@ -151,21 +151,21 @@ predict::SimulationOptions simulation_options(const PlayArguments& arguments) {
   predict::SimulationOptions options;
   options.seed = arguments.search.budget.seed;
   options.draws = arguments.draws;
-  options.most_iterations = static_cast<std::size_t>(arguments.iterations);
+  options.max_iterations = static_cast<std::size_t>(arguments.iterations);
   options.fused = {
       .iterations = arguments.fused_iterations,
   };
   return options;
 }
 
-base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const predict::Ground& ground, const plan::Plan& plan,
+base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const predict::Scenario& scenario, const plan::Plan& plan,
                                    ProgressLine& line) {
   predict::SimulationOptions options = simulation_options(arguments);
   options.on_progress = [&line](std::string_view work) { line.update(work); };
-  predict::Simulator simulator(ground, options);
+  predict::Simulator simulator(scenario, options);
   DOVETAIL_TRY(predict::Simulation simulation, simulator.simulate(plan));
   auto variants = study::play_fusion_variants(simulator, plan, simulation);
-  if (!variants.ok() && !ground.is_stopped()) return variants.error();
+  if (!variants.ok() && !scenario.is_stopped()) return variants.error();
   return PlayedPlan{std::move(simulation), variants.ok() ? std::move(variants).value() : std::vector<study::FusionVariant>()};
 }
 

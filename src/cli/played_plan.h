@@ -19,7 +19,7 @@ namespace dovetail::cli {
 struct PlayArguments {
   PlanSearchArguments search;
   std::optional<study::FusionMode> fuse = std::nullopt;  ///< nothing: as planned
-  int iterations = static_cast<int>(predict::SimulationOptions{}.most_iterations);
+  int iterations = static_cast<int>(predict::SimulationOptions{}.max_iterations);
   int draws = predict::SimulationOptions{}.draws;
   int fused_iterations = static_cast<int>(predict::FusedSearch{}.iterations);
 };
@@ -39,7 +39,7 @@ struct ChosenPlan {
 /// searched whether there is a file or not. `job_path` is for errors. An Error where no plan fits and none is given, and of a job that is
 /// too large to be played.
 base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::string& job_path,
-                                     const std::optional<std::string>& plan_path, const predict::Ground& ground, bool ranked,
+                                     const std::optional<std::string>& plan_path, const predict::Scenario& scenario, bool ranked,
                                      ProgressLine& line);
 
 /// Whether an iteration of the job is small enough to be played event by event, which takes memory and time for each sample; `path` is for
@@ -55,7 +55,7 @@ struct PlayedPlan {
   std::vector<study::FusionVariant> variants;  ///< the least fused first; empty where nothing is fused, or it was stopped
 };
 
-base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const predict::Ground& ground, const plan::Plan& plan,
+base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const predict::Scenario& scenario, const plan::Plan& plan,
                                    ProgressLine& line);
 
 }  // namespace dovetail::cli

@@ -86,7 +86,7 @@ std::string to_text(const Prediction& prediction) {
   if (!estimate.fits()) text += "*: does not fit; see dovetail fit\n";
   if (estimate.fit() == predict::Fit::tight)
     text += fmt::format("~: tight: less is left than plans leave, {}\n",
-                        report::margin_words(predict::ground_of(prediction.job, prediction.software)));
+                        report::margin_words(predict::scenario_of(prediction.job, prediction.software)));
   return text;
 }
 

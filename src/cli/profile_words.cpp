@@ -25,8 +25,8 @@ std::string profile_text(const plan::Job& job, const std::string& profile, const
   return text.empty() ? "" : fmt::format("measured layers {}: {}\n", report::clean_text(profile), text);
 }
 
-std::string profile_text(const predict::Ground& ground, const plan::Plan& plan) {
-  return profile_text(ground.job, ground.software.profile.name, predict::profile_uses(ground, plan));
+std::string profile_text(const predict::Scenario& scenario, const plan::Plan& plan) {
+  return profile_text(scenario.job, scenario.software.profile.name, predict::profile_uses(scenario, plan));
 }
 
 Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses) {
@@ -37,9 +37,9 @@ Json profile_json(const plan::Job& job, const std::string& profile, const std::v
   return object;
 }
 
-void add_profile(const predict::Ground& ground, const plan::Plan& plan, Json& object) {
-  const std::vector<predict::ProfileUse> uses = predict::profile_uses(ground, plan);
-  if (!uses.empty()) object["profile"] = profile_json(ground.job, ground.software.profile.name, uses);
+void add_profile(const predict::Scenario& scenario, const plan::Plan& plan, Json& object) {
+  const std::vector<predict::ProfileUse> uses = predict::profile_uses(scenario, plan);
+  if (!uses.empty()) object["profile"] = profile_json(scenario.job, scenario.software.profile.name, uses);
 }
 
 }  // namespace dovetail::cli

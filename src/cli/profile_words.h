@@ -12,11 +12,11 @@ namespace dovetail::cli {
 /// A line that names the measured layers and, for each way in which seconds are had, the tasks; empty where nothing is measured.
 std::string profile_text(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses);
 /// The same of a plan.
-std::string profile_text(const predict::Ground& ground, const plan::Plan& plan);
+std::string profile_text(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// The `profile` of dovetail/estimate@1.
 Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses);
 /// Adds that of a plan to an object, where something is measured.
-void add_profile(const predict::Ground& ground, const plan::Plan& plan, Json& object);
+void add_profile(const predict::Scenario& scenario, const plan::Plan& plan, Json& object);
 
 }  // namespace dovetail::cli

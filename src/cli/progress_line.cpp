@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds terminal_interval{100};
 constexpr std::chrono::milliseconds plain_interval{5000};
 
 /// Columns that the fields of the first rank take.
-std::size_t least_width(const std::vector<ProgressField>& fields) {
+std::size_t min_width(const std::vector<ProgressField>& fields) {
   std::size_t width = 0;
   for (const ProgressField& field : fields) width += field.rank == 0 ? report::count_code_points(field.text) : 0;
   return width;
@@ -102,8 +102,8 @@ bool ProgressLine::is_due() {
 
 void ProgressLine::show_peak_bound(const pipeline::Problem& problem) {
   // The bound of a larger problem takes a noticeable part of the search's own time.
-  constexpr std::int64_t most_ops = 100'000;
-  if (pipeline::count_ops(problem) <= most_ops) problem_ = &problem;
+  constexpr std::int64_t max_ops = 100'000;
+  if (pipeline::count_ops(problem) <= max_ops) problem_ = &problem;
 }
 
 std::optional<base::Memory> ProgressLine::peak_bound(base::Ticks makespan) {
@@ -125,7 +125,7 @@ void ProgressLine::show(std::vector<ProgressField> fields) {
   }
   const auto room = static_cast<std::size_t>(stderr_columns() - 1);
   // A long name of a file must not take the room of the figures.
-  if (least_width(fields) > room) fields.erase(fields.begin());
+  if (min_width(fields) > room) fields.erase(fields.begin());
   rewrite_line(fit_fields(fields, room));
   std::fflush(stderr);
   visible_ = true;

@@ -24,11 +24,11 @@ using predict::Estimate;
 using workflow::TaskKind;
 
 /// From the first beginning to the last end of the tasks of a kind, within an iteration.
-double seconds_of(const predict::Ground& ground, const Estimate& estimate, TaskKind kind) {
+double seconds_of(const predict::Scenario& scenario, const Estimate& estimate, TaskKind kind) {
   std::optional<base::Ticks> begin;
   base::Ticks end;
-  for (std::size_t task = 0; task < ground.job.workflow.tasks.size(); ++task) {
-    if (ground.job.workflow.tasks[task].kind != kind) continue;
+  for (std::size_t task = 0; task < scenario.job.workflow.tasks.size(); ++task) {
+    if (scenario.job.workflow.tasks[task].kind != kind) continue;
     const plan::StepTime& time = estimate.timing.steps[task];
     begin = begin ? std::min(*begin, time.begin) : time.begin;
     end = std::max(end, time.end);
@@ -36,14 +36,14 @@ double seconds_of(const predict::Ground& ground, const Estimate& estimate, TaskK
   return begin ? base::seconds_of_ticks(end - *begin) : 0;
 }
 
-std::int64_t most_host(const Estimate& estimate) {
+std::int64_t max_host(const Estimate& estimate) {
   std::int64_t most = 0;
   for (const predict::TaskMemory& memory : estimate.memory) most = std::max(most, memory.host);
   return most;
 }
 
 bool has_timed_rule(const RankedJob& ranked) {
-  const std::vector<workflow::Task>& tasks = ranked.ground.job.workflow.tasks;
+  const std::vector<workflow::Task>& tasks = ranked.scenario.job.workflow.tasks;
   return std::any_of(tasks.begin(), tasks.end(), [](const workflow::Task& task) { return task.time_per_sequence > base::Ticks(0); });
 }
 
@@ -52,7 +52,7 @@ bool is_any_simulated(const planner::Ranking& ranking) {
 }
 
 std::string table_of(const RankedJob& ranked) {
-  const bool priced = ranked.ground.job.cluster.price.has_value();
+  const bool priced = ranked.scenario.job.cluster.price.has_value();
   const bool played = is_any_simulated(ranked.ranking);
   std::vector<report::Column> columns{{"plan"}, {"placement", report::Align::left}, {"iteration"}};
   if (played) columns.push_back({"simulated"});
@@ -72,7 +72,7 @@ std::string table_of(const RankedJob& ranked) {
     const predict::TaskMemory& memory = estimate.memory[task];
     const auto gap = ranked.ranking.gap(plan);
     const auto phase = [&](TaskKind kind) {
-      const double seconds = seconds_of(ranked.ground, estimate, kind);
+      const double seconds = seconds_of(ranked.scenario, estimate, kind);
       return seconds > 0 ? seconds_text(seconds) : "-";
     };
     std::vector<std::string> row{fmt::format("{}{}", index + 1, index > 0 && index <= ranked.ranking.ties ? "=" : ""),
@@ -84,8 +84,8 @@ std::string table_of(const RankedJob& ranked) {
     row.push_back(fmt::format("{:.3f}", estimate.gpu_hours));
     if (priced) row.push_back(fmt::format("{:.2f}", *estimate.price));
     for (std::string& text : std::vector<std::string>{gap ? percent(*gap) : "-", gibibytes(memory.needed()), gibibytes(memory.usable),
-                                                      ranked.ground.job.workflow.tasks[task].name,
-                                                      most_host(estimate) > 0 ? gibibytes(most_host(estimate)) : "-"})
+                                                      ranked.scenario.job.workflow.tasks[task].name,
+                                                      max_host(estimate) > 0 ? gibibytes(max_host(estimate)) : "-"})
       row.push_back(std::move(text));
     rows.push_back(std::move(row));
   }
@@ -132,7 +132,7 @@ std::string absent_text(const planner::Ranking& ranking) {
 
 std::string nearest_text(const RankedJob& ranked) {
   const planner::NearestPlan& nearest = *ranked.ranking.nearest;
-  return report::nearest_words(nearest, ranked.ground) + ":\n\n" + tasks_table(ranked.ground.job, nearest.plan);
+  return report::nearest_words(nearest, ranked.scenario) + ":\n\n" + tasks_table(ranked.scenario.job, nearest.plan);
 }
 
 Json plan_json(const RankedJob& ranked, std::size_t index) {
@@ -148,28 +148,28 @@ Json plan_json(const RankedJob& ranked, std::size_t index) {
   if (plan.simulated) object["simulated_seconds"] = json_seconds(*plan.simulated);
   if (const auto gap = ranked.ranking.gap(plan)) object["over_bound"] = json_ratio(*gap);
   if (estimate.price) object["price"] = json_ratio(*estimate.price);
-  if (plan.plan.fusion.any()) object["fusion"] = fusion_json(ranked.ground.job, estimate);
-  object["phases"] = Json{{"generate", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::generate))},
-                          {"infer", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::infer))},
-                          {"train", json_seconds(seconds_of(ranked.ground, estimate, TaskKind::train))}};
-  if (has_timed_rule(ranked)) object["phases"]["rule"] = json_seconds(seconds_of(ranked.ground, estimate, TaskKind::rule));
+  if (plan.plan.fusion.any()) object["fusion"] = fusion_json(ranked.scenario.job, estimate);
+  object["phases"] = Json{{"generate", json_seconds(seconds_of(ranked.scenario, estimate, TaskKind::generate))},
+                          {"infer", json_seconds(seconds_of(ranked.scenario, estimate, TaskKind::infer))},
+                          {"train", json_seconds(seconds_of(ranked.scenario, estimate, TaskKind::train))}};
+  if (has_timed_rule(ranked)) object["phases"]["rule"] = json_seconds(seconds_of(ranked.scenario, estimate, TaskKind::rule));
   object["device_memory"] = Json{{"bytes", estimate.memory[task].needed()},
                                  {"usable", estimate.memory[task].usable},
-                                 {"task", ranked.ground.job.workflow.tasks[task].name},
-                                 {"host_bytes", most_host(estimate)}};
-  object["tasks"] = tasks_json(ranked.ground.job, plan.plan);
+                                 {"task", ranked.scenario.job.workflow.tasks[task].name},
+                                 {"host_bytes", max_host(estimate)}};
+  object["tasks"] = tasks_json(ranked.scenario.job, plan.plan);
   return object;
 }
 
 }  // namespace
 
 std::string to_text(const RankedJob& ranked) {
-  const plan::Job& job = ranked.ground.job;
-  const cost::Efficiency& efficiency = ranked.ground.software.efficiency;
+  const plan::Job& job = ranked.scenario.job;
+  const cost::Efficiency& efficiency = ranked.scenario.software.efficiency;
   std::string text = report::job_line(job) + "\n";
   text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n", efficiency.name, percent(efficiency.error),
-                      ranked.ground.software.conventions.name);
-  text += fmt::format("{}\nplans leave {}\n\n", report::efficiency_words(ranked.ground.software), report::margin_words(ranked.ground));
+                      ranked.scenario.software.conventions.name);
+  text += fmt::format("{}\nplans leave {}\n\n", report::efficiency_words(ranked.scenario.software), report::margin_words(ranked.scenario));
   if (ranked.ranking.plans.empty())
     return text + (ranked.ranking.nearest ? nearest_text(ranked) : "no plan was found:\n") + "\n" + absent_text(ranked.ranking);
   text += table_of(ranked);
@@ -182,25 +182,25 @@ std::string to_text(const RankedJob& ranked) {
   if (ranked.ranking.ties > 0) text += "=: a tie with the first, within the mean error of the predictions\n";
   text += "\nThe first plan:\n" + tasks_table(job, ranked.ranking.plans.front().plan);
   text += fusion_text(job, ranked.ranking.plans.front().estimate);
-  text += profile_text(ranked.ground, ranked.ranking.plans.front().plan);
+  text += profile_text(ranked.scenario, ranked.ranking.plans.front().plan);
   for (const std::string& reason : ranked.ranking.not_fused) text += reason + "\n";
   return text + flips_of(ranked);
 }
 
 Json to_json(const RankedJob& ranked) {
   Json object{{"format", "dovetail/ranking@1"},
-              {"job", ranked.ground.job.name},
-              {"efficiency", ranked.ground.software.efficiency.name},
-              {"error", json_ratio(ranked.ground.software.efficiency.error)},
-              {"conventions", ranked.ground.software.conventions.name},
+              {"job", ranked.scenario.job.name},
+              {"efficiency", ranked.scenario.software.efficiency.name},
+              {"error", json_ratio(ranked.scenario.software.efficiency.error)},
+              {"conventions", ranked.scenario.software.conventions.name},
               {"bound_seconds", json_seconds(ranked.ranking.bound)},
               {"plans", Json::array()},
               {"absent", Json::array()},
               {"flips", Json::array()}};
-  add_efficiency_reason(ranked.ground.software, object);
+  add_efficiency_reason(ranked.scenario.software, object);
   for (std::size_t index = 0; index < ranked.ranking.plans.size(); ++index) object["plans"].push_back(plan_json(ranked, index));
   if (ranked.ranking.fused_bound) object["fused_bound_seconds"] = json_seconds(*ranked.ranking.fused_bound);
-  if (!ranked.ranking.plans.empty()) add_profile(ranked.ground, ranked.ranking.plans.front().plan, object);
+  if (!ranked.ranking.plans.empty()) add_profile(ranked.scenario, ranked.ranking.plans.front().plan, object);
   if (!ranked.ranking.not_fused.empty()) object["not_fused"] = ranked.ranking.not_fused;
   for (const planner::AbsentPlacement& absent : ranked.ranking.absent)
     object["absent"].push_back(Json{{"placement", name_of(absent.placement)}, {"why", absent.why}});
@@ -214,8 +214,8 @@ Json to_json(const RankedJob& ranked) {
   add_stopped_by(ranked.ranking, object);
   if (const auto& nearest = ranked.ranking.nearest)
     object["nearest"] = Json{{"missing_bytes", nearest->missing},
-                             {"task", ranked.ground.job.workflow.tasks[nearest->task].name},
-                             {"tasks", tasks_json(ranked.ground.job, nearest->plan)}};
+                             {"task", ranked.scenario.job.workflow.tasks[nearest->task].name},
+                             {"tasks", tasks_json(ranked.scenario.job, nearest->plan)}};
   return object;
 }
 

@@ -10,7 +10,7 @@ namespace dovetail::cli {
 
 /// A job's ranking, with the inputs that would change it.
 struct RankedJob {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   planner::Ranking ranking;
   std::vector<planner::Flip> flips;
   bool too_many_samples = false;  ///< to play any of the plans, as was asked for

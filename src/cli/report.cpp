@@ -48,7 +48,7 @@ struct PlayedJob {
   explicit PlayedJob(plan::Job&& of) : job(std::move(of)) {}
 
   plan::Job job;
-  std::optional<predict::Ground> ground;
+  std::optional<predict::Scenario> scenario;
   ChosenPlan chosen;
   PlayedPlan played;
   std::optional<study::Sweep> thresholds;
@@ -78,7 +78,7 @@ void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& l
   options.on_point = [&line](std::size_t point, std::size_t points) {
     line.update(std::string_view(fmt::format("threshold {} of {}", point + 1, points)));
   };
-  auto swept = study::sweep(*of.ground, &of.chosen.plan, options);
+  auto swept = study::sweep(*of.scenario, &of.chosen.plan, options);
   if (swept.ok()) {
     if (swept->fastest) of.thresholds = std::move(swept).value();
     return;
@@ -97,11 +97,11 @@ base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::
   auto of = std::make_unique<PlayedJob>(std::move(job));
   DOVETAIL_TRY(const predict::Software software, load_software(of->job, text.argument));
   DOVETAIL_CHECK(check_no_input(arguments.output, {plan_path}));
-  of->ground.emplace(predict::ground_of(of->job, software, &stop));
+  of->scenario.emplace(predict::scenario_of(of->job, software, &stop));
   ProgressLine line(of->job.name);
-  DOVETAIL_TRY(of->chosen, choose_plan(arguments.play, text.argument, plan_path, *of->ground, !arguments.overlay, line));
-  if (!arguments.play.fuse && !of->ground->is_stopped()) of->chosen.notes = planner::why_not_fused(*of->ground, of->chosen.plan);
-  DOVETAIL_TRY(of->played, play_plan(arguments.play, *of->ground, of->chosen.plan, line));
+  DOVETAIL_TRY(of->chosen, choose_plan(arguments.play, text.argument, plan_path, *of->scenario, !arguments.overlay, line));
+  if (!arguments.play.fuse && !of->scenario->is_stopped()) of->chosen.notes = planner::why_not_fused(*of->scenario, of->chosen.plan);
+  DOVETAIL_TRY(of->played, play_plan(arguments.play, *of->scenario, of->chosen.plan, line));
   if (!arguments.overlay) sweep_thresholds(arguments, *of, line);
   return Input{plan_path ? base::display_path(*plan_path) : base::display_path(text.argument), std::move(of)};
 }
@@ -155,7 +155,7 @@ base::Result<std::vector<Input>> read_inputs(const Arguments& arguments, const p
 }
 
 report::JobPicture picture_of(const PlayedJob& of) {
-  return {*of.ground,
+  return {*of.scenario,
           of.chosen.plan,
           of.played.simulation,
           of.chosen.bound,

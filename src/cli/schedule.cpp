@@ -20,7 +20,7 @@ namespace dovetail::cli {
 namespace {
 
 /// More than any front has.
-constexpr int most_picked = 1000;
+constexpr int max_picked = 1000;
 
 struct Arguments {
   std::string problem;
@@ -225,7 +225,7 @@ void add_schedule(CLI::App& program, Action& action) {
   add_objective_options(*command, arguments->search, true);
   add_text_option(*command, "--deadline", arguments->deadline, "TIME",
                   "find the least peak among the schedules that end by TIME, in the problem's unit");
-  add_count_option(*command, "--pick", arguments->pick, 1, most_picked, "of a front, write the schedule with this number to -o FILE");
+  add_count_option(*command, "--pick", arguments->pick, 1, max_picked, "of a front, write the schedule with this number to -o FILE");
   add_text_option(*command, "--from", arguments->from, "FILE", "start the search from this schedule of the problem: never worse than it");
   add_search_options(*command, arguments->search);
   add_mpi_options(*command, arguments->mpi);

@@ -134,9 +134,9 @@ Json variation_json(const fuse::Variation& variation, base::TimeUnit unit) {
           {"percentile_95", json_number(format_thousandths(variation.percentile_95_thousandths, unit))}};
 }
 
-Json smallest_capacity_json(const pipeline::Problem& problem) {
+Json min_capacity_json(const pipeline::Problem& problem) {
   Json list = Json::array();
-  for (const base::Memory capacity : smallest_capacities(problem)) list.push_back(json_memory(capacity));
+  for (const base::Memory capacity : min_capacities(problem)) list.push_back(json_memory(capacity));
   return list;
 }
 
@@ -180,7 +180,7 @@ Json report_json(const Request& request, const Run& run, const std::vector<std::
   if (remarks.varied) object["varied"] = variation_json(*remarks.varied, unit);
   if (!solved.excess.empty()) {
     object["excess"] = excess_json(solved.excess);
-    object["smallest_capacity"] = smallest_capacity_json(solved.solution.problem);
+    object["smallest_capacity"] = min_capacity_json(solved.solution.problem);
   }
   object["written"] = written;
   object["timing"] = Json{{"seconds", json_seconds(solved.seconds)}};
@@ -191,7 +191,7 @@ Json report_json(const Request& request, const Run& run, const std::vector<std::
 std::string infeasible_text(const Request& request, const Solved& solved) {
   if (!solved.excess.empty())
     return fmt::format("dovetail: no schedule that {} found fits the memory; the one with the least excess:\n{}{}", request.solver->name,
-                       excess_table(solved.excess), smallest_capacity_text(solved.solution.problem));
+                       excess_table(solved.excess), min_capacity_text(solved.solution.problem));
   const base::TimeUnit unit = request.named.problem.time_unit;
   return fmt::format(
       "dovetail: no schedule that {} found ends by the deadline of {}; the shortest takes {} (no schedule is shorter than {})\n",
@@ -213,8 +213,8 @@ std::optional<Impossible> find_impossible(const Request& request) {
   object["impossible"] = true;
   if (!excess.empty()) {
     object["excess"] = excess_json(excess);
-    object["smallest_capacity"] = smallest_capacity_json(problem);
-    impossible.text += fmt::format("dovetail: {}:\n{}{}", impossible_message, excess_table(excess), smallest_capacity_text(problem));
+    object["smallest_capacity"] = min_capacity_json(problem);
+    impossible.text += fmt::format("dovetail: {}:\n{}{}", impossible_message, excess_table(excess), min_capacity_text(problem));
   }
   object["written"] = Json::array();
   if (is_late)

@@ -15,7 +15,7 @@
 namespace dovetail::cli {
 namespace {
 
-constexpr int most_columns = 10'000;
+constexpr int max_columns = 10'000;
 
 struct Arguments {
   std::vector<std::string> files;
@@ -98,9 +98,9 @@ void add_show(CLI::App& program, Action& action) {
   add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that FILE is a schedule of (default: as the file says)");
   add_text_option(*command, "--format", arguments->format, read_formats, "format of FILE (default: told from its content)");
   add_color_option(*command, arguments->color);
-  add_count_option(*command, "--columns", arguments->columns, report::least_gantt_columns, most_columns,
+  add_count_option(*command, "--columns", arguments->columns, report::min_gantt_columns, max_columns,
                    "width of the chart (default: COLUMNS, else the terminal's, else 80)");
-  add_count_option(*command, "--rows", arguments->rows, 1, pipeline::largest_device_count, "most devices to draw (default: all)");
+  add_count_option(*command, "--rows", arguments->rows, 1, pipeline::max_device_count, "most devices to draw (default: all)");
   add_search_options(*command, arguments->search);
   set_action(*command, action, [arguments] { return run(*arguments); });
 }

@@ -50,7 +50,7 @@ base::Status check_output(const std::string& path) {
 base::Status write(const std::string& path, const SimulatedPlan& simulated) {
   DOVETAIL_TRY(const OutputFormat format, format_of(path));
   const report::JobPicture picture{
-      simulated.ground, simulated.plan, simulated.simulation, simulated.bound, simulated.variants, simulated.notes, nullptr, nullptr};
+      simulated.scenario, simulated.plan, simulated.simulation, simulated.bound, simulated.variants, simulated.notes, nullptr, nullptr};
   const std::string text = format == OutputFormat::chrome ? timeline::render_chrome_trace(report::timeline_of(picture))
                            : format == OutputFormat::svg  ? report::render_svg(report::timeline_of(picture))
                            : format == OutputFormat::html ? report::render_html(report::job_page(picture))
@@ -66,12 +66,12 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_CHECK(check_no_input(arguments.output, {arguments.plan.plan}));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.play.search.budget.time_limit_seconds);
-  const predict::Ground ground = predict::ground_of(job, software, &stop);
+  const predict::Scenario scenario = predict::scenario_of(job, software, &stop);
   std::optional<ProgressLine> line(job.name);
-  DOVETAIL_TRY(ChosenPlan chosen, choose_plan(arguments.play, arguments.plan.job, arguments.plan.plan, ground, false, *line));
-  DOVETAIL_TRY(PlayedPlan played, play_plan(arguments.play, ground, chosen.plan, *line));
+  DOVETAIL_TRY(ChosenPlan chosen, choose_plan(arguments.play, arguments.plan.job, arguments.plan.plan, scenario, false, *line));
+  DOVETAIL_TRY(PlayedPlan played, play_plan(arguments.play, scenario, chosen.plan, *line));
   line.reset();
-  const SimulatedPlan simulated{ground,
+  const SimulatedPlan simulated{scenario,
                                 chosen.plan,
                                 !arguments.plan.plan,
                                 arguments.play.search.budget.seed,

@@ -31,11 +31,11 @@ using simulate::Use;
 using timeline::device_ranges;
 
 std::string task_name(const SimulatedPlan& simulated, std::int32_t task) {
-  return task < 0 ? "" : simulated.ground.job.workflow.tasks[static_cast<std::size_t>(task)].name;
+  return task < 0 ? "" : simulated.scenario.job.workflow.tasks[static_cast<std::size_t>(task)].name;
 }
 
 std::vector<report::StepLine> step_lines(const SimulatedPlan& simulated) {
-  return report::step_lines(simulated.ground, simulated.plan, simulated.simulation);
+  return report::step_lines(simulated.scenario, simulated.plan, simulated.simulation);
 }
 
 std::string steps_table(const SimulatedPlan& simulated) {
@@ -58,7 +58,7 @@ std::string uses_table(const SimulatedPlan& simulated, bool idle) {
   std::vector<Use> uses = simulate::uses_of(simulated.simulation.iteration.trace);
   std::erase_if(uses, [idle](const Use& use) { return simulate::is_idle(use.activity) != idle; });
   std::stable_sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.time > b.time; });
-  const double devices = cluster::device_count(simulated.ground.job.cluster);
+  const double devices = cluster::device_count(simulated.scenario.job.cluster);
   const double iterations = static_cast<double>(simulated.simulation.iteration.iterations);
   const double all = seconds_of(simulated.simulation.iteration.trace.end);
   std::vector<std::vector<std::string>> rows;
@@ -90,7 +90,7 @@ std::string idle_text(const Lane& lane, base::Ticks end) {
 }
 
 std::int64_t usable_of(const SimulatedPlan& simulated, const Lane& lane) {
-  return cluster::gpu_of(simulated.ground.job.cluster, base::DeviceId(lane.devices.front())).usable_memory;
+  return cluster::gpu_of(simulated.scenario.job.cluster, base::DeviceId(lane.devices.front())).usable_memory;
 }
 
 /// Device classes, the idlest first.
@@ -115,7 +115,7 @@ std::string lanes_table(const SimulatedPlan& simulated) {
 
 /// Seconds of the average device.
 double mean_seconds(const SimulatedPlan& simulated, base::Ticks of_all) {
-  return seconds_of(of_all) / cluster::device_count(simulated.ground.job.cluster);
+  return seconds_of(of_all) / cluster::device_count(simulated.scenario.job.cluster);
 }
 
 std::string variants_table(const SimulatedPlan& simulated) {
@@ -236,8 +236,8 @@ Json variants_json(const SimulatedPlan& simulated) {
 }  // namespace
 
 std::string to_text(const SimulatedPlan& simulated) {
-  const plan::Job& job = simulated.ground.job;
-  const predict::Software& software = simulated.ground.software;
+  const plan::Job& job = simulated.scenario.job;
+  const predict::Software& software = simulated.scenario.software;
   std::string text = report::job_line(job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n", simulated.plan.placement, software.efficiency.name,
                       software.conventions.name);
@@ -257,15 +257,15 @@ std::string to_text(const SimulatedPlan& simulated) {
 Json to_json(const SimulatedPlan& simulated, bool timeline) {
   const predict::Simulation& simulation = simulated.simulation;
   Json object{{"format", "dovetail/simulation@1"},
-              {"job", simulated.ground.job.name},
+              {"job", simulated.scenario.job.name},
               {"placement", simulated.plan.placement},
-              {"efficiency", simulated.ground.software.efficiency.name},
-              {"conventions", simulated.ground.software.conventions.name},
+              {"efficiency", simulated.scenario.software.efficiency.name},
+              {"conventions", simulated.scenario.software.conventions.name},
               {"fits", simulated.simulation.closed.fits()},
               {"seed", simulated.seed},
               {"iteration_seconds", json_simulated(simulation.iteration_seconds)},
               {"closed_form_seconds", json_ratio(simulated.simulation.closed.iteration_seconds)}};
-  add_efficiency_reason(simulated.ground.software, object);
+  add_efficiency_reason(simulated.scenario.software, object);
   add_verdict(simulation.closed.fit(), object);
   if (simulated.bound) object["bound_seconds"] = json_ratio(*simulated.bound);
   object["draws"] = Json::array();

@@ -14,7 +14,7 @@ namespace dovetail::cli {
 
 /// A plan, as predicted and as played.
 struct SimulatedPlan {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   const plan::Plan& plan;
   bool found = false;  ///< by a search, not read
   std::uint64_t seed = 1;

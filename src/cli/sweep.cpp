@@ -101,7 +101,7 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.plan.job));
   DOVETAIL_CHECK(check_no_input(arguments.output, {arguments.plan.plan}));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const predict::Ground ground = predict::ground_of(job, software, &stop);
+  const predict::Scenario scenario = predict::scenario_of(job, software, &stop);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(study::SweepOptions options, options_of(arguments, over, job));
   if (options.simulate) DOVETAIL_CHECK(check_playable(job, arguments.plan.job));
@@ -110,16 +110,16 @@ base::Result<int> run(const Arguments& arguments) {
   if (arguments.plan.plan) {
     DOVETAIL_TRY(plan, load_plan(*arguments.plan.plan, job));
   } else if (over != study::SweepInput::nodes) {
-    DOVETAIL_TRY(planner::Ranking ranking, find_plans(ground, options.rank, arguments.plan.job, "; --plan sweeps one that does not"));
+    DOVETAIL_TRY(planner::Ranking ranking, find_plans(scenario, options.rank, arguments.plan.job, "; --plan sweeps one that does not"));
     plan = std::move(ranking.plans.front().plan);
   }
   options.on_point = [&](std::size_t point, std::size_t of) {
     line->set_label(fmt::format("{}, value {} of {}", job.name, point + 1, of));
     line->update(std::string_view(name_of(over)));
   };
-  DOVETAIL_TRY(study::Sweep sweep, study::sweep(ground, plan ? &*plan : nullptr, options));
+  DOVETAIL_TRY(study::Sweep sweep, study::sweep(scenario, plan ? &*plan : nullptr, options));
   line.reset();
-  const SweptPlan swept{ground, plan ? plan->placement : "", std::move(sweep)};
+  const SweptPlan swept{scenario, plan ? plan->placement : "", std::move(sweep)};
   if (arguments.plan.json)
     print_json(to_json(swept));
   else

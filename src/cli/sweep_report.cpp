@@ -27,7 +27,7 @@ using study::SweepInput;
 using study::SweepPoint;
 
 const std::string& task_name(const SweptPlan& swept, const SweepFigures& figures) {
-  return swept.ground.job.workflow.tasks[figures.fullest].name;
+  return swept.scenario.job.workflow.tasks[figures.fullest].name;
 }
 
 /// Bars of seconds, of at most so many characters; they begin below the least, so that small differences are seen, but none that are noise.
@@ -110,7 +110,7 @@ std::vector<std::string> row_of(const SweptPlan& swept, std::size_t index, const
 
 std::string table_of(const SweptPlan& swept) {
   const bool simulated = is_simulated(swept.sweep);
-  const bool priced = swept.ground.job.cluster.price.has_value();
+  const bool priced = swept.scenario.job.cluster.price.has_value();
   const Bars bars(swept.sweep);
   std::vector<report::Column> columns{{std::string(name_of(swept.sweep.over))}, {"iteration"}};
   if (simulated) {
@@ -157,7 +157,7 @@ std::string migration_text(const SweptPlan& swept) {
   const bool any = std::any_of(sweep.points.begin(), sweep.points.end(), [](const SweepPoint& point) {
     return point.figures && point.figures->migrations && point.figures->migrations->migrating > 0;
   });
-  if (!any) return fmt::format("\nNothing migrates: {}.\n", predict::why_nothing_migrates(swept.ground, none.plan));
+  if (!any) return fmt::format("\nNothing migrates: {}.\n", predict::why_nothing_migrates(swept.scenario, none.plan));
   if (*sweep.fastest == 0) return fmt::format("\nNo threshold makes it faster.{}\n", undecided);
   return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.{}\n", label_of(sweep, best),
                      seconds_text(best.figures->seconds()), percent(1 - best.figures->seconds() / none.figures->seconds()), undecided);
@@ -190,7 +190,7 @@ std::string best_text(const SweptPlan& swept) {
       sweep.points.size() > 1 && gains_nothing(sweep)
           ? fmt::format("\nIt makes no difference: {:.2f} samples a second at each that fits.\n", fastest.figures->samples_per_second)
           : fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest), fastest.figures->samples_per_second);
-  if (sweep.over == SweepInput::staleness && gains_nothing(sweep) && takes_turns(swept.ground.job, fastest.plan))
+  if (sweep.over == SweepInput::staleness && gains_nothing(sweep) && takes_turns(swept.scenario.job, fastest.plan))
     text += "Generation and training have devices in common: older weights let neither run ahead there. dovetail what-if splits them.\n";
   if (sweep.cheapest == sweep.fastest) return text;
   const SweepPoint& cheapest = sweep.points[*sweep.cheapest];
@@ -241,7 +241,7 @@ Json point_json(const SweptPlan& swept, const SweepPoint& point) {
   if (!figures.fits) entry["missing_bytes"] = figures.missing;
   if (swept.placement.empty()) {
     entry["placement"] = point.plan.placement;
-    plan::Job there = swept.ground.job;
+    plan::Job there = swept.scenario.job;
     there.cluster = planner::with_nodes(there.cluster, static_cast<int>(*point.value));
     entry["tasks"] = tasks_json(there, point.plan);
   }
@@ -251,16 +251,16 @@ Json point_json(const SweptPlan& swept, const SweepPoint& point) {
 }  // namespace
 
 std::string title_of(const SweptPlan& swept) {
-  return fmt::format("{}, {}: {}", swept.ground.job.name, swept.placement.empty() ? "planned anew" : swept.placement,
+  return fmt::format("{}, {}: {}", swept.scenario.job.name, swept.placement.empty() ? "planned anew" : swept.placement,
                      study::axis_name(swept.sweep.over));
 }
 
 std::string to_text(const SweptPlan& swept) {
-  const plan::Job& job = swept.ground.job;
+  const plan::Job& job = swept.scenario.job;
   std::string text = fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n{}\n\n", title_of(swept),
                                  job.workflow.name, report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
-                                 swept.ground.software.efficiency.name, swept.ground.software.conventions.name,
-                                 report::efficiency_words(swept.ground.software));
+                                 swept.scenario.software.efficiency.name, swept.scenario.software.conventions.name,
+                                 report::efficiency_words(swept.scenario.software));
   text += table_of(swept) + migration_text(swept) + best_text(swept) + overflow_text(swept) + problems_text(swept.sweep);
   if (!swept.sweep.complete) text += "\nStopped: what follows is not known.\n";
   return text;
@@ -269,14 +269,14 @@ std::string to_text(const SweptPlan& swept) {
 Json to_json(const SweptPlan& swept) {
   const Sweep& sweep = swept.sweep;
   Json object{{"format", "dovetail/sweep@1"},
-              {"job", swept.ground.job.name},
+              {"job", swept.scenario.job.name},
               {"over", name_of(sweep.over)},
               {"values_are", study::axis_name(sweep.over)},
-              {"efficiency", swept.ground.software.efficiency.name},
-              {"conventions", swept.ground.software.conventions.name},
+              {"efficiency", swept.scenario.software.efficiency.name},
+              {"conventions", swept.scenario.software.conventions.name},
               {"complete", sweep.complete},
               {"points", Json::array()}};
-  add_efficiency_reason(swept.ground.software, object);
+  add_efficiency_reason(swept.scenario.software, object);
   if (!swept.placement.empty()) object["placement"] = swept.placement;
   for (const SweepPoint& point : sweep.points) object["points"].push_back(point_json(swept, point));
   if (sweep.own) object["own"] = *sweep.own;

@@ -9,7 +9,7 @@
 namespace dovetail::cli {
 
 struct SweptPlan {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   std::string placement;  ///< of the plan; empty: another one at each point
   study::Sweep sweep;
 };

@@ -14,7 +14,7 @@ namespace dovetail::cli {
 namespace {
 
 constexpr int default_columns = 80;
-constexpr int most_columns = 10'000;
+constexpr int max_columns = 10'000;
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
@@ -36,8 +36,8 @@ int chart_columns() {
   int columns = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
   const bool is_number = error == std::errc() && end == text.data() + text.size();
-  const bool is_sound = is_number && columns > 0 && columns <= most_columns;
-  return std::max(report::least_gantt_columns, is_sound ? columns : columns_of(STDOUT_FILENO));
+  const bool is_sound = is_number && columns > 0 && columns <= max_columns;
+  return std::max(report::min_gantt_columns, is_sound ? columns : columns_of(STDOUT_FILENO));
 }
 
 bool use_color(ColorChoice choice) {

@@ -27,9 +27,9 @@ struct Arguments {
   int draws = 3;
 };
 
-base::Result<plan::Plan> choose(const Arguments& arguments, const predict::Ground& ground, const planner::RankOptions& options) {
-  if (arguments.plan.plan) return load_plan(*arguments.plan.plan, ground.job);
-  DOVETAIL_TRY(planner::Ranking ranking, find_plans(ground, options, arguments.plan.job,
+base::Result<plan::Plan> choose(const Arguments& arguments, const predict::Scenario& scenario, const planner::RankOptions& options) {
+  if (arguments.plan.plan) return load_plan(*arguments.plan.plan, scenario.job);
+  DOVETAIL_TRY(planner::Ranking ranking, find_plans(scenario, options, arguments.plan.job,
                                                     "; dovetail fit says what is missing, and --plan takes one that does not fit"));
   return std::move(ranking.plans.front().plan);
 }
@@ -39,23 +39,23 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_CHECK(check_playable(job, arguments.plan.job));
   DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.plan.job));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const predict::Ground ground = predict::ground_of(job, software, &stop);
+  const predict::Scenario scenario = predict::scenario_of(job, software, &stop);
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(const planner::RankOptions search, rank_options(arguments.search, job.placements, *line));
-  DOVETAIL_TRY(const plan::Plan plan, choose(arguments, ground, search));
+  DOVETAIL_TRY(const plan::Plan plan, choose(arguments, scenario, search));
 
   study::WhatIfOptions options;
   options.simulation.seed = arguments.search.budget.seed;
   options.simulation.draws = arguments.draws;
   options.simulation.on_progress = [&line](std::string_view work) { line->update(work); };
   options.threads = search.search.threads;
-  study::WhatIfs what_ifs = study::what_ifs(ground, plan, options);
+  study::WhatIfs what_ifs = study::what_ifs(scenario, plan, options);
   line->update(std::string_view("scheduling the training phase in other ways"));
-  study::TrainingWorth training = study::training_worth(ground, plan, what_ifs.training);
-  study::GenerationWorth generation = study::generation_worth(ground, plan, what_ifs, options.simulation.seed);
+  study::TrainingWorth training = study::training_worth(scenario, plan, what_ifs.training);
+  study::GenerationWorth generation = study::generation_worth(scenario, plan, what_ifs, options.simulation.seed);
   line.reset();
   const WhatIfAnswer answer{
-      ground, plan, options.simulation.seed, arguments.draws, std::move(what_ifs), std::move(training), std::move(generation)};
+      scenario, plan, options.simulation.seed, arguments.draws, std::move(what_ifs), std::move(training), std::move(generation)};
   if (arguments.plan.json)
     print_json(to_json(answer));
   else

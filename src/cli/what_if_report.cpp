@@ -128,7 +128,7 @@ std::string way_name(const WhatIf& what_if) {
 }
 
 std::string devices_of(const WhatIfAnswer& answer, const study::WhatIfFigures& figures) {
-  if (figures.training_devices == 0) return std::to_string(cluster::device_count(answer.ground.job.cluster));
+  if (figures.training_devices == 0) return std::to_string(cluster::device_count(answer.scenario.job.cluster));
   return split_text(figures.training_devices, figures.rollout_devices, figures.training_first);
 }
 
@@ -249,8 +249,8 @@ Json way_json(const WhatIf& what_if) {
 }  // namespace
 
 std::string to_text(const WhatIfAnswer& answer) {
-  const plan::Job& job = answer.ground.job;
-  const predict::Software& software = answer.ground.software;
+  const plan::Job& job = answer.scenario.job;
+  const predict::Software& software = answer.scenario.software;
   std::string text = report::job_line(job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n{}\n\n", answer.plan.placement,
                       software.efficiency.name, software.conventions.name, report::counted(answer.draws, "draw"), answer.seed,
@@ -263,16 +263,16 @@ std::string to_text(const WhatIfAnswer& answer) {
 
 Json to_json(const WhatIfAnswer& answer) {
   Json object{{"format", "dovetail/what-if@1"},
-              {"job", answer.ground.job.name},
+              {"job", answer.scenario.job.name},
               {"placement", answer.plan.placement},
-              {"efficiency", answer.ground.software.efficiency.name},
-              {"conventions", answer.ground.software.conventions.name},
+              {"efficiency", answer.scenario.software.efficiency.name},
+              {"conventions", answer.scenario.software.conventions.name},
               {"seed", answer.seed},
               {"draws", answer.draws},
               {"complete", answer.what_ifs.complete},
               {"training", training_json(answer.training)},
               {"generation", generation_json(answer.generation)}};
-  add_efficiency_reason(answer.ground.software, object);
+  add_efficiency_reason(answer.scenario.software, object);
   object["ways"] = Json::array();
   for (const WhatIf& what_if : answer.what_ifs.ways) object["ways"].push_back(way_json(what_if));
   object["splits"] = Json::array();

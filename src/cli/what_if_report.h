@@ -11,7 +11,7 @@ namespace dovetail::cli {
 
 /// A plan in other ways of working, and whether its fusions are worth it.
 struct WhatIfAnswer {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   const plan::Plan& plan;
   std::uint64_t seed = 1;
   int draws = 1;

@@ -49,7 +49,7 @@ struct Cluster {
 };
 
 /// The most devices that a file may ask for.
-inline constexpr int largest_device_count = 65'536;
+inline constexpr int max_device_count = 65'536;
 
 int node_count(const Cluster& cluster);
 int device_count(const Cluster& cluster);

@@ -26,21 +26,21 @@ constexpr double network_of_figures = 25e9;
 constexpr double pcie_4 = 32e9;
 
 /// Amounts beyond these are figures whose unit was forgotten: `bandwidth: 50`, `memory: 80`, `latency: 5`.
-constexpr double least_bandwidth = 1e6;
-constexpr double least_speed = 1e9;
-constexpr double most_latency = 1;
-constexpr std::int64_t least_memory = 1'000'000;
+constexpr double min_bandwidth = 1e6;
+constexpr double min_speed = 1e9;
+constexpr double max_latency = 1;
+constexpr std::int64_t min_memory = 1'000'000;
 
 /// What to say of an amount that is no likely one, if it is so; 0 was refused before where it is not accepted.
 std::string_view doubt(Measure measure, double amount) {
   if (amount == 0) return {};
-  if (measure == Measure::bandwidth && amount < least_bandwidth) {
+  if (measure == Measure::bandwidth && amount < min_bandwidth) {
     return "is less than 1MB/s; accepted: at least that, such as `50GB/s` (a number without a unit is in bytes/s)";
   }
-  if (measure == Measure::compute && amount < least_speed) {
+  if (measure == Measure::compute && amount < min_speed) {
     return "is less than 1GFLOP/s; accepted: at least that, such as `989TFLOP/s` (a number without a unit is in FLOP/s)";
   }
-  if (measure == Measure::time && amount > most_latency) {
+  if (measure == Measure::time && amount > max_latency) {
     return "is more than 1s; accepted: at most that, such as `5us` (a number without a unit is in seconds)";
   }
   return {};
@@ -55,7 +55,7 @@ Result<double> read_likely(const Node& node, const std::string& what, Measure me
 
 Result<std::int64_t> read_memory(const Node& node, const std::string& what, Zero zero = Zero::refused) {
   DOVETAIL_TRY(const std::int64_t bytes, base::read_bytes(node, what, zero));
-  if (bytes > 0 && bytes < least_memory) {
+  if (bytes > 0 && bytes < min_memory) {
     return node.error(fmt::format("{}: {} is less than 1MB; accepted: at least that, such as `80GiB` (a number without a unit is in bytes)",
                                   what, node.describe()));
   }
@@ -136,12 +136,12 @@ Result<Gpu> read_gpu(const Node& node) {
 Result<NodeGroup> read_group(const Node& map, std::string_view what, int& devices) {
   NodeGroup group;
   DOVETAIL_TRY(const Node nodes, base::require(map, what, "nodes", "`nodes: 4`"));
-  DOVETAIL_TRY(const std::int64_t node_number, base::read_whole(nodes, fmt::format("`nodes` of {}", what), 1, largest_device_count));
+  DOVETAIL_TRY(const std::int64_t node_number, base::read_whole(nodes, fmt::format("`nodes` of {}", what), 1, max_device_count));
   DOVETAIL_TRY(const Node per_node, base::require(map, what, "gpus_per_node", "`gpus_per_node: 8`"));
-  DOVETAIL_TRY(const std::int64_t in_node, base::read_whole(per_node, fmt::format("`gpus_per_node` of {}", what), 1, largest_device_count));
-  if (node_number * in_node > largest_device_count - devices) {
+  DOVETAIL_TRY(const std::int64_t in_node, base::read_whole(per_node, fmt::format("`gpus_per_node` of {}", what), 1, max_device_count));
+  if (node_number * in_node > max_device_count - devices) {
     return nodes.error(fmt::format("{} nodes of {} are too many{}; accepted: at most {} GPUs in a cluster", node_number, in_node,
-                                   devices > 0 ? fmt::format(" beside {} GPUs of other groups", devices) : "", largest_device_count));
+                                   devices > 0 ? fmt::format(" beside {} GPUs of other groups", devices) : "", max_device_count));
   }
   group.nodes = static_cast<int>(node_number);
   group.devices_per_node = static_cast<int>(in_node);
@@ -210,7 +210,7 @@ Result<NetworkLevel> read_level(const Node& list, std::size_t index, double usua
     if (nodes) return nodes->error(fmt::format("{} is the last and joins all nodes; accepted: no `nodes` there", what));
   } else {
     if (!nodes) return map.error(fmt::format("{} needs the key `nodes`; accepted: how many nodes a switch joins, but for the last", what));
-    DOVETAIL_TRY(const std::int64_t count, base::read_whole(*nodes, "`nodes` of " + what, 2, largest_device_count));
+    DOVETAIL_TRY(const std::int64_t count, base::read_whole(*nodes, "`nodes` of " + what, 2, max_device_count));
     network.nodes = static_cast<int>(count);
     if (network.nodes % joined != 0 || network.nodes == joined) {
       return nodes->error(fmt::format("`nodes` of {}: {} is not several times what the network before joins; accepted: {}, {}, ...", what,

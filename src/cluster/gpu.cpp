@@ -42,7 +42,7 @@ constexpr std::array<Row, 14> rows = {{
 }};
 
 /// A name without what makes no difference: lower case, no dashes and spaces, no GB at the end.
-std::string essence(std::string_view name) {
+std::string normalized(std::string_view name) {
   std::string kept;
   for (const char c : name) {
     if (c != '-' && c != '_' && c != ' ') kept += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -53,7 +53,7 @@ std::string essence(std::string_view name) {
 }
 
 bool is_named(const Row& row, const std::string& wanted) {
-  const auto is_it = [&](std::string_view name) { return !name.empty() && essence(name) == wanted; };
+  const auto is_it = [&](std::string_view name) { return !name.empty() && normalized(name) == wanted; };
   return is_it(row.name) || std::any_of(row.other_names.begin(), row.other_names.end(), is_it);
 }
 
@@ -74,7 +74,7 @@ Gpu gpu_of(const Row& row) {
 }
 
 const Row* row_named(std::string_view name) {
-  const std::string wanted = essence(name);
+  const std::string wanted = normalized(name);
   for (const Row& row : rows) {
     if (is_named(row, wanted)) return &row;
   }
@@ -83,7 +83,7 @@ const Row* row_named(std::string_view name) {
 
 /// Names are compared in capitals, as those of the table are.
 std::string unknown_name_message(std::string_view name) {
-  std::string capitals = essence(name);
+  std::string capitals = normalized(name);
   for (char& c : capitals) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   std::vector<std::string_view> candidates;
   for (const Row& row : rows) {

@@ -46,10 +46,10 @@ std::size_t first_alike(const Cluster& cluster, std::size_t index) {
 
 }  // namespace
 
-std::vector<Mesh> meshes_of(const Cluster& cluster, int least_devices) {
+std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices) {
   std::vector<Mesh> meshes;
   const auto add = [&](int first, int count) {
-    if (count >= least_devices) meshes.push_back({first, count});
+    if (count >= min_devices) meshes.push_back({first, count});
   };
   std::vector<int> starts = {0};
   for (const NodeGroup& group : cluster.groups) {

@@ -18,13 +18,13 @@ struct Mesh {
   friend auto operator<=>(const Mesh&, const Mesh&) = default;
 };
 
-/// All meshes of at least `least_devices` that a search looks at, by their number of devices, then by their first:
+/// All meshes of at least `min_devices` that a search looks at, by their number of devices, then by their first:
 /// - inside a node of D devices every aligned block of b < D devices, b a power of two or a divisor of D (it starts at a multiple of b,
 ///   counted from the node's first device);
 /// - every run of whole nodes, also of unequal ones.
-/// N nodes of 8 with least_devices 4 have 2 N + N (N + 1) / 2, as many as ReaL's search enumerates.
+/// N nodes of 8 with min_devices 4 have 2 N + N (N + 1) / 2, as many as ReaL's search enumerates.
 /// Takes time and memory in the square of the number of nodes.
-std::vector<Mesh> meshes_of(const Cluster& cluster, int least_devices = 1);
+std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices = 1);
 
 /// Whether the mesh has devices, all of them in the cluster, and either lies inside one node or consists of whole nodes.
 bool is_sound(const Cluster& cluster, const Mesh& mesh);

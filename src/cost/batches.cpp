@@ -19,7 +19,7 @@ workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& p
   std::vector<workflow::LengthPoint> sums;
   for (int point = 0; point < points; ++point) {
     const double quantile = (point + 0.5) / points;
-    sums.push_back({std::min(prompts.quantile(quantile) + responses.quantile(quantile), workflow::largest_length), 1});
+    sums.push_back({std::min(prompts.quantile(quantile) + responses.quantile(quantile), workflow::max_length), 1});
   }
   return workflow::LengthDistribution::of(std::move(sums)).value();
 }
@@ -31,11 +31,11 @@ double count_micro_batches(const workflow::LengthDistribution& lengths, double s
   const double groups = sequences / together;
   if (micro_batching.count > 0) return std::min<double>(micro_batching.count, std::max(1.0, std::ceil(groups)));
   if (micro_batching.tokens <= 0) return std::max(1.0, std::ceil(groups / std::max(1.0, std::ceil(micro_batching.sequences / together))));
-  constexpr double largest_sample = 256;
-  const double sampled = std::clamp(std::round(groups), 1.0, largest_sample);
+  constexpr double max_sample = 256;
+  const double sampled = std::clamp(std::round(groups), 1.0, max_sample);
   std::vector<std::int64_t> sample;
   for (int index = 0; index < static_cast<int>(sampled); ++index) sample.push_back(together * lengths.quantile((index + 0.5) / sampled));
-  const double repeats = groups > largest_sample ? groups / sampled : 1;
+  const double repeats = groups > max_sample ? groups / sampled : 1;
   const std::size_t bins = batching::count_first_fit_decreasing(std::move(sample), whole_limit(micro_batching.tokens));
   return std::max(1.0, static_cast<double>(bins) * repeats);
 }

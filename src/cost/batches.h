@@ -24,7 +24,7 @@ struct Batch {
 Batch batch_of(double sequences, const workflow::LengthDistribution& lengths);
 
 /// The lengths of prompt and response together, the shortest with the shortest: a prompt hardly says how long its response will be, but
-/// prompts are short beside responses, so that it matters little. None is longer than workflow::largest_length.
+/// prompts are short beside responses, so that it matters little. None is longer than workflow::max_length.
 workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& prompts, const workflow::LengthDistribution& responses);
 
 using plan::MicroBatching;

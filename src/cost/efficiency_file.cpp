@@ -13,7 +13,7 @@ namespace {
 using base::Node;
 using base::Status;
 
-constexpr double largest_error = 100;
+constexpr double max_error = 100;
 
 }  // namespace
 
@@ -80,7 +80,7 @@ base::Result<Efficiency> parse_efficiency(std::string_view content, const std::s
   DOVETAIL_TRY(const Node name, base::require(root, "a set of efficiencies", "name", "name: h100/megatron-vllm"));
   DOVETAIL_TRY(efficiency.name, base::read_name(name, "name"));
   if (const auto error = root.find("error")) {
-    DOVETAIL_TRY(efficiency.error, base::read_number(*error, "`error`", 0, largest_error));
+    DOVETAIL_TRY(efficiency.error, base::read_number(*error, "`error`", 0, max_error));
   }
   DOVETAIL_TRY(const Node constants, base::require(root, "a set of efficiencies", "constants", "constants: {matrix_products: 0.45}"));
   DOVETAIL_CHECK(read_constants(constants, "`constants`", {}, efficiency));

@@ -35,10 +35,10 @@ class Engine {
 
   /// As sequences enter, more and more decode; what they decode in these steps is not to be decoded later.
   double at_start() const {
-    constexpr double most_played = 16;
+    constexpr double max_played = 16;
     const double beside = prefill_.full.sequences / 2;
     const double steps = std::max(1.0, std::ceil(prefill_.at_start / std::max(1.0, limits_.batched_tokens - beside)));
-    const double played = std::min(most_played, steps);
+    const double played = std::min(max_played, steps);
     double seconds = 0;
     for (double part = 0; part < played; ++part) {
       const double entered = steps > 1 ? (part / std::max(1.0, played - 1)) * (steps - 1) / steps : 0;
@@ -47,19 +47,19 @@ class Engine {
     return std::max(0.0, seconds - (steps - 1) / 2 * step(prefill_.full.sequences, 0, 0));
   }
 
-  double most_beside() const { return std::max(1.0, limits_.batched_tokens - prefill_.full.sequences); }
+  double max_beside() const { return std::max(1.0, limits_.batched_tokens - prefill_.full.sequences); }
 
   double later() const {
     if (prefill_.in_waves) return prefill_.later / prefill_.at_start * at_start();
-    const Chunks chunks = chunks_of(prefill_.later, prefill_.together, prefill_.full_steps, most_beside());
+    const Chunks chunks = chunks_of(prefill_.later, prefill_.together, prefill_.full_steps, max_beside());
     if (chunks.steps == 0) return 0;
     return chunks.steps * (step(prefill_.full.sequences, chunks.tokens, prefill_.attended) - step(prefill_.full.sequences, 0, 0));
   }
 
   /// Beside prompts as they come on average.
   double again() const {
-    const double prompts = prefill_.full_steps > 0 ? std::min(most_beside(), prefill_.later / prefill_.full_steps) : 0;
-    const Chunks chunks = chunks_of(prefill_.again, prefill_.again_each, prefill_.full_steps, std::max(1.0, most_beside() - prompts));
+    const double prompts = prefill_.full_steps > 0 ? std::min(max_beside(), prefill_.later / prefill_.full_steps) : 0;
+    const Chunks chunks = chunks_of(prefill_.again, prefill_.again_each, prefill_.full_steps, std::max(1.0, max_beside() - prompts));
     if (chunks.steps == 0) return 0;
     const double all = prompts + chunks.tokens;
     const double attended = (prompts * prefill_.attended + chunks.tokens * prefill_.again_each) / all;

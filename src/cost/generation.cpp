@@ -187,7 +187,7 @@ GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout&
   return seconds;
 }
 
-double refit_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine, const Efficiency& efficiency) {
+double weight_sync_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine, const Efficiency& efficiency) {
   const double bytes = static_cast<double>(facts.parameters.all) * bytes_an_element;
   const cluster::Link& own = devices > machine.devices_per_node ? machine.links.between : machine.links.inside;
   const double moving =

@@ -85,7 +85,7 @@ double prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const
 /// the engines up again. Engines on the very devices of training: each device gathers the whole model for itself, over its own link to
 /// other nodes where there are any (NeMo-RL). Engines `apart`: one broadcast to all of them, in which the devices of a node share what they
 /// receive.
-double refit_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine, const Efficiency& efficiency);
+double weight_sync_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine, const Efficiency& efficiency);
 
 /// Bytes that a token's keys and values take on one device.
 double key_value_bytes(const ModelFacts& facts, const llm::Layout& layout);

@@ -39,7 +39,7 @@ double variance_of(double linear, double square, const workflow::LengthDistribut
 }
 
 /// The largest of so many independent standard normal variables; 0 of one.
-double largest_normal(int count) { return workflow::normal_quantile((count - 0.375) / (count + 0.25)); }
+double max_normal(int count) { return workflow::normal_quantile((count - 0.375) / (count + 0.25)); }
 
 }  // namespace
 
@@ -47,7 +47,7 @@ double imbalance_seconds(const SequenceSeconds& added, double prompt, const work
                          int instances) {
   if (instances <= 1) return 0;
   const double variance = variance_of(added.step + added.context * prompt, added.context / 2, responses);
-  return largest_normal(instances) * std::sqrt(sequences * variance);
+  return max_normal(instances) * std::sqrt(sequences * variance);
 }
 
 }  // namespace dovetail::cost

@@ -76,7 +76,7 @@ PassKind backward_kind(const ModelFacts& facts) {
 }
 
 /// What the seconds of layers are calculated from, of one micro-batch.
-struct LayerGround {
+struct LayerContext {
   const ModelFacts& facts;
   const llm::Layout& layout;
   const llm::Tokens& tokens;
@@ -86,7 +86,7 @@ struct LayerGround {
 
 /// The seconds of one layer by its measured table; beyond its range as the roofline goes on, without collectives and never less than
 /// launching takes.
-double measured_layer(const LayerGround& of, const ProfileTable& table, bool with_experts, const PassKind& kind) {
+double measured_layer(const LayerContext& of, const ProfileTable& table, bool with_experts, const PassKind& kind) {
   StageLayers layer;
   (with_experts ? layer.with_experts : layer.dense) = 1;
   const auto modelled = [&](double count, double length) {
@@ -100,7 +100,7 @@ double measured_layer(const LayerGround& of, const ProfileTable& table, bool wit
 
 /// Takes the layers that were measured out of `stage`, and gives their seconds: of a forward, or of a backward with or without a forward
 /// again, of which both must be there.
-double take_measured(const LayerGround& of, StageLayers& stage, bool backward, bool again) {
+double take_measured(const LayerContext& of, StageLayers& stage, bool backward, bool again) {
   if (of.facts.profiles.empty() || of.tokens.count <= 0) return 0;
   double seconds = 0;
   for (const bool with_experts : {false, true}) {

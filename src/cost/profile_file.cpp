@@ -21,10 +21,10 @@ using base::quote;
 using base::Result;
 using base::Status;
 
-constexpr double shortest_seconds = 1e-9;
-constexpr double longest_seconds = 1e4;
-constexpr double largest_amount = 1e9;
-constexpr std::int64_t largest_degree = 1 << 14;
+constexpr double min_seconds = 1e-9;
+constexpr double max_seconds = 1e4;
+constexpr double max_amount = 1e9;
+constexpr std::int64_t max_degree = 1 << 14;
 
 /// The words of a table: what its amounts and its lengths are.
 struct TableWords {
@@ -51,9 +51,9 @@ Result<ProfileCurve> read_curve(const Node& node, const std::string& what, const
   DOVETAIL_CHECK(base::check_keys(node, what, {words.length, words.amounts, "seconds"}));
   DOVETAIL_TRY(const Node length, base::require(node, what, words.length));
   ProfileCurve curve;
-  DOVETAIL_TRY(curve.length, base::read_number(length, quote(words.length), 1, static_cast<double>(workflow::largest_length)));
-  DOVETAIL_TRY(const std::vector<double> amounts, read_numbers(node, what, words.amounts, 1, largest_amount));
-  DOVETAIL_TRY(const std::vector<double> seconds, read_numbers(node, what, "seconds", shortest_seconds, longest_seconds));
+  DOVETAIL_TRY(curve.length, base::read_number(length, quote(words.length), 1, static_cast<double>(workflow::max_length)));
+  DOVETAIL_TRY(const std::vector<double> amounts, read_numbers(node, what, words.amounts, 1, max_amount));
+  DOVETAIL_TRY(const std::vector<double> seconds, read_numbers(node, what, "seconds", min_seconds, max_seconds));
   if (amounts.size() != seconds.size())
     return node.error(fmt::format("there are {} {} and {} seconds; accepted: as many", amounts.size(), words.amounts, seconds.size()));
   for (std::size_t index = 0; index < amounts.size(); ++index) {
@@ -87,7 +87,7 @@ Result<ProfileTable> read_table(const Node& layer, std::string_view key, const T
 Result<int> read_degree(const Node& layer, std::string_view key) {
   const auto node = layer.find(key);
   if (!node) return 1;
-  DOVETAIL_TRY(const std::int64_t degree, base::read_whole(*node, quote(key), 1, largest_degree));
+  DOVETAIL_TRY(const std::int64_t degree, base::read_whole(*node, quote(key), 1, max_degree));
   return static_cast<int>(degree);
 }
 

@@ -44,7 +44,7 @@ double skewed(const Spread& spread, double each, double normal, double square) {
 std::int64_t whole(double count) { return std::max<std::int64_t>(1, std::llround(std::min(count, 1e9))); }
 
 /// Tokens of the largest of equal shares.
-double most_of_balanced(const LengthDistribution& lengths, double each, int ranks) {
+double max_of_balanced(const LengthDistribution& lengths, double each, int ranks) {
   const double equal = each * lengths.mean();
   const double others = std::max(0.0, each - 1);
   const double short_ones = others * static_cast<double>(lengths.quantile(others / (2 * each * ranks)));
@@ -53,7 +53,7 @@ double most_of_balanced(const LengthDistribution& lengths, double each, int rank
 }
 
 /// Tokens of the largest of shares as they come.
-double most_of_unbalanced(const LengthDistribution& lengths, const Spread& spread, double each, int ranks) {
+double max_of_unbalanced(const LengthDistribution& lengths, const Spread& spread, double each, int ranks) {
   if (each <= 1) return lengths.expected_maximum(ranks);
   const NormalMaximum of = normal_maximum(ranks);
   const double most = each * lengths.mean() + std::sqrt(each * spread.variance) * std::max(0.0, skewed(spread, each, of.mean, of.square));
@@ -94,10 +94,10 @@ Share slowest_share(const Batch& batch, double steps, int ranks) {
   if (ranks == 1 || share.sequences <= 0 || lengths.shortest() == lengths.longest()) return share;
   const double each = std::max(1.0, share.sequences);
   const double equal = each * lengths.mean();
-  double most = batch.balanced ? most_of_balanced(lengths, each, ranks) : 0;
+  double most = batch.balanced ? max_of_balanced(lengths, each, ranks) : 0;
   if (batch.balanced && most <= equal) return share;
   const Spread spread = spread_of(lengths);
-  if (!batch.balanced) most = most_of_unbalanced(lengths, spread, each, ranks);
+  if (!batch.balanced) most = max_of_unbalanced(lengths, spread, each, ranks);
   const double beyond = std::max(0.0, most - equal);
   share.tokens.count += beyond;
   share.tokens.squares += beyond * spread.squares;

@@ -101,10 +101,10 @@ Kinds kinds_of(const Job& job) {
 struct Stage {
   std::int64_t dense_layers = 0;
   std::int64_t expert_layers = 0;
-  Elements ends;         // embedding and head, as far as they are on the stage
-  Elements largest_end;  // of the two
+  Elements ends;     // embedding and head, as far as they are on the stage
+  Elements max_end;  // of the two
   Elements all;
-  Elements largest_layer;  // by parameters
+  Elements max_layer;  // by parameters
   bool is_first = false;
   bool is_last = false;
 };
@@ -121,15 +121,15 @@ Stage stage_of(const Job& job, const Kinds& kinds, int index) {
   padded.vocabulary = padded_vocabulary(job.model, job.layout, job.conventions);
   const auto add_end = [&](const Elements& end) {
     stage.ends += end;
-    if (end.all() > stage.largest_end.all()) stage.largest_end = end;
+    if (end.all() > stage.max_end.all()) stage.max_end = end;
   };
   if (stage.is_first) add_end(elements_of(llm::embedding_tensors(padded), job));
   if (stage.is_last) add_end(elements_of(llm::head_tensors(padded), job));
   stage.all = stage.ends;
   stage.all += kinds.dense.elements.times(stage.dense_layers);
   stage.all += kinds.experts.elements.times(stage.expert_layers);
-  if (stage.dense_layers > 0) stage.largest_layer = kinds.dense.elements;
-  if (stage.expert_layers > 0 && kinds.experts.elements.all() > stage.largest_layer.all()) stage.largest_layer = kinds.experts.elements;
+  if (stage.dense_layers > 0) stage.max_layer = kinds.dense.elements;
+  if (stage.expert_layers > 0 && kinds.experts.elements.all() > stage.max_layer.all()) stage.max_layer = kinds.experts.elements;
   return stage;
 }
 
@@ -187,9 +187,9 @@ std::int64_t gathered_bytes(const Job& job, const Stage& stage, bool in_backward
   if (job.stays_gathered()) return bytes.gathered_bytes * stage.all.all() + bytes.summed_gradient_bytes * stage.all.all_trained();
   // Embedding and head are in the outermost unit, which stays gathered, or gathered for the loss; so is the last layer until its backward.
   const std::int64_t layers = in_backward ? bytes.gathered_layers : 1;
-  const std::int64_t ends = !bytes.gathers_ends_apart ? stage.ends.all() : in_backward ? 0 : stage.largest_end.all();
-  const std::int64_t weights = bytes.gathered_bytes * (ends + layers * stage.largest_layer.all());
-  return weights + (in_backward ? bytes.layer_gradient_bytes * stage.largest_layer.all_trained() : 0);
+  const std::int64_t ends = !bytes.gathers_ends_apart ? stage.ends.all() : in_backward ? 0 : stage.max_end.all();
+  const std::int64_t weights = bytes.gathered_bytes * (ends + layers * stage.max_layer.all());
+  return weights + (in_backward ? bytes.layer_gradient_bytes * stage.max_layer.all_trained() : 0);
 }
 
 /// The logits of a step's micro-batches, where the framework hands them back at its end.
@@ -226,7 +226,7 @@ MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layo
   return parts;
 }
 
-MemoryParts largest_static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions) {
+MemoryParts max_static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions) {
   MemoryParts largest;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     const MemoryParts here = static_memory(model, layout, conventions, stage);
@@ -243,9 +243,9 @@ std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layou
   std::int64_t most = 0;
   for (int index = 0; index < layout.pipeline; ++index) {
     const Stage stage = stage_of(job, kinds, index);
-    const std::int64_t layers = conventions.gathered_layers * stage.largest_layer.all();
+    const std::int64_t layers = conventions.gathered_layers * stage.max_layer.all();
     std::int64_t elements = stage.ends.all() + layers;
-    if (conventions.gathers_ends_apart) elements = std::max(layers, stage.largest_end.all() + stage.largest_layer.all());
+    if (conventions.gathers_ends_apart) elements = std::max(layers, stage.max_end.all() + stage.max_layer.all());
     if (job.stays_gathered()) elements = stage.all.all();
     most = std::max(most, conventions.gathered_bytes * elements);
   }
@@ -257,7 +257,7 @@ namespace {
 /// Layers of a stage that hold a micro-batch at most, summed over micro-batches, under interleaved 1F1B of so many passes: as many forwards
 /// as warm it up, then one and a backward in turn. Forwards go through a stage's chunks in turn, a round of `stages` passes each, backwards
 /// the other way; where chunks differ what is held repeats after two rounds of all chunks.
-std::int64_t most_layers_held(const std::vector<std::int64_t>& layers, std::int64_t stages, std::int64_t warm_up, std::int64_t passes) {
+std::int64_t max_layers_held(const std::vector<std::int64_t>& layers, std::int64_t stages, std::int64_t warm_up, std::int64_t passes) {
   const auto chunks = static_cast<std::int64_t>(layers.size());
   const auto layers_of = [&](std::int64_t chunk) { return layers[static_cast<std::size_t>(chunk)]; };
   std::int64_t held = 0;
@@ -275,14 +275,14 @@ std::int64_t most_layers_held(const std::vector<std::int64_t>& layers, std::int6
 double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape, int stage) {
   if (!shape.in_flight.empty()) return shape.in_flight[static_cast<std::size_t>(stage)];
   if (shape.all_forwards_first) return static_cast<double>(shape.micro_batches);
-  const std::int64_t behind = layout.pipeline - 1 - stage;
-  if (layout.virtual_stages == 1) return static_cast<double>(std::min(behind + 1, shape.micro_batches));
+  const std::int64_t after = layout.pipeline - 1 - stage;
+  if (layout.virtual_stages == 1) return static_cast<double>(std::min(after + 1, shape.micro_batches));
   std::vector<std::int64_t> layers;
   for (const llm::Chunk& chunk : llm::chunks_of(layout, model, stage)) layers.push_back(chunk.end - chunk.begin);
   const std::int64_t all = std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
   if (all == 0) return 0;
-  const std::int64_t warm_up = 2 * behind + std::int64_t{layout.virtual_stages - 1} * layout.pipeline;
-  const std::int64_t most = most_layers_held(layers, layout.pipeline, warm_up, shape.micro_batches * layout.virtual_stages);
+  const std::int64_t warm_up = 2 * after + std::int64_t{layout.virtual_stages - 1} * layout.pipeline;
+  const std::int64_t most = max_layers_held(layers, layout.pipeline, warm_up, shape.micro_batches * layout.virtual_stages);
   return static_cast<double>(most) / static_cast<double>(all);
 }
 

@@ -35,7 +35,7 @@ struct MemoryParts {
 MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions, int stage);
 
 /// The same of the stage that holds the most.
-MemoryParts largest_static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions);
+MemoryParts max_static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions);
 
 /// What ZeRO 3 has gathered at once of the stage with the most in a forward pass without a backward: 0 without it.
 std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions);

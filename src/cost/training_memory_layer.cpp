@@ -204,8 +204,8 @@ std::int64_t loss_bytes(const llm::Transformer& model, const llm::Layout& layout
   const std::int64_t rows = padded_vocabulary(model, layout, conventions) / layout.tensor;
   const auto at_loss = static_cast<std::int64_t>(std::ceil(each * static_cast<double>(rows * tokens)));
   // In the head's own backward: the gradient of the logits, and the dummy of the weight's.
-  const std::int64_t behind = rows * (conventions.activation_bytes * tokens + conventions.dummy_gradient_bytes * model.hidden);
-  return inputs + std::max(at_loss, behind);
+  const std::int64_t after = rows * (conventions.activation_bytes * tokens + conventions.dummy_gradient_bytes * model.hidden);
+  return inputs + std::max(at_loss, after);
 }
 
 }  // namespace dovetail::cost

@@ -57,11 +57,11 @@ class Playing {
   /// Interleaved 1F1B: passes go in groups of as many micro-batches as stages, a group through the first chunks, then the second ones, ...
   double play_interleaved(int micro_batches) {
     const int passes = micro_batches * rounds_;
-    const int behind = stages_ * rounds_ + stages_ - 2;  // counts from the first stage's first forward to its first backward
+    const int after = stages_ * rounds_ + stages_ - 2;  // counts from the first stage's first forward to its first backward
     std::fill_n(free_, stages_, 0.0);
-    for (int count = 0; count < passes + behind; ++count) {
+    for (int count = 0; count < passes + after; ++count) {
       forwards(count, passes);
-      if (count >= behind - stages_ + 1) backwards(count - behind, passes);
+      if (count >= after - stages_ + 1) backwards(count - after, passes);
     }
     return free_[0];
   }

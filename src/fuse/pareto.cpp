@@ -26,7 +26,7 @@ constexpr std::int64_t parts_of_an_end = 4;
 constexpr std::int64_t parts_of_a_deadline = 32;
 constexpr int deadlines = 16;
 /// Above this many ops the bound is too slow to be asked at every step of a search for deadlines.
-constexpr std::int64_t most_ops_for_proofs = 200'000;
+constexpr std::int64_t max_ops_for_proofs = 200'000;
 
 bool dominates(const Solution& a, const Solution& b) {
   return a.evaluation.makespan <= b.evaluation.makespan && a.evaluation.peak_activation <= b.evaluation.peak_activation;
@@ -153,7 +153,7 @@ class ParetoSearch {
 
   /// The least deadline up to `last` at which a peak below `peak` is not proven impossible.
   Ticks first_open_deadline(Memory peak, Ticks first, Ticks last) {
-    if (pipeline::count_ops(problem_) > most_ops_for_proofs) return first;
+    if (pipeline::count_ops(problem_) > max_ops_for_proofs) return first;
     while (first < last) {
       const Ticks middle = first + Ticks((last - first).count() / 2);
       const auto [known, is_new] = bound_at_.try_emplace(middle);

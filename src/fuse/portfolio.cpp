@@ -22,16 +22,16 @@ using pipeline::Problem;
 using pipeline::StoppedBy;
 
 /// More ops than these are left to the constructions and the pattern: a walk over so many would not come far.
-constexpr std::int64_t most_ops_to_search = 200'000;
+constexpr std::int64_t max_ops_to_search = 200'000;
 /// Constructions of so many ops take less than a second.
-constexpr std::int64_t most_ops_without_clock = 20'000;
+constexpr std::int64_t max_ops_without_clock = 20'000;
 /// Of a mini-batch alone, for each of its ops and at most: a second, chosen without a clock, so that the recorded iterations repeat it.
 constexpr std::int64_t iterations_an_op = 3'000;
-constexpr std::int64_t most_iterations_alone = 1'000'000;
+constexpr std::int64_t max_iterations_alone = 1'000'000;
 /// Of work: a pattern counts its plays and never looks at the time.
 constexpr double seconds_a_pattern = 1;
 /// Problems of so many ops are often proven in a second; larger ones hardly ever.
-constexpr std::int64_t most_ops_to_prove = 48;
+constexpr std::int64_t max_ops_to_prove = 48;
 
 class Portfolio {
  public:
@@ -73,19 +73,19 @@ class Portfolio {
   void try_solver(Answer (*solve)(const Problem&, const SolveOptions&)) {
     SolveOptions options = options_;
     // A pattern that looks at the time is one that the recorded iterations do not repeat; only large problems pay that.
-    if (pipeline::count_ops(problem_) <= most_ops_without_clock) options.time_limit_seconds.reset();
+    if (pipeline::count_ops(problem_) <= max_ops_without_clock) options.time_limit_seconds.reset();
     Answer answer = NotApplicable{};
     // The first is too quick to be interrupted, and there has to be one.
     if (!stop_.completes([&] { answer = solve(problem_, options); }) && best_) return;
     auto* solution = std::get_if<Solution>(&answer);
     if (!solution || solution->other_layout) return;
     improve(*solution);
-    if (static_cast<std::int64_t>(solution->graph.size()) <= most_ops_to_search) starts_.push_back(std::move(*solution));
+    if (static_cast<std::int64_t>(solution->graph.size()) <= max_ops_to_search) starts_.push_back(std::move(*solution));
   }
 
   /// Where capacities limit them walks hardly move: much depends on where they start.
   void try_patterns_within() {
-    if ((!problem_.capacity && !options_.memory_cap) || pipeline::count_ops(problem_) > most_ops_without_clock) return;
+    if ((!problem_.capacity && !options_.memory_cap) || pipeline::count_ops(problem_) > max_ops_without_clock) return;
     SolveOptions options = options_;
     options.time_limit_seconds = seconds_a_pattern;
     std::vector<Solution> patterns;
@@ -99,7 +99,7 @@ class Portfolio {
   /// Several mini-batches: each fused alone, one behind the other. Models that drift apart can only gain on that.
   void fuse_minibatches_alone() {
     const int count = count_minibatches(problem_);
-    if (count < 2 || pipeline::count_ops(problem_) > most_ops_to_search) return;
+    if (count < 2 || pipeline::count_ops(problem_) > max_ops_to_search) return;
     SolveOptions options;
     options.seed = options_.seed;
     options.threads = options_.threads;
@@ -110,7 +110,7 @@ class Portfolio {
     std::vector<Solution> parts;
     for (int index = 0; index < count; ++index) {
       Problem part = only_minibatch(problem_, index);
-      const std::int64_t usual = std::min(most_iterations_alone, iterations_an_op * pipeline::count_ops(part));
+      const std::int64_t usual = std::min(max_iterations_alone, iterations_an_op * pipeline::count_ops(part));
       options.iterations = options_.iterations_alone.value_or(usual);
       if (!parts.empty() && parts.back().problem == part)
         parts.push_back(parts.back());
@@ -138,7 +138,7 @@ class Portfolio {
 
   /// Small problems: the exact search, for as long as it is quick.
   void prove() {
-    if (options_.robustness_percent > 0 || pipeline::count_ops(problem_) > most_ops_to_prove) return;
+    if (options_.robustness_percent > 0 || pipeline::count_ops(problem_) > max_ops_to_prove) return;
     SolveOptions options = options_;
     options.start = &*best_;
     options.on_progress = nullptr;
@@ -152,7 +152,7 @@ class Portfolio {
   /// Where the makespan is above the simple bounds: what else can be proven of schedules that fit.
   void raise_makespan_bound() {
     if (is_proven_ || stop_.asked() || best_->evaluation.makespan == bounds_.makespan) return;
-    if (options_.objective != Objective::makespan || options_.deadline || pipeline::count_ops(problem_) > most_ops_to_search) return;
+    if (options_.objective != Objective::makespan || options_.deadline || pipeline::count_ops(problem_) > max_ops_to_search) return;
     BoundOptions proof;
     proof.work = options_.proof_work;
     proof.known_makespan = best_->evaluation.makespan;

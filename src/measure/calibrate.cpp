@@ -19,16 +19,16 @@ namespace {
 using cost::CalibrationRow;
 using cost::Candidate;
 
-constexpr double shortest_seconds = 1e-9;
+constexpr double min_seconds = 1e-9;
 constexpr std::size_t sigma = 0;  // Candidate::workload: of the logarithm of the responses' lengths
 
 /// A row with one spread of its responses, and what is worked out once for it: it hangs little or not at all on efficiencies.
 struct Scene {
   explicit Scene(plan::Job job_of_spread)
-      : job(std::move(job_of_spread)), ground(predict::ground_of(job, {predict::conventions_of(job.software).value(), {}})) {}
+      : job(std::move(job_of_spread)), scenario(predict::scenario_of(job, {predict::conventions_of(job.software).value(), {}})) {}
 
   plan::Job job;
-  predict::Ground ground;
+  predict::Scenario scenario;
   std::optional<predict::IntraStage> training;             ///< of fused train tasks, with the first efficiencies that were asked for
   std::optional<std::vector<predict::TaskMemory>> memory;  ///< where the software prefetches
 };
@@ -52,7 +52,7 @@ class RowPredictor {
   /// What is printed.
   std::vector<double> estimated(const Candidate& candidate) {
     const Scene& scene = scene_of(candidate);
-    return seconds_of(phases_, scene.job, predict::timed_iteration(scene.ground, row_.plan));
+    return seconds_of(phases_, scene.job, predict::timed_iteration(scene.scenario, row_.plan));
   }
 
   /// The same, as quickly as a fit needs it that asks some hundred thousand times: trainings in one schedule get longer and shorter with
@@ -61,19 +61,19 @@ class RowPredictor {
     Scene& scene = scene_of(candidate);
     work_out_once(scene);
     std::optional<predict::IntraStage> training;
-    if (scene.training) training = predict::intra_stage_like(scene.ground, row_.plan, *scene.training);
+    if (scene.training) training = predict::intra_stage_like(scene.scenario, row_.plan, *scene.training);
     const predict::KnownParts known{training ? &*training : nullptr, scene.memory ? &*scene.memory : nullptr};
-    std::vector<double> seconds = seconds_of(phases_, scene.job, predict::timed_iteration(scene.ground, row_.plan, {}, known));
+    std::vector<double> seconds = seconds_of(phases_, scene.job, predict::timed_iteration(scene.scenario, row_.plan, {}, known));
     // A fit takes the logarithm of what was measured, also where the plan says that it takes no time.
-    for (double& phase : seconds) phase = std::max(phase, shortest_seconds);
+    for (double& phase : seconds) phase = std::max(phase, min_seconds);
     return seconds;
   }
 
  private:
   void work_out_once(Scene& scene) const {
-    if (row_.plan.fusion.training && !scene.training) scene.training = predict::intra_stage(scene.ground, row_.plan);
+    if (row_.plan.fusion.training && !scene.training) scene.training = predict::intra_stage(scene.scenario, row_.plan);
     if (row_.job.software.prefetch && !scene.memory)
-      scene.memory = predict::task_memory(scene.ground, row_.plan, scene.training ? scene.training->activations : std::nullopt);
+      scene.memory = predict::task_memory(scene.scenario, row_.plan, scene.training ? scene.training->activations : std::nullopt);
   }
 
   Scene& scene_of(const Candidate& candidate) {
@@ -86,7 +86,7 @@ class RowPredictor {
             workflow::log_normal_lengths({.mean = row_.responses->mean, .sigma = hundredths / 100.0, .cap = row_.responses->cap});
       scene = std::make_unique<Scene>(std::move(job));
     }
-    scene->ground.software.efficiency = candidate.efficiency;
+    scene->scenario.software.efficiency = candidate.efficiency;
     return *scene;
   }
 
@@ -131,14 +131,14 @@ std::vector<CalibrationRow> counted_rows(const Measurements& measurements) {
 
 /// Whether a tenth more of a constant changes any measured time.
 bool says_anything(const std::vector<CalibrationRow>& rows, const Candidate& start, const cost::EfficiencyConstant& constant) {
-  constexpr double least_change = 0.002;
+  constexpr double min_change = 0.002;
   Candidate changed = start;
   constant.of(changed.efficiency) *= 1.1;
   for (const CalibrationRow& row : rows) {
     const std::vector<double> before = row.predicted(start);
     const std::vector<double> after = row.predicted(changed);
     for (std::size_t i = 0; i < before.size(); ++i)
-      if (row.measured[i].weight > 0 && std::abs(after[i] - before[i]) >= least_change * before[i]) return true;
+      if (row.measured[i].weight > 0 && std::abs(after[i] - before[i]) >= min_change * before[i]) return true;
   }
   return false;
 }

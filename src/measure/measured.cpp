@@ -17,8 +17,8 @@ namespace {
 using base::Result;
 using base::Status;
 
-constexpr double longest_seconds = 1e7;
-constexpr double least_interruption = 0.01;
+constexpr double max_seconds = 1e7;
+constexpr double min_interruption = 0.01;
 
 base::Error error_of(const StepLog& log, std::string message) {
   return {.path = log.series.empty() ? "" : log.series.front().path, .message = std::move(message)};
@@ -45,12 +45,12 @@ Result<LogFormat> format_of(const StepLog& log, const std::optional<LogFormat>& 
 
 Status check_seconds(const LoggedSeries& series) {
   for (const LoggedValue& value : series.values)
-    if (value.value < 0 || value.value > longest_seconds)
+    if (value.value < 0 || value.value > max_seconds)
       return base::Error{.path = series.path,
                          .line = value.line,
                          .column = value.column,
                          .message = fmt::format("{} takes {} s at step {}; accepted: a time from 0 to {} s", base::quote(series.key),
-                                                value.value, value.step, longest_seconds)};
+                                                value.value, value.step, max_seconds)};
   return {};
 }
 
@@ -106,7 +106,7 @@ Status choose_steps(const StepLog& log, const std::optional<int>& asked, Measure
     const auto interruption = beside.find(*step);
     const auto whole = iteration.find(*step);
     const bool interrupted =
-        interruption != beside.end() && interruption->second > least_interruption * (whole == iteration.end() ? 0 : whole->second);
+        interruption != beside.end() && interruption->second > min_interruption * (whole == iteration.end() ? 0 : whole->second);
     (interrupted ? run.interrupted : run.steps).push_back(*step);
   }
   if (run.steps.empty()) run.steps.swap(run.interrupted);
@@ -126,12 +126,12 @@ std::vector<double> values_of(const MeasuredRun& run, const std::vector<LoggedVa
 /// What no response can be: a length below 0 or beyond all that is accepted, a share that is none.
 Status check_lengths(const MeasuredRun& run, const LoggedSeries& series, LengthFigure figure) {
   const bool share = figure == LengthFigure::at_cap;
-  const double most = share ? 1 : static_cast<double>(workflow::largest_length);
+  const double most = share ? 1 : static_cast<double>(workflow::max_length);
   for (const LoggedValue& value : series.values)
     if (counts(run, value) && (value.value < 0 || value.value > most))
       return base::Error{base::Failure::bad_input, series.path, value.line, value.column,
                          fmt::format("{} is {:g}; accepted: {}", base::quote(series.key), value.value,
-                                     share ? "a share from 0 to 1" : fmt::format("tokens from 0 to {}", workflow::largest_length))};
+                                     share ? "a share from 0 to 1" : fmt::format("tokens from 0 to {}", workflow::max_length))};
   return {};
 }
 
@@ -143,7 +143,7 @@ Status measure_lengths(const StepLog& log, MeasuredRun& run) {
     DOVETAIL_CHECK(check_lengths(run, series, *figure));
     const TimeSpread spread = spread_of(std::move(values));
     if (*figure == LengthFigure::mean_response) run.mean_response = spread.by(run.statistic);
-    if (*figure == LengthFigure::longest_response) run.longest_response = spread.most;
+    if (*figure == LengthFigure::max_response) run.max_response = spread.most;
     if (*figure == LengthFigure::at_cap) run.at_cap = spread.by(run.statistic);
   }
   return {};

@@ -53,18 +53,18 @@ struct MeasuredTime {
 struct MeasuredRun {
   LogFormat format = LogFormat::verl;
   Statistic statistic = Statistic::median;
-  std::vector<std::int64_t> steps;         ///< that count
-  std::vector<std::int64_t> warm_up;       ///< left out: the first ones
-  std::vector<std::int64_t> interrupted;   ///< left out: with validation or a checkpoint, unless all steps are so
-  std::vector<MeasuredTime> times;         ///< those known, in the order of timed_keys(); none without a value
-  std::vector<std::string> unknown;        ///< keys of times of which nothing is known
-  std::size_t other_series = 0;            ///< keys that are no times
-  std::size_t not_numbers = 0;             ///< as StepLog has it
-  std::size_t repeated = 0;                ///< likewise
-  std::optional<double> warm_up_ratio;     ///< the iteration of the first step left out as warm-up, to that of those that count
-  std::optional<double> mean_response;     ///< tokens, by the statistic
-  std::optional<double> longest_response;  ///< tokens, of all steps that count
-  std::optional<double> at_cap;            ///< fraction of the responses, by the statistic
+  std::vector<std::int64_t> steps;        ///< that count
+  std::vector<std::int64_t> warm_up;      ///< left out: the first ones
+  std::vector<std::int64_t> interrupted;  ///< left out: with validation or a checkpoint, unless all steps are so
+  std::vector<MeasuredTime> times;        ///< those known, in the order of timed_keys(); none without a value
+  std::vector<std::string> unknown;       ///< keys of times of which nothing is known
+  std::size_t other_series = 0;           ///< keys that are no times
+  std::size_t not_numbers = 0;            ///< as StepLog has it
+  std::size_t repeated = 0;               ///< likewise
+  std::optional<double> warm_up_ratio;    ///< the iteration of the first step left out as warm-up, to that of those that count
+  std::optional<double> mean_response;    ///< tokens, by the statistic
+  std::optional<double> max_response;     ///< tokens, of all steps that count
+  std::optional<double> at_cap;           ///< fraction of the responses, by the statistic
 };
 
 /// The iteration's time, where the log has it.

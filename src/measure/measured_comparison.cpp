@@ -29,7 +29,7 @@ class Comparer {
 
   MeasuredComparison compare() {
     for (const PhaseKind kind : phase_kinds) add_kind(kind);
-    add_refit_within();
+    add_weight_sync_within();
     add_others();
     add_iteration();
     add_reasons();
@@ -124,7 +124,7 @@ class Comparer {
   }
 
   /// Without a time of its own a refit is part of generation, as verl had it before it timed `update_weights`.
-  void add_refit_within() {
+  void add_weight_sync_within() {
     const double refit = predicted(PhaseKind::refit);
     if (refit == 0 || first_of(PhaseKind::refit) != result_.phases.end()) return;
     const auto generation = first_of(PhaseKind::generation);
@@ -132,7 +132,7 @@ class Comparer {
       result_.only_predicted.push_back({"refit", refit});
       return;
     }
-    generation->with_refit = true;
+    generation->with_weight_sync = true;
     generation->whole = false;
     generation->predicted += refit;
   }
@@ -160,17 +160,17 @@ class Comparer {
   }
 
   void add_reasons() {
-    const ReasonGround ground{run_, job_, of_.plan};
+    const ReasonScenario scenario{run_, job_, of_.plan};
     const double part = noticed_part * of_.estimate.iteration_seconds;
     const auto is_noticed = [part](const MeasuredAgainst& phase) {
       const double off = std::abs(phase.difference());
       return off > noticed_difference * phase.predicted && off > part;
     };
     for (MeasuredAgainst& phase : result_.phases)
-      if (is_noticed(phase)) phase.reasons = reasons_of(ground, phase);
+      if (is_noticed(phase)) phase.reasons = reasons_of(scenario, phase);
     if (result_.iteration && is_noticed(*result_.iteration))
       result_.iteration->reasons =
-          iteration_reasons(ground, *result_.iteration, sum(&MeasuredAgainst::seconds), sum(&MeasuredAgainst::predicted));
+          iteration_reasons(scenario, *result_.iteration, sum(&MeasuredAgainst::seconds), sum(&MeasuredAgainst::predicted));
   }
 
   double sum(double MeasuredAgainst::* seconds) const {

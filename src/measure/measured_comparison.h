@@ -21,7 +21,7 @@ struct MeasuredAgainst {
   TimeSpread measured;               ///< of the keys' sum
   double seconds = 0;                ///< that of the run's statistic
   double predicted = 0;              ///< seconds
-  bool with_refit = false;           ///< the log times no refit: it is in this phase, in both columns
+  bool with_weight_sync = false;     ///< the log times no refit: it is in this phase, in both columns
   bool whole = true;                 ///< the phase is measured as plans have it, so that it can go into a measurement
   std::vector<std::string> reasons;  ///< why the two may differ, the likeliest first; empty where they hardly do
 

@@ -17,7 +17,7 @@ namespace {
 using base::json_string;
 using Members = std::vector<std::pair<std::string, std::string>>;
 
-constexpr double shortest_seconds = 1e-3;
+constexpr double min_seconds = 1e-3;
 constexpr double noticed_length = 0.05;
 
 /// To the microsecond: that is what loggers know.
@@ -26,7 +26,7 @@ std::string seconds_text(double seconds) { return fmt::format("{}", std::round(s
 std::string phases_text(const MeasuredComparison& comparison) {
   std::vector<std::string> phases;
   for (const MeasuredAgainst& phase : comparison.phases)
-    if (phase.whole && phase.seconds >= shortest_seconds)
+    if (phase.whole && phase.seconds >= min_seconds)
       phases.push_back(fmt::format("{}: {}", json_string(phase.phase), seconds_text(phase.seconds)));
   return phases.empty() ? "" : fmt::format("{{{}}}", fmt::join(phases, ", "));
 }
@@ -36,7 +36,7 @@ std::string lengths_text(const MeasuredRun& run, const plan::Job& job) {
   const workflow::LengthDistribution& lengths = job.workload.response_length;
   if (!run.mean_response || std::abs(*run.mean_response - lengths.mean()) <= noticed_length * lengths.mean()) return "";
   const double mean = std::round(*run.mean_response * 10) / 10;
-  const auto cap = std::max(lengths.longest(), static_cast<std::int64_t>(std::llround(run.longest_response.value_or(0))));
+  const auto cap = std::max(lengths.longest(), static_cast<std::int64_t>(std::llround(run.max_response.value_or(0))));
   const Spread spread;
   for (const double sigma : {spread.low, spread.start, spread.high})
     if (workflow::find_fault(workflow::LengthFigures{.mean = mean, .sigma = sigma, .cap = cap})) return "";
@@ -45,7 +45,7 @@ std::string lengths_text(const MeasuredRun& run, const plan::Job& job) {
 
 base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRun& run, const MeasuredComparison& comparison,
                                  const plan::Job& job) {
-  if (!comparison.iteration || comparison.iteration->seconds < shortest_seconds)
+  if (!comparison.iteration || comparison.iteration->seconds < min_seconds)
     return base::bad_input(fmt::format("the log does not time the iteration, which a measurement must have; accepted: a log with `{}{}`",
                                        time_prefix(run.format), timed_keys(run.format).front().name));
   Members members{{"name", json_string(names.row)},

@@ -102,10 +102,10 @@ std::optional<TimedKey> find_timed_key(LogFormat format, std::string_view name) 
 
 std::optional<LengthFigure> length_figure(LogFormat format, std::string_view key) {
   static constexpr std::array verl{std::pair{"response_length/mean", LengthFigure::mean_response},
-                                   std::pair{"response_length/max", LengthFigure::longest_response},
+                                   std::pair{"response_length/max", LengthFigure::max_response},
                                    std::pair{"response_length/clip_ratio", LengthFigure::at_cap}};
   static constexpr std::array nemo_rl{std::pair{"train/mean_gen_tokens_per_sample", LengthFigure::mean_response},
-                                      std::pair{"train/max_gen_tokens_per_sample", LengthFigure::longest_response},
+                                      std::pair{"train/max_gen_tokens_per_sample", LengthFigure::max_response},
                                       std::pair{"train/truncation_rate", LengthFigure::at_cap}};
   const std::string wanted = alike(key);
   const auto find = [&wanted](const auto& figures) -> std::optional<LengthFigure> {

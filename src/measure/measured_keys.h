@@ -51,7 +51,7 @@ std::optional<std::string> time_name(LogFormat format, std::string_view key);
 std::optional<TimedKey> find_timed_key(LogFormat format, std::string_view name);
 
 /// Whether a series is the mean length of responses, the longest one, or the fraction of them that ended at the cap.
-enum class LengthFigure { mean_response, longest_response, at_cap };
+enum class LengthFigure { mean_response, max_response, at_cap };
 std::optional<LengthFigure> length_figure(LogFormat format, std::string_view key);
 
 }  // namespace dovetail::measure

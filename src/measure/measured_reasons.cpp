@@ -15,25 +15,26 @@ constexpr double noticed_cap = 0.02;     // fraction of the responses
 constexpr double wide_spread = 0.2;      // quartiles apart, of the median
 
 /// The plan of the first task of a kind; nothing where there is none.
-const plan::TaskPlan* first_of(const ReasonGround& ground, TaskKind kind) {
-  for (std::size_t task = 0; task < ground.job.workflow.tasks.size(); ++task)
-    if (ground.job.workflow.tasks[task].kind == kind) return &ground.plan.tasks[task];
+const plan::TaskPlan* first_of(const ReasonScenario& scenario, TaskKind kind) {
+  for (std::size_t task = 0; task < scenario.job.workflow.tasks.size(); ++task)
+    if (scenario.job.workflow.tasks[task].kind == kind) return &scenario.plan.tasks[task];
   return nullptr;
 }
 
-void add_lengths(const ReasonGround& ground, bool longer, std::vector<std::string>& reasons) {
-  const double said = ground.job.workload.response_length.mean();
-  const double found = ground.run.mean_response.value_or(said);
+void add_lengths(const ReasonScenario& scenario, bool longer, std::vector<std::string>& reasons) {
+  const double said = scenario.job.workload.response_length.mean();
+  const double found = scenario.run.mean_response.value_or(said);
   if (std::abs(found - said) > noticed_length * said && (found > said) == longer)
     reasons.push_back(
         fmt::format("responses had {:.0f} tokens on average, the job says {:.0f}: give it the measured lengths", found, said));
-  if (longer && ground.run.at_cap.value_or(0) > noticed_cap)
-    reasons.push_back(fmt::format("{:.0f}% of the responses ended at the cap: the tail is as long as it can be", 100 * *ground.run.at_cap));
+  if (longer && scenario.run.at_cap.value_or(0) > noticed_cap)
+    reasons.push_back(
+        fmt::format("{:.0f}% of the responses ended at the cap: the tail is as long as it can be", 100 * *scenario.run.at_cap));
 }
 
-void add_generation(const ReasonGround& ground, bool longer, std::vector<std::string>& reasons) {
-  add_lengths(ground, longer, reasons);
-  const plan::TaskPlan* engine = first_of(ground, TaskKind::generate);
+void add_generation(const ReasonScenario& scenario, bool longer, std::vector<std::string>& reasons) {
+  add_lengths(scenario, longer, reasons);
+  const plan::TaskPlan* engine = first_of(scenario, TaskKind::generate);
   if (!longer) {
     reasons.emplace_back("the tail is shorter than the job's lengths say, or prompts are cached between samples beyond one prefill each");
     reasons.emplace_back("the engine guesses tokens (speculative decoding) or decodes in fp8, which plans do not know");
@@ -50,11 +51,11 @@ void add_generation(const ReasonGround& ground, bool longer, std::vector<std::st
 }
 
 /// `alone`: the log times a single task by itself, so that it was not left out.
-void add_scoring(const ReasonGround& ground, bool longer, bool alone, std::vector<std::string>& reasons) {
-  add_lengths(ground, longer, reasons);
+void add_scoring(const ReasonScenario& scenario, bool longer, bool alone, std::vector<std::string>& reasons) {
+  add_lengths(scenario, longer, reasons);
   if (longer) {
     reasons.emplace_back("smaller micro-batches than the plan's, or sequences padded in place of packed");
-    const plan::TaskPlan* score = first_of(ground, TaskKind::infer);
+    const plan::TaskPlan* score = first_of(scenario, TaskKind::infer);
     if (score == nullptr || !score->offload.weights) reasons.emplace_back("weights that come from host memory before each pass");
     reasons.emplace_back("entropies that are worked out beside log-probabilities");
   } else if (alone) {
@@ -78,9 +79,9 @@ void add_states(const plan::TaskPlan* train, bool longer, std::vector<std::strin
     reasons.emplace_back("optimizer states that come from host memory and go back, which stay on the devices in the plan");
 }
 
-void add_training(const ReasonGround& ground, bool longer, std::vector<std::string>& reasons) {
-  add_lengths(ground, longer, reasons);
-  const plan::TaskPlan* train = first_of(ground, TaskKind::train);
+void add_training(const ReasonScenario& scenario, bool longer, std::vector<std::string>& reasons) {
+  add_lengths(scenario, longer, reasons);
+  const plan::TaskPlan* train = first_of(scenario, TaskKind::train);
   const bool again = train != nullptr && train->layout.recomputation == llm::Recomputation::full;
   if (longer) {
     if (!again) reasons.emplace_back("full recomputation of activations, which the plan does not have");
@@ -93,7 +94,7 @@ void add_training(const ReasonGround& ground, bool longer, std::vector<std::stri
   add_states(train, longer, reasons);
 }
 
-void add_refit(bool longer, std::vector<std::string>& reasons) {
+void add_weight_sync(bool longer, std::vector<std::string>& reasons) {
   if (longer) {
     reasons.emplace_back("weights that go tensor by tensor, over host memory or gloo in place of NCCL");
     reasons.emplace_back("engines that wake up, allocate their cache and capture graphs within the time");
@@ -102,35 +103,35 @@ void add_refit(bool longer, std::vector<std::string>& reasons) {
   }
 }
 
-void add_spread(const ReasonGround& ground, const MeasuredAgainst& phase, std::vector<std::string>& reasons) {
+void add_spread(const ReasonScenario& scenario, const MeasuredAgainst& phase, std::vector<std::string>& reasons) {
   const double apart = phase.measured.upper - phase.measured.lower;
   if (apart > wide_spread * phase.measured.median && apart > std::abs(phase.difference()))
     reasons.push_back(fmt::format("steps spread more than that: half of {} are from {:.1f} to {:.1f} s", phase.measured.steps,
                                   phase.measured.lower, phase.measured.upper));
-  if (ground.run.steps.size() < 3)
+  if (scenario.run.steps.size() < 3)
     reasons.push_back(
         fmt::format("only {} of the log's steps count, and first steps are warm-up: kernels are compiled, graphs captured, caches filled",
-                    ground.run.steps.size()));
+                    scenario.run.steps.size()));
 }
 
 }  // namespace
 
-std::vector<std::string> reasons_of(const ReasonGround& ground, const MeasuredAgainst& phase) {
+std::vector<std::string> reasons_of(const ReasonScenario& scenario, const MeasuredAgainst& phase) {
   const bool longer = phase.difference() > 0;
   std::vector<std::string> reasons;
-  add_spread(ground, phase, reasons);
+  add_spread(scenario, phase, reasons);
   switch (*phase.kind) {
     case PhaseKind::generation:
-      add_generation(ground, longer, reasons);
+      add_generation(scenario, longer, reasons);
       break;
     case PhaseKind::scoring:
-      add_scoring(ground, longer, phase.alone, reasons);
+      add_scoring(scenario, longer, phase.alone, reasons);
       break;
     case PhaseKind::training:
-      add_training(ground, longer, reasons);
+      add_training(scenario, longer, reasons);
       break;
     case PhaseKind::refit:
-      add_refit(longer, reasons);
+      add_weight_sync(longer, reasons);
       break;
     case PhaseKind::offload:
       reasons.emplace_back(longer ? "host memory that is not pinned, or shared by many processes of a node"
@@ -140,7 +141,7 @@ std::vector<std::string> reasons_of(const ReasonGround& ground, const MeasuredAg
   return reasons;
 }
 
-std::vector<std::string> iteration_reasons(const ReasonGround& ground, const MeasuredAgainst& iteration, double measured_in_phases,
+std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const MeasuredAgainst& iteration, double measured_in_phases,
                                            double predicted_in_phases) {
   const double phases = measured_in_phases - predicted_in_phases;
   // What is in no phase; below 0 phases overlap.
@@ -150,7 +151,7 @@ std::vector<std::string> iteration_reasons(const ReasonGround& ground, const Mea
   const double noticed = noticed_difference / 2 * iteration.predicted;
   const bool longer = iteration.difference() > 0;
   std::vector<std::string> reasons;
-  add_spread(ground, iteration, reasons);
+  add_spread(scenario, iteration, reasons);
   if (std::abs(phases) > noticed && (phases > 0) == longer)
     reasons.push_back(fmt::format("its phases take {:.1f} s {} together: see theirs", std::abs(phases), longer ? "more" : "less"));
   if (longer && apart > noticed && predicted_beside < 0)

@@ -26,10 +26,10 @@ using base::quote;
 using base::Result;
 using base::Status;
 
-constexpr double shortest_seconds = 1e-3;
-constexpr double longest_seconds = 1e7;
-constexpr double largest_weight = 1000;
-constexpr double least_sigma = 0.01;
+constexpr double min_seconds = 1e-3;
+constexpr double max_seconds = 1e7;
+constexpr double max_weight = 1000;
+constexpr double min_sigma = 0.01;
 
 /// The text of the file that `node` names.
 Result<std::string> read_named_file(const Node& node, const std::string& path) {
@@ -99,7 +99,7 @@ Result<Spread> read_spread(const Node& root) {
   for (const auto& [key, member] : {std::pair{"start", &Spread::start}, {"low", &Spread::low}, {"high", &Spread::high}}) {
     const auto value = node->find(key);
     if (!value) continue;
-    DOVETAIL_TRY(spread.*member, base::read_number(*value, quote(key), least_sigma, workflow::largest_sigma));
+    DOVETAIL_TRY(spread.*member, base::read_number(*value, quote(key), min_sigma, workflow::max_sigma));
   }
   if (spread.low <= spread.start && spread.start <= spread.high) return spread;
   return node->error(
@@ -126,7 +126,7 @@ class RowReader {
     if (group.empty()) group = job.models.front().name;
     Measurement row{std::move(name), std::move(group), std::move(job), std::move(plan)};
     DOVETAIL_TRY(const Node seconds, base::require(node, "a row", "seconds", "seconds: 97.7"));
-    DOVETAIL_TRY(row.seconds, base::read_number(seconds, "`seconds`", shortest_seconds, longest_seconds));
+    DOVETAIL_TRY(row.seconds, base::read_number(seconds, "`seconds`", min_seconds, max_seconds));
     DOVETAIL_CHECK(read_weight(node, row));
     DOVETAIL_CHECK(read_phases(node, row));
     DOVETAIL_CHECK(read_responses(node, row));
@@ -175,7 +175,7 @@ class RowReader {
     DOVETAIL_TRY(row.doubtful, base::find_name(node, "doubtful"));
     if (doubtful) row.weight = 0;
     if (!weight) return {};
-    DOVETAIL_TRY(row.weight, base::read_number(*weight, "`weight`", 0, largest_weight));
+    DOVETAIL_TRY(row.weight, base::read_number(*weight, "`weight`", 0, max_weight));
     return {};
   }
 
@@ -194,7 +194,7 @@ class RowReader {
     DOVETAIL_CHECK(base::check_keys(*phases, "`phases`", accepted));
     for (std::size_t index = 0; index < phases->size(); ++index) {
       const std::string name(phases->key(index));
-      DOVETAIL_TRY(const double seconds, base::read_number(phases->value(index), quote(name), shortest_seconds, longest_seconds));
+      DOVETAIL_TRY(const double seconds, base::read_number(phases->value(index), quote(name), min_seconds, max_seconds));
       row.phases.push_back({*phase_named(name, row.job), seconds});
     }
     return {};
@@ -207,8 +207,8 @@ class RowReader {
     DOVETAIL_TRY(const Node mean, base::require(*lengths, "`response_length`", "mean", "mean: 1060"));
     DOVETAIL_TRY(const Node cap, base::require(*lengths, "`response_length`", "cap", "cap: 4096"));
     OpenLengths open;
-    DOVETAIL_TRY(open.mean, base::read_number(mean, "`mean`", 1, static_cast<double>(workflow::largest_length)));
-    DOVETAIL_TRY(open.cap, base::read_whole(cap, "`cap`", 1, workflow::largest_length));
+    DOVETAIL_TRY(open.mean, base::read_number(mean, "`mean`", 1, static_cast<double>(workflow::max_length)));
+    DOVETAIL_TRY(open.cap, base::read_whole(cap, "`cap`", 1, workflow::max_length));
     for (const double sigma : {spread_.low, spread_.start, spread_.high}) {
       const auto fault = workflow::find_fault(workflow::LengthFigures{.mean = open.mean, .sigma = sigma, .cap = open.cap});
       if (fault) return lengths->error(fmt::format("with a spread of {}: {}", sigma, fault->message));

@@ -26,7 +26,7 @@ using base::Node;
 using base::Result;
 using base::Status;
 
-constexpr std::int64_t largest_step = 1'000'000'000'000;
+constexpr std::int64_t max_step_number = 1'000'000'000'000;
 
 std::optional<double> number_of(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -38,12 +38,12 @@ std::optional<double> number_of(std::string_view text) {
 
 std::optional<std::int64_t> step_of(std::string_view text) {
   const auto value = number_of(text);
-  if (!value || *value < 0 || *value > largest_step || *value != std::floor(*value)) return std::nullopt;
+  if (!value || *value < 0 || *value > max_step_number || *value != std::floor(*value)) return std::nullopt;
   return static_cast<std::int64_t>(*value);
 }
 
 std::string step_message(std::string_view key, const std::string& found) {
-  return fmt::format("the step {} is {}; accepted: a whole number from 0 to {}", base::quote(key), found, largest_step);
+  return fmt::format("the step {} is {}; accepted: a whole number from 0 to {}", base::quote(key), found, max_step_number);
 }
 
 bool is_step_key(std::string_view key) {

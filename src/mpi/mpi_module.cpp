@@ -23,13 +23,13 @@ namespace dovetail::mpi {
 namespace {
 
 /// One rank's part of one collective, in bytes; longer messages go in several. MPI's counts and displacements are ints.
-constexpr std::int64_t largest_part = std::int64_t{4} << 20;
+constexpr std::int64_t max_part = std::int64_t{4} << 20;
 
 /// This process as a rank. Lives until the process ends: after a timeout MPI may still write where it was told to.
 class Rank {
  public:
   bool connect(double timeout_seconds) {
-    timeout_ = std::chrono::duration<double>(std::min(timeout_seconds, longest_timeout_seconds));
+    timeout_ = std::chrono::duration<double>(std::min(timeout_seconds, max_timeout_seconds));
     try {
       std::thread([this] { serve(); }).detach();
     } catch (const std::system_error& exception) {
@@ -59,7 +59,7 @@ class Rank {
  private:
   enum class State { idle, asked, done };
 
-  static constexpr double longest_timeout_seconds = 1e8;
+  static constexpr double max_timeout_seconds = 1e8;
 
   /// Has MPI's thread do `work` and waits for it; false, with an error, where it failed or took too long.
   bool call(const char* what, std::function<bool()> work) {
@@ -163,7 +163,7 @@ class Rank {
     if (!wait(request)) return false;
     gathered_.resize(static_cast<std::size_t>(std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{0})));
     const std::int64_t longest = *std::max_element(sizes_.begin(), sizes_.end());
-    const std::int64_t part = std::min<std::int64_t>(largest_part, std::numeric_limits<int>::max() / ranks_);
+    const std::int64_t part = std::min<std::int64_t>(max_part, std::numeric_limits<int>::max() / ranks_);
     for (std::int64_t begin = 0; begin < longest; begin += part)
       if (!exchange_parts(begin, part)) return false;
     return true;

@@ -9,9 +9,9 @@ using Clock = std::chrono::steady_clock;
 
 Cancellation::Cancellation(const Cancellation* outer, std::optional<double> seconds) : outer_(outer) {
   // More than any work takes; a clock cannot count much more.
-  constexpr double most_seconds = 1e9;
+  constexpr double max_seconds = 1e9;
   if (seconds)
-    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(*seconds, most_seconds)));
+    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(*seconds, max_seconds)));
   if (outer != nullptr && outer->deadline_) deadline_ = std::min(*outer->deadline_, deadline_.value_or(*outer->deadline_));
 }
 

@@ -172,7 +172,7 @@ double bubble_rate(const Evaluation& evaluation) {
   return 1 - busy / (static_cast<double>(evaluation.devices.size()) * static_cast<double>(evaluation.makespan.count()));
 }
 
-Ticks longest_device_span(const Evaluation& evaluation) {
+Ticks max_device_span(const Evaluation& evaluation) {
   Ticks longest;
   for (const DeviceUse& use : evaluation.devices) longest = std::max(longest, use.last_end - use.first_start);
   return longest;

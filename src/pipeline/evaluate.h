@@ -51,7 +51,7 @@ Schedule to_schedule(const Problem& problem, const OpGraph& graph, const Evaluat
 double bubble_rate(const Evaluation& evaluation);
 
 /// The largest, over devices, of last end minus first start: what zero-bubble papers call the cost of a schedule.
-Ticks longest_device_span(const Evaluation& evaluation);
+Ticks max_device_span(const Evaluation& evaluation);
 
 /// [device] how much activation it may hold beside what is resident, by `problem` and `cap` (the smaller holds): Memory::max() where
 /// nothing limits it, negative where what is resident alone is too much.

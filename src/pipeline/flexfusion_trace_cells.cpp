@@ -136,7 +136,7 @@ class TraceParser {
   }
 
   Result<Ticks> parse_time(std::string_view name, std::string_view field) const {
-    auto time = base::parse_time(field, unit_.value_or(TimeUnit::tick), base::FineDigits::refuse, largest_sum);
+    auto time = base::parse_time(field, unit_.value_or(TimeUnit::tick), base::FineDigits::refuse, max_sum);
     if (time) return time;
     const auto decimal = base::scale_decimal(field, 0);
     const bool is_of_a_unit = !unit_ && decimal && !decimal->negative && !decimal->exact;
@@ -153,7 +153,7 @@ class TraceParser {
   /// A printed activation; rounded sums of floats may end just below zero.
   Result<Memory> parse_held(std::string_view name, std::string_view field) const {
     const bool negative = field.starts_with('-');
-    auto held = base::parse_memory(field.substr(negative ? 1 : 0), largest_sum);
+    auto held = base::parse_memory(field.substr(negative ? 1 : 0), max_sum);
     if (!held) return field_error(fmt::format("{} '{}' {}", name, field, held.error().message));
     return negative ? Memory(-held->count()) : *held;
   }

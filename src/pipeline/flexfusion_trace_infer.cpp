@@ -24,8 +24,8 @@ struct InferredStage {
   std::optional<DeviceId> device;
   std::optional<Ticks> forward;
   std::optional<Ticks> backward;
-  Memory least_activation = Memory::max();
-  Memory most_activation;
+  Memory min_activation = Memory::max();
+  Memory max_activation;
 };
 
 /// How often a number (a stage, a micro-batch) stands in the cells, and where first.
@@ -37,8 +37,8 @@ struct Mention {
 struct InferredPipeline {
   std::map<int, Mention> stage_mentions;
   std::map<int, Mention> microbatch_mentions;
-  int largest_stage = -1;
-  int largest_microbatch = -1;
+  int max_stage = -1;
+  int max_microbatch = -1;
   std::vector<InferredStage> stages;
 };
 
@@ -46,7 +46,7 @@ struct InferredPipeline {
 constexpr std::int64_t float_drift = 2;
 
 /// The decimal with the fewest digits near [least, most]: what the floats that drifted between them stood for.
-Memory shortest_near(Memory least, Memory most) {
+Memory min_near(Memory least, Memory most) {
   const std::int64_t lower = std::max<std::int64_t>(least.count() - float_drift, 0);
   for (std::int64_t step = 1'000'000; step > 1; step /= 10) {
     const std::int64_t candidate = (lower + step - 1) / step * step;
@@ -145,13 +145,13 @@ class ProblemInference {
     if (const auto fault = find_gap(pipeline.stage_mentions, of_model + "stage {} but none of stage {}")) return *fault;
     if (const auto fault = find_stray(pipeline.microbatch_mentions, "micro-batch", index)) return *fault;
     if (const auto fault = find_stray(pipeline.stage_mentions, "stage", index)) return *fault;
-    pipeline.largest_microbatch = pipeline.microbatch_mentions.rbegin()->first;
-    pipeline.largest_stage = pipeline.stage_mentions.rbegin()->first;
-    if (pipeline.largest_stage % 2 == 0)
+    pipeline.max_microbatch = pipeline.microbatch_mentions.rbegin()->first;
+    pipeline.max_stage = pipeline.stage_mentions.rbegin()->first;
+    if (pipeline.max_stage % 2 == 0)
       return error(pipeline.stage_mentions.rbegin()->second.first,
                    fmt::format("model {} has {} stages; an even number, the forwards and then the backwards, can be inferred from", index,
-                               pipeline.largest_stage + 1));
-    pipeline.stages.resize((static_cast<std::size_t>(pipeline.largest_stage) + 1) / 2);
+                               pipeline.max_stage + 1));
+    pipeline.stages.resize((static_cast<std::size_t>(pipeline.max_stage) + 1) / 2);
     return {};
   }
 
@@ -161,7 +161,7 @@ class ProblemInference {
 
   InferredStage& stage_of(const TraceCell& cell) {
     InferredPipeline& pipeline = pipelines_[static_cast<std::size_t>(cell.pipeline)];
-    return pipeline.stages[static_cast<std::size_t>(is_forward(cell) ? cell.stage : pipeline.largest_stage - cell.stage)];
+    return pipeline.stages[static_cast<std::size_t>(is_forward(cell) ? cell.stage : pipeline.max_stage - cell.stage)];
   }
 
   /// The commonest duration of each stage, forward and backward; of equally common ones the first in the file.
@@ -187,17 +187,17 @@ class ProblemInference {
     if (duration != cell.end - cell.start)
       return error(cell.place, fmt::format("this op lasts {} and others of model {} stage {} {}: the durations cannot be inferred",
                                            (cell.end - cell.start).count(), cell.pipeline, cell.stage, duration.count()));
-    if (std::abs(change.count()) > base::largest_memory)
+    if (std::abs(change.count()) > base::max_memory)
       return error(cell.place, fmt::format("this op changes the activation by {}, more than one op can: it cannot be inferred",
                                            base::format_memory(change)));
     const Memory activation = forward ? change : Memory(-change.count());
-    stage.least_activation = std::min(stage.least_activation, activation);
-    stage.most_activation = std::max(stage.most_activation, activation);
-    if (stage.most_activation - stage.least_activation > trace_activation_tolerance)
+    stage.min_activation = std::min(stage.min_activation, activation);
+    stage.max_activation = std::max(stage.max_activation, activation);
+    if (stage.max_activation - stage.min_activation > trace_activation_tolerance)
       return error(
           cell.place,
           fmt::format("this op changes the activation by {} and others of model {} stage {} by {}: it cannot be inferred",
-                      base::format_memory(stage.most_activation), cell.pipeline, cell.stage, base::format_memory(stage.least_activation)));
+                      base::format_memory(stage.max_activation), cell.pipeline, cell.stage, base::format_memory(stage.min_activation)));
     return {};
   }
 
@@ -221,7 +221,7 @@ class ProblemInference {
   bool activations_drift() const {
     for (const InferredPipeline& pipeline : pipelines_)
       for (const InferredStage& stage : pipeline.stages)
-        if (stage.least_activation != stage.most_activation) return true;
+        if (stage.min_activation != stage.max_activation) return true;
     return false;
   }
 
@@ -230,14 +230,14 @@ class ProblemInference {
     const std::size_t stages = pipeline.stages.size();
     Model model;
     model.name = fmt::format("model{}", number);
-    model.microbatches = pipeline.largest_microbatch + 1;
+    model.microbatches = pipeline.max_microbatch + 1;
     model.replicas.emplace_back();
     for (std::size_t s = 0; s < stages; ++s) {
       const InferredStage& stage = pipeline.stages[s];
       model.replicas.front().push_back(*stage.device);
       model.forward.push_back(*stage.forward);
       model.backward.push_back(*stage.backward);
-      model.activation.push_back(drifted ? shortest_near(stage.least_activation, stage.most_activation) : stage.least_activation);
+      model.activation.push_back(drifted ? min_near(stage.min_activation, stage.max_activation) : stage.min_activation);
     }
     model.transfer_forward.resize(stages - 1);
     model.transfer_backward.resize(stages - 1);

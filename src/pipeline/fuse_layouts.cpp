@@ -19,7 +19,7 @@ namespace {
 using base::Result;
 using base::Status;
 
-constexpr std::int64_t largest_gpu_count = 1 << 24;
+constexpr std::int64_t max_gpu_count = 1 << 24;
 constexpr std::size_t suggestion_count = 3;
 
 /// Data, pipeline and tensor parallel degree.
@@ -135,21 +135,21 @@ Status check_layout(const ModelLayout& layout) {
   for (const auto& [degree, what] :
        {std::pair(layout.data_parallel, "dp"), std::pair(layout.pipeline_parallel, "pp"), std::pair(layout.tensor_parallel, "tp"),
         std::pair(layout.microbatches, "the number of micro-batches")})
-    if (degree < 1 || degree > largest_device_count)
-      return base::bad_input(fmt::format("{} of {} is {}; 1 to {} are accepted", what, layout.name, degree, largest_device_count));
-  if (degrees_of(layout).gpus() > largest_gpu_count)
+    if (degree < 1 || degree > max_device_count)
+      return base::bad_input(fmt::format("{} of {} is {}; 1 to {} are accepted", what, layout.name, degree, max_device_count));
+  if (degrees_of(layout).gpus() > max_gpu_count)
     return base::bad_input(
-        fmt::format("{} has dp x pp x tp = {}; up to {} are accepted", layout.name, product_text(degrees_of(layout)), largest_gpu_count));
+        fmt::format("{} has dp x pp x tp = {}; up to {} are accepted", layout.name, product_text(degrees_of(layout)), max_gpu_count));
   const auto stages = static_cast<std::size_t>(layout.pipeline_parallel);
   if (layout.forward.size() != stages || layout.backward.size() != stages || layout.activation.size() != stages)
     return base::bad_input(fmt::format("{} needs forward, backward and activation for each of its {} stages; it has {}, {} and {}",
                                        layout.name, stages, layout.forward.size(), layout.backward.size(), layout.activation.size()));
   for (std::size_t stage = 0; stage < stages; ++stage)
     for (const Ticks time : {layout.forward[stage], layout.backward[stage]})
-      if (time < Ticks(1) || time > Ticks(base::largest_time))
+      if (time < Ticks(1) || time > Ticks(base::max_time))
         return base::bad_input(
             fmt::format("forward or backward of stage {} of {} is less than one tick, or more than {}; what lies between is accepted",
-                        stage, layout.name, base::largest_time));
+                        stage, layout.name, base::max_time));
   return {};
 }
 
@@ -160,7 +160,7 @@ Model merge_stages(const ModelLayout& layout, int merged) {
   model.name = layout.name;
   model.microbatches = layout.microbatches;
   const auto width = static_cast<std::size_t>(merged);
-  constexpr Ticks too_long(base::largest_time + 1);
+  constexpr Ticks too_long(base::max_time + 1);
   for (std::size_t begin = 0; begin < layout.forward.size(); begin += width) {
     Ticks forward;
     Ticks backward;
@@ -230,8 +230,8 @@ Result<FusedLayouts> fuse_layouts(const ModelLayout& first, const ModelLayout& s
   fused.groups = first.data_parallel / fused.copies[0];
   DOVETAIL_ASSERT(fused.groups == second.data_parallel / fused.copies[1]);
   const std::int64_t devices = std::int64_t{fused.copies[0]} * down.stages();
-  if (devices > largest_device_count)
-    return base::bad_input(fmt::format("a fused group has {} devices; up to {} are accepted", devices, largest_device_count));
+  if (devices > max_device_count)
+    return base::bad_input(fmt::format("a fused group has {} devices; up to {} are accepted", devices, max_device_count));
   place_copies(down, fused.copies[0], false);
   place_copies(up, fused.copies[1], true);
   fused.problem.time_unit = unit;

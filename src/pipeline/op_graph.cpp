@@ -155,7 +155,7 @@ class Lowerer {
 
 /// [op] the longest path before it along `order`, in the direction that the two accessors give.
 template <class ArcsOf, class LengthOf>
-std::vector<Ticks> longest_paths(const OpGraph& graph, const std::vector<OpId>& order, ArcsOf arcs_of, LengthOf length_of) {
+std::vector<Ticks> max_paths(const OpGraph& graph, const std::vector<OpId>& order, ArcsOf arcs_of, LengthOf length_of) {
   std::vector<Ticks> longest(graph.size());
   for (const OpId op : order)
     for (const Arc& arc : arcs_of(op)) longest[op.index()] = std::max(longest[op.index()], longest[arc.op.index()] + length_of(arc));
@@ -204,16 +204,16 @@ std::vector<OpId> topological_order(const OpGraph& graph) {
   return order;
 }
 
-std::vector<Ticks> longest_heads(const OpGraph& graph) {
-  return longest_paths(
+std::vector<Ticks> max_heads(const OpGraph& graph) {
+  return max_paths(
       graph, topological_order(graph), [&](OpId op) { return graph.predecessors(op); },
       [&](const Arc& arc) { return graph.duration[arc.op.index()] + arc.lag; });
 }
 
-std::vector<Ticks> longest_tails(const OpGraph& graph) {
+std::vector<Ticks> max_tails(const OpGraph& graph) {
   std::vector<OpId> order = topological_order(graph);
   std::reverse(order.begin(), order.end());
-  return longest_paths(
+  return max_paths(
       graph, order, [&](OpId op) { return graph.successors(op); },
       [&](const Arc& arc) { return graph.duration[arc.op.index()] + arc.lag; });
 }

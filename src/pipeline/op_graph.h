@@ -105,8 +105,8 @@ OpGraph with_predecessors(const OpGraph& graph, std::span<const Precedence> extr
 std::vector<OpId> topological_order(const OpGraph& graph);
 
 /// [op] the longest path of durations and lags before it: the earliest it can start on any schedule.
-std::vector<Ticks> longest_heads(const OpGraph& graph);
+std::vector<Ticks> max_heads(const OpGraph& graph);
 /// [op] the longest path after its end to the end of everything.
-std::vector<Ticks> longest_tails(const OpGraph& graph);
+std::vector<Ticks> max_tails(const OpGraph& graph);
 
 }  // namespace dovetail::pipeline

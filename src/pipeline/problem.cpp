@@ -12,13 +12,12 @@ namespace dovetail::pipeline {
 namespace {
 
 bool all_in(const std::vector<Ticks>& times, std::int64_t least) {
-  return std::all_of(times.begin(), times.end(),
-                     [least](Ticks time) { return time.count() >= least && time.count() <= base::largest_time; });
+  return std::all_of(times.begin(), times.end(), [least](Ticks time) { return time.count() >= least && time.count() <= base::max_time; });
 }
 
 bool all_in_range(const std::vector<Memory>& amounts) {
   return std::all_of(amounts.begin(), amounts.end(),
-                     [](Memory amount) { return amount.count() >= 0 && amount.count() <= base::largest_memory; });
+                     [](Memory amount) { return amount.count() >= 0 && amount.count() <= base::max_memory; });
 }
 
 std::optional<std::string> find_size_fault(const Model& model, int devices) {
@@ -75,7 +74,7 @@ std::int64_t add_within(std::int64_t limit, std::int64_t sum, std::int64_t amoun
 template <class Amount>
 void add_amounts(std::int64_t& sum, const std::vector<Amount>& amounts, std::int64_t times) {
   for (const Amount amount : amounts)
-    if (sum <= largest_sum) sum = add_within(largest_sum, sum, amount.count(), times);
+    if (sum <= max_sum) sum = add_within(max_sum, sum, amount.count(), times);
 }
 
 /// How many ops of a kind that a model has are on each stage of each replica.
@@ -137,26 +136,25 @@ std::int64_t count_ops(const Problem& problem) {
 
 std::optional<Limit> add_to_totals(ProblemTotals& totals, const Model& model) {
   const std::int64_t microbatches = std::int64_t{model.microbatches} * model.minibatches;
-  if (microbatches > largest_op_count) return Limit::ops;
+  if (microbatches > max_op_count) return Limit::ops;
   const auto replicas = static_cast<std::int64_t>(model.replicas.size());
   const std::int64_t pipeline_stages = replicas * model.stages();
-  totals.ops = add_within(largest_op_count, totals.ops, count_stage_ops(model), pipeline_stages);
-  if (totals.ops > largest_op_count) return Limit::ops;
+  totals.ops = add_within(max_op_count, totals.ops, count_stage_ops(model), pipeline_stages);
+  if (totals.ops > max_op_count) return Limit::ops;
   if (model.has_steps())
-    totals.step_dependencies =
-        add_within(largest_step_dependency_count, totals.step_dependencies, replicas, pipeline_stages * microbatches);
-  if (totals.step_dependencies > largest_step_dependency_count) return Limit::step_dependencies;
+    totals.step_dependencies = add_within(max_step_dependency_count, totals.step_dependencies, replicas, pipeline_stages * microbatches);
+  if (totals.step_dependencies > max_step_dependency_count) return Limit::step_dependencies;
   for_each_duration(model, [&](const std::vector<Ticks>& times, const OpTraits& traits) {
     add_amounts(totals.time, times, replicas * times_run(model, traits));
   });
   for (const auto* times : {&model.transfer_forward, &model.transfer_backward}) add_amounts(totals.time, *times, replicas * microbatches);
-  if (totals.time > largest_sum) return Limit::time;
+  if (totals.time > max_sum) return Limit::time;
   for (const auto& replica : model.replicas)
     for (std::size_t stage = 0; stage < replica.size(); ++stage) {
       if (totals.activation.size() <= replica[stage].index()) totals.activation.resize(replica[stage].index() + 1);
       std::int64_t& held = totals.activation[replica[stage].index()];
-      held = add_within(largest_sum, held, model.activation[stage].count(), microbatches);
-      if (held > largest_sum) return Limit::activation;
+      held = add_within(max_sum, held, model.activation[stage].count(), microbatches);
+      if (held > max_sum) return Limit::activation;
     }
   return std::nullopt;
 }
@@ -186,8 +184,8 @@ Ticks transfer_between(const Model& model, ReplicaId replica, StageId from, Stag
 }
 
 std::optional<std::string> find_fault(const Problem& problem) {
-  if (problem.devices < 1 || problem.devices > largest_device_count)
-    return fmt::format("the number of devices is {}, not from 1 to {}", problem.devices, largest_device_count);
+  if (problem.devices < 1 || problem.devices > max_device_count)
+    return fmt::format("the number of devices is {}, not from 1 to {}", problem.devices, max_device_count);
   const auto devices = static_cast<std::size_t>(problem.devices);
   if (problem.resident.size() != devices) return "resident needs a value for each device";
   if (problem.capacity && problem.capacity->size() != devices) return "capacity needs a value for each device";

@@ -71,12 +71,12 @@ std::vector<DeviceId> device_list(const std::vector<int>& numbers);
 Problem with_defaults(Problem problem);
 
 /// Limits of what a file may ask for; a larger one is refused with a message.
-inline constexpr int largest_device_count = 65'536;
-inline constexpr std::int64_t largest_op_count = 1 << 24;
-inline constexpr std::int64_t largest_step_dependency_count = 1 << 25;
+inline constexpr int max_device_count = 65'536;
+inline constexpr std::int64_t max_op_count = 1 << 24;
+inline constexpr std::int64_t max_step_dependency_count = 1 << 25;
 
 /// What all times of a problem, or all activations on one of its devices, may add up to: any sum that is formed later stays below 2^63.
-inline constexpr std::int64_t largest_sum = 4'000'000'000'000'000'000;
+inline constexpr std::int64_t max_sum = 4'000'000'000'000'000'000;
 
 /// A limit of what a problem may ask for.
 enum class Limit { ops, step_dependencies, time, activation };

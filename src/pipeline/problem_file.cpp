@@ -134,9 +134,9 @@ Status ModelReader::read_name(const Node& node, Model& model) {
 
 Status ModelReader::read_counts(const Node& node, Model& model) {
   DOVETAIL_TRY(const Node microbatches, require(node, "microbatches"));
-  DOVETAIL_TRY(model.microbatches, read_count(microbatches, "`microbatches` of " + what_, largest_op_count));
+  DOVETAIL_TRY(model.microbatches, read_count(microbatches, "`microbatches` of " + what_, max_op_count));
   if (const std::optional<Node> minibatches = node.find("minibatches")) {
-    DOVETAIL_TRY(model.minibatches, read_count(*minibatches, "`minibatches` of " + what_, largest_op_count));
+    DOVETAIL_TRY(model.minibatches, read_count(*minibatches, "`minibatches` of " + what_, max_op_count));
   }
   return {};
 }
@@ -146,8 +146,8 @@ Result<std::vector<DeviceId>> ModelReader::read_devices(const Node& node) const 
     return node.error(fmt::format("the devices of {} are {}; accepted: a list with the device of each stage, in forward order", what_,
                                   node.is_list() ? "an empty list" : node.describe()));
   }
-  if (static_cast<std::int64_t>(node.size()) > largest_op_count) {
-    return node.error(fmt::format("{} has {} stages; accepted: at most {}", what_, node.size(), largest_op_count));
+  if (static_cast<std::int64_t>(node.size()) > max_op_count) {
+    return node.error(fmt::format("{} has {} stages; accepted: at most {}", what_, node.size(), max_op_count));
   }
   std::vector<DeviceId> devices;
   devices.reserve(node.size());
@@ -178,9 +178,9 @@ Status ModelReader::read_places(const Node& node, Model& model) {
   for (std::size_t replica = 0; replica < replicas->size(); ++replica) {
     const Node item = replicas->item(replica);
     // Before it is read: an alias can repeat a long list many times.
-    if (item.is_list() && static_cast<std::int64_t>(item.size() * replicas->size()) > largest_op_count) {
-      return item.error(fmt::format("{} has {} stages in {} replicas; accepted: at most {} in all", what_, item.size(), replicas->size(),
-                                    largest_op_count));
+    if (item.is_list() && static_cast<std::int64_t>(item.size() * replicas->size()) > max_op_count) {
+      return item.error(
+          fmt::format("{} has {} stages in {} replicas; accepted: at most {} in all", what_, item.size(), replicas->size(), max_op_count));
     }
     DOVETAIL_TRY(std::vector<DeviceId> stages, read_devices(item));
     if (replica > 0 && stages.size() != model.replicas.front().size()) {
@@ -259,22 +259,22 @@ Status ModelReader::check_totals(const Node& node, const Model& model) {
   if (!limit) return {};
   switch (*limit) {
     case Limit::ops:
-      return node.error(fmt::format("the problem has more ops than are accepted, {}, with {}", largest_op_count, what_));
+      return node.error(fmt::format("the problem has more ops than are accepted, {}, with {}", max_op_count, what_));
     case Limit::step_dependencies:
       return node.error(
           fmt::format("the optimizer steps have more dependencies than are accepted, {}, with {}: each step waits for every micro-batch "
                       "in every replica",
-                      largest_step_dependency_count, what_));
+                      max_step_dependency_count, what_));
     case Limit::time:
       return node.error(fmt::format("with {} the durations and transfers of all ops add up to more than is accepted, {} {}", what_,
-                                    base::format_time(Ticks(largest_sum), unit_), base::name_of(unit_)));
+                                    base::format_time(Ticks(max_sum), unit_), base::name_of(unit_)));
     case Limit::activation:
       break;
   }
   return node.error(
       fmt::format("with {} the activations of all micro-batches on one device add up to more than is accepted, {}; a larger "
                   "unit (GB in place of bytes) makes the numbers smaller",
-                  what_, base::format_memory(Memory(largest_sum))));
+                  what_, base::format_memory(Memory(max_sum))));
 }
 
 Status read_memory(const Node& node, Problem& problem) {
@@ -325,7 +325,7 @@ Result<Problem> read_problem(const Node& node) {
     problem.time_unit = *named;
   }
   DOVETAIL_TRY(const Node devices, base::require(node, "the problem", "devices"));
-  DOVETAIL_TRY(problem.devices, read_count(devices, "`devices`", largest_device_count));
+  DOVETAIL_TRY(problem.devices, read_count(devices, "`devices`", max_device_count));
   problem.resident.assign(static_cast<std::size_t>(problem.devices), Memory(0));
   if (const std::optional<Node> memory = node.find("memory")) DOVETAIL_CHECK(read_memory(*memory, problem));
   DOVETAIL_TRY(const Node models, base::require(node, "the problem", "models"));

@@ -104,7 +104,7 @@ std::vector<PlacedOp> ordered_ops(const std::vector<ScheduledOp>& rows) {
 }
 
 /// [i] whether values[i] is in a longest rising subsequence (patience sorting; values are distinct).
-std::vector<bool> longest_rising(const std::vector<std::size_t>& values) {
+std::vector<bool> max_rising(const std::vector<std::size_t>& values) {
   std::vector<std::size_t> pile_top;  // [length - 1] index of the least value that ends a rising sequence of that length
   std::vector<std::size_t> before(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -140,7 +140,7 @@ class ScheduleComparison {
     difference.matched = static_cast<std::int64_t>(in_a.size());
     difference.only_in_a = static_cast<std::int64_t>(a.size()) - difference.matched;
     difference.only_in_b = static_cast<std::int64_t>(b.size()) - difference.matched;
-    const std::vector<bool> kept = longest_rising(in_b);
+    const std::vector<bool> kept = max_rising(in_b);
     for (std::size_t i = 0; i < kept.size(); ++i) {
       if (kept[i]) continue;
       ++difference.moved;
@@ -149,13 +149,13 @@ class ScheduleComparison {
     if (difference.moved + difference.only_in_a + difference.only_in_b > 0) difference_.same_order = false;
   }
 
-  ScheduleDifference take(std::size_t most_moves) && {
+  ScheduleDifference take(std::size_t max_moves) && {
     std::vector<Move>& moves = difference_.moves;
     const auto key = [](const Move& move) {
       const std::int64_t shift = (move.b.start - move.a.start).count();
       return std::tuple(shift < 0 ? shift : -shift, move.device, move.a.position);
     };
-    const auto shown = static_cast<std::ptrdiff_t>(std::min(most_moves, moves.size()));
+    const auto shown = static_cast<std::ptrdiff_t>(std::min(max_moves, moves.size()));
     std::partial_sort(moves.begin(), moves.begin() + shown, moves.end(), [&](const Move& x, const Move& y) { return key(x) < key(y); });
     moves.erase(moves.begin() + shown, moves.end());
     return std::move(difference_);
@@ -187,11 +187,11 @@ std::optional<std::string> find_difference(const Problem& a, const Problem& b, s
   return ProblemComparison(a, b, a_name, b_name).run();
 }
 
-ScheduleDifference diff_schedules(const Schedule& a, const Schedule& b, std::size_t most_moves) {
+ScheduleDifference diff_schedules(const Schedule& a, const Schedule& b, std::size_t max_moves) {
   ScheduleComparison comparison;
   for (std::size_t device = 0; device < a.devices.size(); ++device)
     comparison.add_device(DeviceId(device), ordered_ops(a.devices[device]), ordered_ops(b.devices[device]));
-  return std::move(comparison).take(most_moves);
+  return std::move(comparison).take(max_moves);
 }
 
 }  // namespace dovetail::pipeline

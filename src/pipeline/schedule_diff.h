@@ -56,8 +56,8 @@ struct ScheduleDifference {
   std::vector<Move> moves;         ///< those that moved furthest in time, furthest first
 };
 
-/// Compares two schedules; at most `most_moves` moves. REQUIRES: no find_difference of their problems; validate finds nothing in them but
+/// Compares two schedules; at most `max_moves` moves. REQUIRES: no find_difference of their problems; validate finds nothing in them but
 /// too little capacity.
-ScheduleDifference diff_schedules(const Schedule& a, const Schedule& b, std::size_t most_moves);
+ScheduleDifference diff_schedules(const Schedule& a, const Schedule& b, std::size_t max_moves);
 
 }  // namespace dovetail::pipeline

@@ -30,14 +30,14 @@ using ColumnPlaces = std::array<std::size_t, column_count>;  ///< [column] its p
 
 Result<Ticks> read_time(const Node& node, std::string_view what, TimeUnit unit) {
   if (!node.is_number()) return node.error(fmt::format("{} is {}; accepted: a time in {}", what, node.describe(), base::name_of(unit)));
-  const Result<Ticks> time = base::parse_time(node.text(), unit, base::FineDigits::refuse, largest_sum);
+  const Result<Ticks> time = base::parse_time(node.text(), unit, base::FineDigits::refuse, max_sum);
   if (!time.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), time.error().message));
   return *time;
 }
 
 Result<Memory> read_amount(const Node& node, std::string_view what) {
   if (!node.is_number()) return node.error(fmt::format("{} is {}; accepted: a number", what, node.describe()));
-  const Result<Memory> amount = base::parse_memory(node.text(), largest_sum);
+  const Result<Memory> amount = base::parse_memory(node.text(), max_sum);
   if (!amount.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), amount.error().message));
   return *amount;
 }

@@ -109,9 +109,9 @@ class TimingsParser {
     const CsvCell& op_cell = row[*columns_[op_column]];
     if (!base::is_name(model_cell.text)) return error(model_cell, "model is empty or has a control character; a name is accepted");
     const std::optional<int> stage = base::parse_index(stage_cell.text);
-    if (!stage || *stage >= largest_device_count)
+    if (!stage || *stage >= max_device_count)
       return error(stage_cell,
-                   fmt::format("stage is '{}'; a whole number from 0 to {} is accepted", stage_cell.text, largest_device_count - 1));
+                   fmt::format("stage is '{}'; a whole number from 0 to {} is accepted", stage_cell.text, max_device_count - 1));
     const std::optional<OpKind> op = op_kind_of(op_cell.text);
     if (!op) return error(op_cell, fmt::format("op is '{}'; {} is accepted", op_cell.text, op_letters(" or ")));
     DOVETAIL_TRY(const std::int64_t nanoseconds, read_seconds(row[*columns_[seconds_column]]));
@@ -132,9 +132,9 @@ class TimingsParser {
   Status read_bytes(const CsvCell& cell, OpRows& rows) {
     if (cell.text.empty()) return {};
     const auto bytes = base::scale_decimal(cell.text, 0);
-    if (!bytes || bytes->negative || !bytes->exact || bytes->too_large || bytes->whole > static_cast<std::uint64_t>(base::largest_time))
+    if (!bytes || bytes->negative || !bytes->exact || bytes->too_large || bytes->whole > static_cast<std::uint64_t>(base::max_time))
       return error(cell, fmt::format("activation_bytes is '{}'; a whole number of bytes up to {}, or nothing, is accepted", cell.text,
-                                     base::largest_time));
+                                     base::max_time));
     rows.bytes.push_back(static_cast<std::int64_t>(bytes->whole));
     rows_.has_activation = true;
     return {};
@@ -175,14 +175,14 @@ class ProblemBuilder {
     DOVETAIL_CHECK(check_names(options_.devices, "a map"));
     Problem problem;
     problem.time_unit = TimeUnit::ms;
-    int largest_stages = 0;
+    int max_stages = 0;
     for (const ModelRows& model : rows_.models) {
       DOVETAIL_CHECK(check_complete(model));
-      largest_stages = std::max(largest_stages, static_cast<int>(model.stages.size()));
+      max_stages = std::max(max_stages, static_cast<int>(model.stages.size()));
     }
     for (const ModelRows& rows : rows_.models) {
       DOVETAIL_TRY(Model model, make_model(rows));
-      DOVETAIL_TRY(std::vector<DeviceId> devices, place_stages(rows, largest_stages));
+      DOVETAIL_TRY(std::vector<DeviceId> devices, place_stages(rows, max_stages));
       for (const DeviceId device : devices) problem.devices = std::max(problem.devices, device.value + 1);
       model.replicas = {std::move(devices)};
       problem.models.push_back(std::move(model));
@@ -274,21 +274,21 @@ class ProblemBuilder {
     return Memory((median_of(bytes_of(rows)) + bytes_per_millionth_of_gigabyte / 2) / bytes_per_millionth_of_gigabyte);
   }
 
-  Result<std::vector<DeviceId>> place_stages(const ModelRows& rows, int largest_stages) const {
+  Result<std::vector<DeviceId>> place_stages(const ModelRows& rows, int max_stages) const {
     const std::size_t stages = rows.stages.size();
     if (const auto map = options_.devices.find(rows.name); map != options_.devices.end()) {
       if (map->second.size() != stages)
         return base::bad_input(
             fmt::format("the map of model {} has {} devices; its {} stages need one each", rows.name, map->second.size(), stages));
       for (const DeviceId device : map->second)
-        if (device.value < 0 || device.value >= largest_device_count)
+        if (device.value < 0 || device.value >= max_device_count)
           return base::bad_input(
-              fmt::format("the map of model {} has device {}; 0 to {} are accepted", rows.name, device.value, largest_device_count - 1));
+              fmt::format("the map of model {} has device {}; 0 to {} are accepted", rows.name, device.value, max_device_count - 1));
       return map->second;
     }
     const bool first = &rows == &rows_.models.front();
     std::vector<DeviceId> devices;
-    for (int stage = 0; stage < static_cast<int>(stages); ++stage) devices.emplace_back(first ? stage : largest_stages - 1 - stage);
+    for (int stage = 0; stage < static_cast<int>(stages); ++stage) devices.emplace_back(first ? stage : max_stages - 1 - stage);
     return devices;
   }
 

@@ -13,7 +13,7 @@ namespace {
 using base::Node;
 using base::Result;
 
-constexpr std::int64_t largest_adapter_rank = 1 << 14;
+constexpr std::int64_t max_adapter_rank = 1 << 14;
 
 /// A bundled model, or that of a config.json. `node` is where the job names it.
 Result<llm::Transformer> find_model(const Node& node, const std::filesystem::path& folder) {
@@ -49,7 +49,7 @@ Result<llm::Transformer> read_model(const Node& node, std::string_view role, con
         fmt::format("the model of {} is {}; accepted: a bundled name or the path of a config.json", base::quote(role), named.describe()));
   DOVETAIL_TRY(llm::Transformer model, find_model(named, folder));
   if (const auto rank = node.find("lora")) {
-    DOVETAIL_TRY(model.adapter_rank, base::read_whole(*rank, "`lora`", 1, largest_adapter_rank));
+    DOVETAIL_TRY(model.adapter_rank, base::read_whole(*rank, "`lora`", 1, max_adapter_rank));
   }
   return model;
 }

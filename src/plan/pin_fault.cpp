@@ -37,7 +37,7 @@ std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const 
   std::vector<int> values;
   const std::optional<int> fixed = pin.find(member);
   const int first = fixed.value_or(1);
-  const int last = fixed.value_or(static_cast<int>(std::min<std::int64_t>(most, cluster::largest_device_count)));
+  const int last = fixed.value_or(static_cast<int>(std::min<std::int64_t>(most, cluster::max_device_count)));
   for (int value = first; value <= last; ++value) {
     layout.*member = value;
     if (!llm::find_fault(layout, model)) values.push_back(value);
@@ -62,7 +62,7 @@ class DeviceCounts {
     llm::Layout experts;
     experts.expert = fixed.expert;
     experts.expert_tensor = fixed.expert_tensor;
-    experts.data = static_cast<int>(std::min<std::int64_t>(expert_ranks_, cluster::largest_device_count));
+    experts.data = static_cast<int>(std::min<std::int64_t>(expert_ranks_, cluster::max_device_count));
     if (llm::find_fault(experts, model)) tensor_.clear();
   }
 
@@ -86,7 +86,7 @@ class DeviceCounts {
 };
 
 /// The layout with what is fixed and no free degree larger than that asks for.
-llm::Layout least_layout(const TaskPin& pin) {
+llm::Layout min_layout(const TaskPin& pin) {
   llm::Layout layout = pin.layout.or_defaults();
   const bool free_stages = !pin.layout.has(&llm::Layout::pipeline);
   if (free_stages && !layout.stage_layers.empty()) layout.pipeline = static_cast<int>(layout.stage_layers.size());
@@ -111,7 +111,7 @@ std::optional<std::string> find_layout_fault(const TaskPin& pin, const llm::Tran
   const std::vector<int> sizes = pin.mesh ? std::vector<int>{pin.mesh->count} : mesh_sizes(cluster);
   const DeviceCounts counts(pin, model);
   if (std::any_of(sizes.begin(), sizes.end(), [&counts](int size) { return counts.contain(size); })) return std::nullopt;
-  if (const auto fault = llm::find_fault(least_layout(pin), model)) return fault;
+  if (const auto fault = llm::find_fault(min_layout(pin), model)) return fault;
   const std::string degrees = degrees_text(pin);
   if (!pin.mesh)
     return fmt::format(

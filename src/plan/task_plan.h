@@ -31,7 +31,7 @@ constexpr auto fields_of(const MicroBatching*) {
 }
 
 /// An engine with less of a device's memory would hold nothing.
-inline constexpr double least_memory_utilization = 0.01;
+inline constexpr double min_memory_utilization = 0.01;
 
 /// Settings of a generation engine, by vLLM's names for them.
 struct Engine {
@@ -52,7 +52,7 @@ struct Engine {
 constexpr auto fields_of(const Engine*) {
   using base::field, base::Flag, base::Number, base::Whole;
   return base::fields<Engine>(
-      field("memory_utilization", &Engine::memory_utilization, Number{least_memory_utilization, 1}, {.words = "memory utilization {}"}),
+      field("memory_utilization", &Engine::memory_utilization, Number{min_memory_utilization, 1}, {.words = "memory utilization {}"}),
       field("max_num_seqs", &Engine::max_num_seqs, Whole{1, max_count}, {.words = "{} sequences at most"}),
       field("max_num_batched_tokens", &Engine::max_num_batched_tokens, Whole{1, max_count}, {.words = "{} tokens together at most"}),
       field("chunked_prefill", &Engine::chunked_prefill, Flag{}, {.words = "chunked prefill", .otherwise = "no chunked prefill"}),

@@ -12,7 +12,7 @@ using base::Ticks;
 
 /// How long to wait until iterations repeat, in multiples of those that are under way at a time. Most do at once; where generation runs
 /// ahead of a training that takes nearly as long, it drifts for a while.
-constexpr int longest_warm_up = 24;
+constexpr int max_warm_up = 24;
 
 }  // namespace
 
@@ -178,7 +178,7 @@ class IterationPlayer {
         repeated_ = true;
         return length;
       }
-    if (iteration + 1 == under_way * longest_warm_up) return (under_way - 1) * longest_warm_up / 2;
+    if (iteration + 1 == under_way * max_warm_up) return (under_way - 1) * max_warm_up / 2;
     open(end);
     return 0;
   }

@@ -50,8 +50,8 @@ class Builder {
     for (std::size_t i = 0; i < embedding.size(); ++i)
       add_outer(embedding[i], static_cast<int>(i),
                 i == 0 ? StagePair{embedding_stages(source_), embedding_stages(destination_)} : StagePair{{0}, {0}});
-    const int behind_layers = add_layers(static_cast<int>(embedding.size()));
-    add_head(behind_layers);
+    const int after_layers = add_layers(static_cast<int>(embedding.size()));
+    add_head(after_layers);
     return std::move(made_);
   }
 

@@ -22,7 +22,7 @@ double slowest_link(const DeviceTraffic& traffic, const cluster::Links& links) {
 }
 
 /// Until the first bucket of the share that is passed on the most often has come to its last link.
-double longest_way(const Plan& plan, const cluster::Links& links) {
+double max_way(const Plan& plan, const cluster::Links& links) {
   double longest = 0;
   for (const Flow& flow : plan.flows) {
     if (flow.hops_inside + flow.hops_between == 0) continue;
@@ -172,7 +172,7 @@ ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<Dev
   ReallocationSeconds answer;
   for (const DeviceTraffic& own : traffic)
     answer.seconds = std::max(answer.seconds, slowest_link(own, links) + static_cast<double>(own.pieces) * overhead.seconds_per_piece);
-  answer.seconds += longest_way(plan, links);
+  answer.seconds += max_way(plan, links);
   answer.lower_bound = BoundSums(plan).seconds(links);
   return answer;
 }
@@ -181,6 +181,6 @@ ReallocationSeconds reallocation_seconds(const Plan& plan, const cluster::Links&
   return reallocation_seconds(plan, traffic_of(plan), links, overhead);
 }
 
-std::int64_t least_bytes_between(const Plan& plan) { return BoundSums(plan).bytes_between(); }
+std::int64_t min_bytes_between(const Plan& plan) { return BoundSums(plan).bytes_between(); }
 
 }  // namespace dovetail::realloc

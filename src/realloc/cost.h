@@ -52,6 +52,6 @@ ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<Dev
 
 /// Bytes between nodes that no plan can do without: of each piece, as many copies as there are nodes that lack and need it. What
 /// plan_reallocation moves, counted here without looking at its flows.
-std::int64_t least_bytes_between(const Plan& plan);
+std::int64_t min_bytes_between(const Plan& plan);
 
 }  // namespace dovetail::realloc

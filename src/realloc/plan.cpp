@@ -12,7 +12,7 @@ namespace dovetail::realloc {
 namespace {
 
 /// As many senders as are worth cutting a bundle for; a node's receivers may be more.
-constexpr std::int64_t most_senders = 8;
+constexpr std::int64_t max_senders = 8;
 
 /// Of so many parts of what a device receives, one is a large share.
 constexpr std::int64_t parts_received = 64;
@@ -117,8 +117,8 @@ class Router {
     for (std::size_t i = 0; i < nodes_served_; ++i) receivers = std::max(receivers, places_[i].lacking.size());
     const auto each = static_cast<std::int64_t>(receivers);
     const std::int64_t bytes = bundle.elements * plan_.options.element_bytes;
-    const std::int64_t wanted = std::max(std::min(most_senders, static_cast<std::int64_t>(bundle.holders.size())), bytes / large_share_);
-    const std::int64_t most = std::max<std::int64_t>(bytes / plan_.options.least_share, 1);
+    const std::int64_t wanted = std::max(std::min(max_senders, static_cast<std::int64_t>(bundle.holders.size())), bytes / large_share_);
+    const std::int64_t most = std::max<std::int64_t>(bytes / plan_.options.min_share, 1);
     return std::clamp<std::int64_t>((wanted + each - 1) / each * each, 1, most);
   }
 
@@ -248,7 +248,7 @@ std::vector<int> nodes_of_devices(const cluster::Cluster& cluster) {
 }  // namespace
 
 Plan plan_reallocation(const cluster::Cluster& cluster, const Side& source, const Side& destination, const PlanOptions& options) {
-  DOVETAIL_ASSERT(options.element_bytes >= 1 && options.bucket >= 1 && options.least_share >= 1 && options.rounds >= 0);
+  DOVETAIL_ASSERT(options.element_bytes >= 1 && options.bucket >= 1 && options.min_share >= 1 && options.rounds >= 0);
   Plan plan;
   plan.options = options;
   plan.node_of = nodes_of_devices(cluster);

@@ -25,10 +25,10 @@
 namespace dovetail::realloc {
 
 struct PlanOptions {
-  int element_bytes = 2;                 ///< of a weight
-  bool trained_only = false;             ///< only adapters, where the model has any: all else is there already
-  std::int64_t bucket = 64LL << 20;      ///< bytes: what one device sends another is packed into messages of up to so many
-  std::int64_t least_share = 1LL << 20;  ///< bytes: bundles are not cut into smaller shares
+  int element_bytes = 2;               ///< of a weight
+  bool trained_only = false;           ///< only adapters, where the model has any: all else is there already
+  std::int64_t bucket = 64LL << 20;    ///< bytes: what one device sends another is packed into messages of up to so many
+  std::int64_t min_share = 1LL << 20;  ///< bytes: bundles are not cut into smaller shares
   int rounds = 3;  ///< in which all senders are chosen once more, with the loads of all others known; fewer once nothing is gained
 };
 
@@ -52,7 +52,7 @@ struct Plan {
   std::vector<int> node_of;  ///< [device of the cluster]
 };
 
-/// REQUIRES: no fault of the two sides; element_bytes, bucket and least_share at least 1, rounds at least 0.
+/// REQUIRES: no fault of the two sides; element_bytes, bucket and min_share at least 1, rounds at least 0.
 Plan plan_reallocation(const cluster::Cluster& cluster, const Side& source, const Side& destination, const PlanOptions& options = {});
 
 /// One rectangle of one tensor that one device sends another. What a device keeps is in none.
@@ -90,10 +90,10 @@ std::vector<DeviceTraffic> traffic_of(const Plan& plan);
 struct Summary {
   std::int64_t bytes = 0;          ///< sent in all
   std::int64_t bytes_between = 0;  ///< of these, between nodes: no plan has less
-  std::int64_t most_sent = 0;      ///< by a device
-  std::int64_t most_received = 0;
-  std::int64_t most_sent_by_node = 0;  ///< to other nodes
-  std::int64_t most_received_by_node = 0;
+  std::int64_t max_sent = 0;       ///< by a device
+  std::int64_t max_received = 0;
+  std::int64_t max_sent_by_node = 0;  ///< to other nodes
+  std::int64_t max_received_by_node = 0;
   std::int64_t transfers = 0;  ///< transfers_of(plan).size()
   std::int64_t messages = 0;
   std::int64_t transient = 0;  ///< the most that a device holds beyond what it held before: all that arrives, and its buffers

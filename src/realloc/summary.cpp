@@ -41,7 +41,7 @@ BySender sort_by_sender(const Plan& plan) {
 
 /// Adds what one device sends another.
 void add_pair(const Plan& plan, std::size_t from, std::size_t to, std::int64_t bytes, std::vector<DeviceTraffic>& traffic,
-              std::vector<std::int64_t>& largest_received) {
+              std::vector<std::int64_t>& max_message) {
   const std::int64_t messages = (bytes + plan.options.bucket - 1) / plan.options.bucket;
   const std::int64_t largest = std::min(bytes, plan.options.bucket);
   DeviceTraffic& sender = traffic[from];
@@ -52,7 +52,7 @@ void add_pair(const Plan& plan, std::size_t from, std::size_t to, std::int64_t b
   (inside ? receiver.received_inside : receiver.received_between) += bytes;
   (inside ? receiver.messages_received_inside : receiver.messages_received_between) += messages;
   sender.staging = std::max(sender.staging, largest);
-  largest_received[to] = std::max(largest_received[to], largest);
+  max_message[to] = std::max(max_message[to], largest);
 }
 
 void add_transfers(const Plan& plan, const Flow& flow, std::vector<Transfer>& transfers) {
@@ -85,7 +85,7 @@ std::vector<DeviceTraffic> traffic_of(const Plan& plan) {
   add_pieces(plan, traffic);
   const BySender sorted = sort_by_sender(plan);
   std::vector<std::int64_t> bytes_to(devices);  // from the sender at hand
-  std::vector<std::int64_t> largest_received(devices);
+  std::vector<std::int64_t> max_message(devices);
   std::vector<std::size_t> receivers;
   for (std::size_t from = 0; from < devices; ++from) {
     receivers.clear();
@@ -96,11 +96,11 @@ std::vector<DeviceTraffic> traffic_of(const Plan& plan) {
       bytes_to[to] += (flow.end - flow.begin) * plan.options.element_bytes;
     }
     for (const std::size_t to : receivers) {
-      add_pair(plan, from, to, bytes_to[to], traffic, largest_received);
+      add_pair(plan, from, to, bytes_to[to], traffic, max_message);
       bytes_to[to] = 0;
     }
   }
-  for (std::size_t device = 0; device < devices; ++device) traffic[device].staging += largest_received[device];
+  for (std::size_t device = 0; device < devices; ++device) traffic[device].staging += max_message[device];
   return traffic;
 }
 
@@ -114,10 +114,10 @@ Summary summarize(const Plan& plan, const std::vector<DeviceTraffic>& traffic) {
     const auto node = static_cast<std::size_t>(plan.node_of[device]);
     summary.bytes += own.sent();
     summary.bytes_between += own.sent_between;
-    summary.most_sent = std::max(summary.most_sent, own.sent());
-    summary.most_received = std::max(summary.most_received, own.received());
-    summary.most_sent_by_node = std::max(summary.most_sent_by_node, sent_by_node[node] += own.sent_between);
-    summary.most_received_by_node = std::max(summary.most_received_by_node, received_by_node[node] += own.received_between);
+    summary.max_sent = std::max(summary.max_sent, own.sent());
+    summary.max_received = std::max(summary.max_received, own.received());
+    summary.max_sent_by_node = std::max(summary.max_sent_by_node, sent_by_node[node] += own.sent_between);
+    summary.max_received_by_node = std::max(summary.max_received_by_node, received_by_node[node] += own.received_between);
     summary.messages += own.messages_sent_inside + own.messages_sent_between;
     summary.transient = std::max(summary.transient, own.received() + own.staging);
     pieces += own.pieces;

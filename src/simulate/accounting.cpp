@@ -95,9 +95,9 @@ void add_memory(std::vector<std::pair<Ticks, std::int64_t>>& memory, Ticks begin
   if (begin >= end || bytes == 0) return;
   // Of several entries at one time the last one counts.
   const auto split = [&memory](Ticks time) {
-    const auto behind = std::find_if(memory.begin(), memory.end(), [time](const auto& step) { return step.first > time; });
-    const std::int64_t held = behind == memory.begin() ? 0 : std::prev(behind)->second;
-    if (behind == memory.begin() || std::prev(behind)->first < time) memory.insert(behind, {time, held});
+    const auto after = std::find_if(memory.begin(), memory.end(), [time](const auto& step) { return step.first > time; });
+    const std::int64_t held = after == memory.begin() ? 0 : std::prev(after)->second;
+    if (after == memory.begin() || std::prev(after)->first < time) memory.insert(after, {time, held});
   };
   split(begin);
   split(end);

@@ -40,9 +40,9 @@ struct Moment {
 
 class Engine {
  public:
-  Engine(const Activities& activities, std::size_t most_iterations, Courses& courses, const parallel::Cancellation* cancellation)
+  Engine(const Activities& activities, std::size_t max_iterations, Courses& courses, const parallel::Cancellation* cancellation)
       : activities_(activities),
-        most_(most_iterations),
+        most_(max_iterations),
         cancellation_(cancellation),
         edges_(plan::edges_by_step(activities.edges, activities.items.size())),
         traffic_(activities.links, &courses) {
@@ -123,7 +123,7 @@ class Engine {
   void begin(std::size_t node) {
     Played& played = play_.played[node];
     played.begin = now_;
-    played.behind = awaited(node);
+    played.critical_predecessor = awaited(node);
     played.arrivals.resize(item_of(node).transfers.size());
     for_each_block(node, [&](std::size_t block) { holder_[block] = node; });
     nodes_[node].state = State::preparing;
@@ -289,10 +289,10 @@ Ticks Play::period() const {
   return Ticks(((end - begin).count() + count - 1) / count);
 }
 
-Play play(const Activities& activities, std::size_t most_iterations, Courses* courses, const parallel::Cancellation* cancellation) {
-  DOVETAIL_ASSERT(!activities.items.empty() && most_iterations >= 2);
+Play play(const Activities& activities, std::size_t max_iterations, Courses* courses, const parallel::Cancellation* cancellation) {
+  DOVETAIL_ASSERT(!activities.items.empty() && max_iterations >= 2);
   Courses own;
-  return Engine(activities, most_iterations, courses != nullptr ? *courses : own, cancellation).run();
+  return Engine(activities, max_iterations, courses != nullptr ? *courses : own, cancellation).run();
 }
 
 }  // namespace dovetail::simulate

@@ -43,7 +43,7 @@ struct Played {
   std::vector<base::Ticks> arrivals = {};  ///< [transfer of the item]
   /// What it began behind, and waited for: iteration * items + item; `nothing` where it began at time 0. Of a predecessor and an activity
   /// that had its devices the predecessor, of several the first. Where the edge is early, it has not ended.
-  std::size_t behind = nothing;
+  std::size_t critical_predecessor = nothing;
 };
 
 struct Play {
@@ -59,11 +59,11 @@ struct Play {
 };
 
 /// Plays until n iterations, with all that is under way at their end, are like the n before: then everything repeats; but at most
-/// `most_iterations`. As many iterations follow, and then each activity once more: for whoever lets the stretch begin at any moment of it,
+/// `max_iterations`. As many iterations follow, and then each activity once more: for whoever lets the stretch begin at any moment of it,
 /// and asks what was waited for at its end. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, edges
 /// without a circle in an iteration; the links of transfers are below `links`. `courses` is what is known of transfers, and learns; null:
 /// nothing that outlives the play. Where `cancellation` is requested the play is cut off as at the most iterations.
-Play play(const Activities& activities, std::size_t most_iterations, Courses* courses = nullptr,
+Play play(const Activities& activities, std::size_t max_iterations, Courses* courses = nullptr,
           const parallel::Cancellation* cancellation = nullptr);
 
 }  // namespace dovetail::simulate

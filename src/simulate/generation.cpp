@@ -21,9 +21,9 @@ InstanceLimits limits_of(const GenerationTask& task) {
   limits.longest_first = task.options.longest_first;
   limits.block_tokens = task.options.block_tokens;
   limits.token_bytes = cost::key_value_bytes(task.facts, task.layout);
-  constexpr double most_blocks = 1e12;
+  constexpr double max_blocks = 1e12;
   limits.blocks = static_cast<std::int64_t>(
-      std::clamp(task.key_value_room / (limits.token_bytes * static_cast<double>(limits.block_tokens)), 1.0, most_blocks));
+      std::clamp(task.key_value_room / (limits.token_bytes * static_cast<double>(limits.block_tokens)), 1.0, max_blocks));
   return limits;
 }
 
@@ -35,12 +35,12 @@ std::vector<std::vector<int>> devices_of(const llm::Layout& layout, const cluste
   return devices;
 }
 
-std::vector<std::vector<std::size_t>> deal_out(const std::vector<Sample>& samples, std::size_t instances, bool least_loaded) {
+std::vector<std::vector<std::size_t>> deal_out(const std::vector<Sample>& samples, std::size_t instances, bool min_loaded) {
   std::vector<std::int64_t> groups;
   std::vector<std::int64_t> loads;
   for (const Sample& sample : samples) {
     groups.push_back(sample.group);
-    if (least_loaded) loads.push_back(sample.prompt + sample.response);
+    if (min_loaded) loads.push_back(sample.prompt + sample.response);
   }
   return batching::deal_to_instances(groups, loads, instances);
 }
@@ -55,7 +55,7 @@ Fleet fleet_of(const GenerationTask& task, const std::vector<Sample>& samples) {
   }
   const cost::Machine machine = cost::machine_of(task.cluster, task.mesh, task.efficiency);
   return {StepClock(task.facts, task.layout, machine, task.efficiency, longest), limits_of(task), devices_of(task.layout, task.mesh),
-          deal_out(samples, static_cast<std::size_t>(task.layout.data), task.options.least_loaded)};
+          deal_out(samples, static_cast<std::size_t>(task.layout.data), task.options.min_loaded)};
 }
 
 std::vector<Instance> instances_of(Fleet& fleet, const GenerationTask& task, const std::vector<Sample>& samples) {

@@ -24,7 +24,7 @@ namespace dovetail::simulate {
 struct EngineOptions {
   bool prefix_sharing = true;
   bool longest_first = false;  ///< lengths are predicted, and the longest responses start first
-  bool least_loaded = false;   ///< groups go to the instance with the fewest tokens so far, as if lengths were known; else in turn
+  bool min_loaded = false;     ///< groups go to the instance with the fewest tokens so far, as if lengths were known; else in turn
   std::int64_t block_tokens = batching::cache_block;
 };
 

@@ -2,7 +2,7 @@
 //
 // - The threshold is a fraction of the samples. When no more than floor(threshold x samples), at least 1, are unfinished on all instances,
 //   each instance ends its step, and what is left moves to the fewest instances that take it without slowing down (migration.h). If these
-//   are all, or what is left is no tail (least_tail), or no replica of a model that scores fits on what they leave, or
+//   are all, or what is left is no tail (min_tail), or no replica of a model that scores fits on what they leave, or
 //   some replica neither there nor on these, nothing migrates.
 // - The devices of the other instances drop the actor and become workers that score finished samples as they come (scoring.h). How they
 //   are shared among the models is tried out (scoring_split.h): a worker has the devices of a replica of the model that it loads first, and

@@ -16,7 +16,7 @@ namespace {
 using base::Ticks;
 
 constexpr int links_of_a_device = 4;
-constexpr Ticks least_difference(1000);  // ns between arrivals that are shown as two
+constexpr Ticks min_difference(1000);  // ns between arrivals that are shown as two
 
 Transfer transfer_of(const DeviceTransfer& way) {
   Transfer transfer{{}, way.alone, way.bytes};
@@ -169,7 +169,7 @@ class Cutter {
     Ticks last = together.front();
     std::map<Ticks, Ticks> taken_for;
     for (const Ticks arrival : together) {
-      if (last - arrival > least_difference) last = arrival;
+      if (last - arrival > min_difference) last = arrival;
       taken_for[arrival] = last;
     }
     for (Ticks& arrival : arrivals) arrival = taken_for[arrival];
@@ -205,8 +205,8 @@ class Cutter {
     const auto begin = [this](std::size_t node) { return std::pair(play_.played[node].begin, node); };
     std::sort(nodes.begin(), nodes.end(), [&](std::size_t a, std::size_t b) { return begin(a) < begin(b); });
     const auto beyond = [this](std::size_t node) { return play_.played[node].begin >= stretch_.end; };
-    const auto behind = std::find_if(nodes.begin(), nodes.end(), beyond);
-    if (behind != nodes.end()) nodes.erase(behind + 1, nodes.end());
+    const auto first_beyond = std::find_if(nodes.begin(), nodes.end(), beyond);
+    if (first_beyond != nodes.end()) nodes.erase(first_beyond + 1, nodes.end());
     return nodes;
   }
 
@@ -217,7 +217,7 @@ class Cutter {
       const Played& played = play_.played[node];
       const Ticks until = std::min(played.begin, stretch_.end);
       if (now < until) hold(lane, now, resident(device, std::nullopt));
-      wait(lane, now, until, played.behind);
+      wait(lane, now, until, played.critical_predecessor);
       now = stretch_.end;
       if (played.begin >= stretch_.end) break;
       work(lane, device, node);
@@ -283,20 +283,20 @@ class Cutter {
   }
 
   /// Idle from `from` to `to`, when `behind` ended: by what was waited for, and what that had waited for before.
-  void wait(Lane& lane, Ticks from, Ticks to, std::size_t behind) const {
+  void wait(Lane& lane, Ticks from, Ticks to, std::size_t critical_predecessor) const {
     std::vector<Span> causes;
     Ticks until = to;
     while (until > from) {
-      if (behind == nothing) {
+      if (critical_predecessor == nothing) {
         causes.push_back({from, until, Activity::dependency, -1, 0, {}});
         break;
       }
-      const Played& played = play_.played[behind];
-      const Step& step = step_of(behind);
+      const Played& played = play_.played[critical_predecessor];
+      const Step& step = step_of(critical_predecessor);
       const Ticks since = std::clamp(played.begin, from, until);
       if (since < until) causes.push_back({since, until, cause_of(step), step.task, 0, {}});
       until = since;
-      behind = played.behind;
+      critical_predecessor = played.critical_predecessor;
     }
     for (auto cause = causes.rbegin(); cause != causes.rend(); ++cause) add(lane, cause->begin, cause->end, *cause);
   }
@@ -360,7 +360,7 @@ std::vector<plan::StepTime> steps_of(const Play& play, std::size_t steps, const 
 Iteration play_iterations(const Workload& workload) {
   for (const Step& step : workload.steps) DOVETAIL_ASSERT(!find_fault(step.trace));
   const Activities every = activities_of(workload);
-  const Play played = play(every, workload.most_iterations, workload.courses, workload.cancellation);
+  const Play played = play(every, workload.max_iterations, workload.courses, workload.cancellation);
   const Stretch stretch = stretch_of(played, workload.steps);
   Iteration iteration;
   iteration.trace = Cutter(workload, played, stretch).cut();

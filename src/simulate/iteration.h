@@ -52,7 +52,7 @@ struct Workload {
   base::Ticks overhead;  ///< of each iteration, on all devices, in no step
   /// Bytes that a device holds whatever a step's own trace says: in step `step`, or between steps (nothing).
   std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident = {};
-  std::size_t most_iterations = 64;                      ///< to wait for a steady state
+  std::size_t max_iterations = 64;                       ///< to wait for a steady state
   Courses* courses = nullptr;                            ///< what is known of transfers, and learns (play)
   const parallel::Cancellation* cancellation = nullptr;  ///< ends the wait for a steady state
 };

@@ -141,7 +141,7 @@ void forget(const std::vector<Ticks>& starts, std::vector<Move>& moves) {
 }  // namespace
 
 std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples, std::size_t unfinished,
-                              std::int64_t longest_sequence) {
+                              std::int64_t max_sequence) {
   double prompts = 0;
   double responses = 0;
   double squares = 0;
@@ -158,7 +158,7 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
       std::min(static_cast<double>(fleet.limits.sequences), cost::flat_batch(task.facts, task.layout, context, machine, task.efficiency));
   const double room = static_cast<double>(fleet.limits.blocks) * static_cast<double>(fleet.limits.block_tokens);
   const auto left = static_cast<double>(unfinished);
-  return static_cast<std::size_t>(std::max({1.0, std::ceil(left / flat), std::ceil(left * static_cast<double>(longest_sequence) / room)}));
+  return static_cast<std::size_t>(std::max({1.0, std::ceil(left / flat), std::ceil(left * static_cast<double>(max_sequence) / room)}));
 }
 
 Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance>& instances, Ticks at, std::size_t destinations,

@@ -25,7 +25,7 @@ struct Migration {
 /// decode step is flat (cost::flat_batch at the samples' mean context) and no more than max_num_seqs, M the tokens of the longest sequence
 /// there can be, and C the tokens that an instance has room for.
 std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples, std::size_t unfinished,
-                              std::int64_t longest_sequence);
+                              std::int64_t max_sequence);
 
 /// Moves what `instances` have left to `destinations` of them. All have been stopped at the end of the first step that is not before `at`.
 /// - The instances with the most unfinished samples keep theirs (ties: the lower number).

@@ -116,7 +116,7 @@ class Scorer {
     if (state.model == none && workers_[worker].first_task >= 0) load(worker, static_cast<std::size_t>(workers_[worker].first_task));
     // Loading may take no time.
     if (!state.free || (state.model != none && !queues_[state.model].empty())) return;
-    const std::size_t task = most_work(worker);
+    const std::size_t task = max_work(worker);
     if (task != none) load(worker, task);
   }
 
@@ -126,7 +126,7 @@ class Scorer {
   Ticks set_up(const State& state, std::size_t task) const { return hand_over(state, task) + loading(task); }
 
   /// The task that this worker helps most; none where it helps none, or too little to change models as long as more samples come.
-  std::size_t most_work(std::size_t worker) {
+  std::size_t max_work(std::size_t worker) {
     const State& helper = states_[worker];
     std::size_t best = none;
     double most = 0;

@@ -16,7 +16,7 @@ using base::Ticks;
 namespace {
 
 /// All numbers of replicas are tried where they are no more than so many.
-constexpr std::size_t most_tried = 64;
+constexpr std::size_t max_tried = 64;
 constexpr int no_task = -1;
 
 /// So many replicas of each task.
@@ -133,10 +133,10 @@ Shares shares_by_work(const std::vector<InferTask>& tasks, const std::vector<Sam
   }
 }
 
-/// All numbers of replicas on `left` devices, of the tasks from `task` on, of which the last has as many as fit; a few more than most_tried
+/// All numbers of replicas on `left` devices, of the tasks from `task` on, of which the last has as many as fit; a few more than max_tried
 /// are enough.
 void add_shares(const std::vector<InferTask>& tasks, std::size_t task, std::size_t left, Shares& shares, std::vector<Shares>& all) {
-  if (all.size() > most_tried) return;
+  if (all.size() > max_tried) return;
   const std::size_t most = left / size_of(tasks[task]);
   if (task + 1 == shares.size()) {
     shares[task] = most;
@@ -207,7 +207,7 @@ SplitScoring score_best(const std::vector<InferTask>& tasks, const std::vector<S
   std::vector<Shares> all;
   Shares some = none;
   add_shares(tasks, 0, freed.size(), some, all);
-  if (all.size() <= most_tried) {
+  if (all.size() <= max_tried) {
     for (const Shares& shares : all) beginnings.try_out(shares);
     return beginnings.best();
   }

@@ -41,7 +41,7 @@ std::optional<PlayedStages> Stages::with_threshold(double threshold) {
   // 0.29 of 100 samples are 29, whatever the product rounds to.
   const auto left = std::clamp<std::size_t>(static_cast<std::size_t>(std::floor(threshold * count + 1e-6)), 1, samples_.size());
   if (left == samples_.size()) return std::nullopt;
-  std::int64_t longest = task_.longest_sequence;
+  std::int64_t longest = task_.max_sequence;
   if (longest == 0)
     for (const Sample& sample : samples_) longest = std::max(longest, sample.prompt + sample.response);
   const std::size_t instances = fleet_.devices.size();
@@ -51,7 +51,7 @@ std::optional<PlayedStages> Stages::with_threshold(double threshold) {
   const std::size_t later = destinations * fleet_.devices.front().size();
   if (!has_replica(task_.infer, freed) || !can_split(task_.infer, freed, later)) return std::nullopt;
   const Ticks at = time_of(left);
-  if (static_cast<double>((plain_.generation_end - at).count()) < least_tail * static_cast<double>(plain_.generation_end.count()))
+  if (static_cast<double>((plain_.generation_end - at).count()) < min_tail * static_cast<double>(plain_.generation_end.count()))
     return std::nullopt;
   return play_fused(at, destinations);
 }

@@ -15,16 +15,16 @@
 namespace dovetail::simulate {
 
 /// What is left when all but this part of generation is over is no tail: the last samples end together, and nothing migrates.
-inline constexpr double least_tail = 0.01;
+inline constexpr double min_tail = 0.01;
 
 /// A generate task and those that score its samples on the same devices.
 struct InterStageTask {
   GenerationTask generation;
-  std::vector<InferTask> infer;       ///< those that others read before these
-  base::Ticks drop;                   ///< until a device of an instance that has ended is without the actor's weights
-  std::int64_t held = 0;              ///< bytes on each device beside keys and values while its instance has the actor
-  std::int64_t longest_sequence = 0;  ///< tokens that there can be in one, prompt included; 0: the longest of the samples
-  std::int64_t row = 0;               ///< tokens that each sample is padded to where it is scored; 0: not padded
+  std::vector<InferTask> infer;   ///< those that others read before these
+  base::Ticks drop;               ///< until a device of an instance that has ended is without the actor's weights
+  std::int64_t held = 0;          ///< bytes on each device beside keys and values while its instance has the actor
+  std::int64_t max_sequence = 0;  ///< tokens that there can be in one, prompt included; 0: the longest of the samples
+  std::int64_t row = 0;           ///< tokens that each sample is padded to where it is scored; 0: not padded
 };
 
 /// Both stages, played.

@@ -13,23 +13,23 @@ namespace {
 using workflow::TaskKind;
 
 /// Where the first task of that kind runs.
-std::int32_t mesh_of(const planner::SearchSpace& space, const planner::Picks& picks, TaskKind kind) {
-  const std::vector<workflow::Task>& tasks = space.ground->job.workflow.tasks;
+std::int32_t mesh_of(const planner::SearchSpace& space, const planner::Selection& selection, TaskKind kind) {
+  const std::vector<workflow::Task>& tasks = space.scenario->job.workflow.tasks;
   const auto found = std::find_if(tasks.begin(), tasks.end(), [kind](const workflow::Task& task) { return task.kind == kind; });
-  return found == tasks.end() ? -1 : picks[static_cast<std::size_t>(found - tasks.begin())].mesh;
+  return found == tasks.end() ? -1 : selection[static_cast<std::size_t>(found - tasks.begin())].mesh;
 }
 
 /// Moves infer tasks, one after the other, to where training is, each where that gains.
-void move_scoring(const planner::SearchSpace& space, planner::Trial& trial, planner::Picks& picks) {
-  const std::vector<workflow::Task>& tasks = space.ground->job.workflow.tasks;
-  const std::int32_t training = mesh_of(space, picks, TaskKind::train);
-  const std::int64_t usable = planner::smallest_memory(space);
+void move_scoring(const planner::SearchSpace& space, planner::Trial& trial, planner::Selection& selection) {
+  const std::vector<workflow::Task>& tasks = space.scenario->job.workflow.tasks;
+  const std::int32_t training = mesh_of(space, selection, TaskKind::train);
+  const std::int64_t usable = planner::min_memory(space);
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     if (tasks[task].kind != TaskKind::infer || !space.bound[task].empty() || !space.is_open(task, training)) continue;
-    planner::Picks moved = picks;
+    planner::Selection moved = selection;
     moved[task] = {training, 0};
-    if (planner::improve_choices(space, trial, moved, planner::Aim::cost).cost(usable) < trial.score(picks).cost(usable))
-      picks = std::move(moved);
+    if (planner::improve_choices(space, trial, moved, planner::Aim::cost).cost(usable) < trial.score(selection).cost(usable))
+      selection = std::move(moved);
   }
 }
 
@@ -38,18 +38,18 @@ void move_scoring(const planner::SearchSpace& space, planner::Trial& trial, plan
 std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space) {
   planner::Trial trial(space);
   std::vector<DeviceSplit> splits;
-  for (planner::Picks& picks : planner::picks_of(space, planner::Placement::disaggregated)) {
-    const std::int32_t training = mesh_of(space, picks, TaskKind::train);
-    const std::int32_t rollout = mesh_of(space, picks, TaskKind::generate);
+  for (planner::Selection& selection : planner::selection_of(space, planner::Placement::disaggregated)) {
+    const std::int32_t training = mesh_of(space, selection, TaskKind::train);
+    const std::int32_t rollout = mesh_of(space, selection, TaskKind::generate);
     if (training < 0 || rollout < 0) continue;
     const cluster::Mesh& trains = space.meshes[static_cast<std::size_t>(training)];
     const cluster::Mesh& generates = space.meshes[static_cast<std::size_t>(rollout)];
     // What the job fixes may have left them together.
     if (cluster::overlap(trains, generates)) continue;
-    move_scoring(space, trial, picks);
+    move_scoring(space, trial, selection);
     DeviceSplit split{trains.count, generates.count, trains.first,
-                      planner::plan_of(space, picks, std::string(name_of(planner::Placement::disaggregated)))};
-    const predict::Estimate closed = predict::estimate(*space.ground, split.plan);
+                      planner::plan_of(space, selection, std::string(name_of(planner::Placement::disaggregated)))};
+    const predict::Estimate closed = predict::estimate(*space.scenario, split.plan);
     if (!closed.keeps_margin()) continue;
     split.iteration_seconds = closed.iteration_seconds;
     splits.push_back(std::move(split));

@@ -12,7 +12,7 @@
 namespace dovetail::study {
 namespace {
 
-constexpr std::int64_t most_parts = 100;
+constexpr std::int64_t max_parts = 100;
 constexpr std::int64_t points_shown = 10;
 constexpr std::size_t plans_of_a_search = 4;
 
@@ -20,7 +20,7 @@ using Costs = std::vector<std::vector<PartCost>>;  ///< [part][plan]
 
 /// A run, cut into parts, and the plans that it could have.
 struct Run {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   const LengthGrowth& growth;
   const ForecastOptions& options;
   std::vector<RunPart> parts;
@@ -30,17 +30,17 @@ struct Run {
 
 /// The steps at which lengths are, for the first time, as far from the first towards the longest as each search wants them.
 std::vector<std::int64_t> search_steps(const LengthGrowth& growth, const std::vector<RunPart>& parts, int searches) {
-  std::vector<std::int64_t> longest_steps{0};
-  for (const RunPart& part : parts) longest_steps.push_back(growth.longest_step(part.first, part.last));
+  std::vector<std::int64_t> max_steps{0};
+  for (const RunPart& part : parts) max_steps.push_back(growth.step_of_max_length(part.first, part.last));
   std::vector<double> factors;
-  for (const std::int64_t step : longest_steps) factors.push_back(growth.factor_at(static_cast<double>(step)));
+  for (const std::int64_t step : max_steps) factors.push_back(growth.factor_at(static_cast<double>(step)));
   const double longest = *std::max_element(factors.begin(), factors.end());
   std::vector<std::int64_t> steps;
   for (int search = 0; search < searches; ++search) {
     const double wanted = factors.front() + (longest - factors.front()) * search / std::max(1, searches - 1);
     // No less than the longest but for rounding.
     const auto reached = std::find_if(factors.begin(), factors.end(), [&](double factor) { return factor >= std::min(wanted, longest); });
-    const std::int64_t step = longest_steps[static_cast<std::size_t>(reached - factors.begin())];
+    const std::int64_t step = max_steps[static_cast<std::size_t>(reached - factors.begin())];
     if (std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(step);
   }
   return steps;
@@ -56,18 +56,18 @@ void add_candidate(std::vector<ForecastPlan>& plans, ForecastPlan candidate) {
 base::Status find_candidates(Run& run, const plan::Plan* given) {
   if (given != nullptr) {
     ForecastPlan candidate{*given, std::nullopt, std::nullopt};
-    if (given->fusion.training) candidate.over_bound = predict::intra_stage(run.ground, *given).over_bound();
+    if (given->fusion.training) candidate.over_bound = predict::intra_stage(run.scenario, *given).over_bound();
     run.plans.push_back(std::move(candidate));
   }
   planner::RankOptions rank = run.options.rank;
   rank.shown = std::min(rank.shown, plans_of_a_search);
   rank.simulated = 0;  // all of them are compared, by the closed form
   const std::vector<std::int64_t> steps = search_steps(run.growth, run.parts, run.options.searches);
-  for (std::size_t index = 0; index < steps.size() && !run.ground.is_stopped(); ++index) {
+  for (std::size_t index = 0; index < steps.size() && !run.scenario.is_stopped(); ++index) {
     const std::int64_t step = steps[index];
     if (run.options.on_search) run.options.on_search(step);
-    const RunStep there(run.ground, run.growth, step);
-    auto ranking = planner::rank_plans(there.ground(), planner::with_share_of_time(rank, run.ground, steps.size() - index));
+    const RunStep there(run.scenario, run.growth, step);
+    auto ranking = planner::rank_plans(there.scenario(), planner::with_share_of_time(rank, run.scenario, steps.size() - index));
     if (!ranking.ok() && ranking.error().failure == base::Failure::bad_input) return ranking.error();
     if (!ranking.ok()) continue;
     for (planner::RankedPlan& ranked : ranking->plans) {
@@ -76,7 +76,7 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
       add_candidate(run.plans, {std::move(ranked.plan), step, over_bound});
     }
   }
-  if (const auto ended_by = parallel::ended_by(run.ground.cancellation); ended_by && run.plans.empty())
+  if (const auto ended_by = parallel::ended_by(run.scenario.cancellation); ended_by && run.plans.empty())
     return parallel::stopped_before("a plan was found", *ended_by);
   if (run.plans.empty()) return base::Error{base::Failure::infeasible, "", 0, 0, "no plan of this job fits, at any length of the run"};
   return {};
@@ -95,10 +95,10 @@ void cut_off(Run& run) {
   run.costs.resize(count);
   std::int64_t end = part.first;
   for (const ForecastPlan& plan : run.plans)
-    end = std::max(end, first_overflow(run.ground, run.growth, plan, part.first, part.last).value_or(part.last));
+    end = std::max(end, first_overflow(run.scenario, run.growth, plan, part.first, part.last).value_or(part.last));
   if (end == part.first) return;
   part.last = end - 1;
-  Costs rest = run_costs(run.ground, run.growth, {part}, run.plans);
+  Costs rest = run_costs(run.scenario, run.growth, {part}, run.plans);
   if (!fits(rest.front())) return;
   run.parts.push_back(part);
   run.costs.push_back(std::move(rest.front()));
@@ -112,7 +112,7 @@ bool may_change(const PartCost& from, const PartCost& to, double error) {
 /// The plan of each part: of all sequences that keep the rules the one that takes the least time. REQUIRES: in every part some plan fits.
 std::vector<std::size_t> schedule_of(const Run& run, bool starts_with_first) {
   constexpr double never = std::numeric_limits<double>::infinity();
-  const double error = run.ground.software.efficiency.error;
+  const double error = run.scenario.software.efficiency.error;
   const std::size_t count = run.parts.size();
   const std::size_t plans = run.plans.size();
   // From each part and plan on: the seconds to the end, and the plan of the next part.
@@ -183,7 +183,7 @@ void add_spans(const Run& run, const std::vector<std::size_t>& schedule, Forecas
 
 /// Of an iteration at a step.
 double seconds_at(const Run& run, std::int64_t step, const ForecastPlan& plan) {
-  return RunStep(run.ground, run.growth, step).estimate(plan).iteration_seconds;
+  return RunStep(run.scenario, run.growth, step).estimate(plan).iteration_seconds;
 }
 
 double pauses_of(const ForecastOptions& options, std::int64_t steps) {
@@ -204,8 +204,8 @@ void add_sums(const Run& run, Forecast& forecast) {
   forecast.pause_seconds = pauses_of(run.options, forecast.steps);
   forecast.restart_seconds = run.options.restart_seconds * static_cast<double>(std::max<std::size_t>(1, forecast.spans.size()) - 1);
   forecast.seconds += forecast.pause_seconds + forecast.restart_seconds;
-  forecast.gpu_hours = forecast.seconds * cluster::device_count(run.ground.job.cluster) / 3600;
-  if (run.ground.job.cluster.price) forecast.price = *run.ground.job.cluster.price * forecast.gpu_hours;
+  forecast.gpu_hours = forecast.seconds * cluster::device_count(run.scenario.job.cluster) / 3600;
+  if (run.scenario.job.cluster.price) forecast.price = *run.scenario.job.cluster.price * forecast.gpu_hours;
 }
 
 /// What the first plan of the schedule would do by itself, to the end of all that was asked for.
@@ -221,8 +221,8 @@ void add_kept(const Run& run, std::size_t plan, Forecast& forecast) {
                             : over == run.costs.end()                      ? run.parts.back().last
                                                       : run.parts[static_cast<std::size_t>(over - run.costs.begin())].first;
   const std::int64_t to = over == run.costs.end() ? forecast.steps : run.parts[static_cast<std::size_t>(over - run.costs.begin())].last;
-  if (const auto step = first_overflow(run.ground, run.growth, run.plans[plan], from, to))
-    forecast.overflow = overflow_at(run.ground, run.growth, run.plans[plan], *step);
+  if (const auto step = first_overflow(run.scenario, run.growth, run.plans[plan], from, to))
+    forecast.overflow = overflow_at(run.scenario, run.growth, run.plans[plan], *step);
 }
 
 void add_points(const Run& run, Forecast& forecast) {
@@ -231,12 +231,12 @@ void add_points(const Run& run, Forecast& forecast) {
     const std::int64_t step = (forecast.steps - 1) * point / points_shown;
     if (steps.empty() || step != steps.back()) steps.push_back(step);
   }
-  const std::int64_t longest = run.growth.longest_step(0, forecast.steps - 1);
+  const std::int64_t longest = run.growth.step_of_max_length(0, forecast.steps - 1);
   if (const auto place = std::lower_bound(steps.begin(), steps.end(), longest); *place != longest) steps.insert(place, longest);
   for (const std::int64_t step : steps) {
     const auto span =
         std::find_if(forecast.spans.begin(), forecast.spans.end(), [step](const ForecastSpan& one) { return step <= one.last; });
-    const RunStep there(run.ground, run.growth, step);
+    const RunStep there(run.scenario, run.growth, step);
     const predict::Estimate estimate = there.estimate(forecast.plans[span->plan]);
     ForecastPoint point;
     point.step = step;
@@ -252,22 +252,22 @@ void add_points(const Run& run, Forecast& forecast) {
 
 }  // namespace
 
-base::Result<Forecast> forecast(const predict::Ground& given, const plan::Plan* plan, const LengthGrowth& growth,
+base::Result<Forecast> forecast(const predict::Scenario& given, const plan::Plan* plan, const LengthGrowth& growth,
                                 const ForecastOptions& options) {
   const parallel::Cancellation limit(given.cancellation, options.rank.search.time_limit_seconds);
-  const predict::Ground ground = predict::stopped_by(given, limit);
+  const predict::Scenario scenario = predict::stopped_by(given, limit);
   DOVETAIL_ASSERT(options.steps >= 1 && (plan != nullptr || options.searches > 0));
-  Run run{ground, growth, options, run_parts(options.steps, most_parts), {}, {}};
+  Run run{scenario, growth, options, run_parts(options.steps, max_parts), {}, {}};
   DOVETAIL_CHECK(find_candidates(run, plan));
-  run.costs = run_costs(ground, growth, run.parts, run.plans);
+  run.costs = run_costs(scenario, growth, run.parts, run.plans);
   Forecast forecast;
   forecast.part = run.parts.front().steps();
   forecast.candidates = run.plans.size();
   cut_off(run);
   if (run.parts.empty()) {
     forecast.plans.push_back(run.plans.front());
-    if (const auto step = first_overflow(ground, growth, run.plans.front(), 0, forecast.part - 1))
-      forecast.overflow = overflow_at(ground, growth, run.plans.front(), *step);
+    if (const auto step = first_overflow(scenario, growth, run.plans.front(), 0, forecast.part - 1))
+      forecast.overflow = overflow_at(scenario, growth, run.plans.front(), *step);
     return forecast;
   }
   forecast.steps = run.parts.back().last + 1;

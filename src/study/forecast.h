@@ -21,7 +21,7 @@ struct Pause {
 };
 
 struct ForecastOptions {
-  std::int64_t steps = 1;  ///< from 1 to largest_step
+  std::int64_t steps = 1;  ///< from 1 to max_step_number
   std::vector<Pause> pauses = {};
   double restart_seconds = 0;  ///< what a change of the plan takes
   int searches = 3;  ///< lengths at which plans are searched, spread evenly from the first to the longest; 0, with a plan: it is kept
@@ -93,7 +93,7 @@ struct Forecast {
 /// it fits, else with one that is within the model's error of the fastest; it changes to another where its plan does not fit any more, or
 /// where the other is faster by more than the model's error. Of all schedules that keep these rules it is the shortest. Errors of
 /// rank_plans; infeasible where no plan is given and none fits. REQUIRES: a plan, or searches > 0.
-base::Result<Forecast> forecast(const predict::Ground& ground, const plan::Plan* plan, const LengthGrowth& growth,
+base::Result<Forecast> forecast(const predict::Scenario& scenario, const plan::Plan* plan, const LengthGrowth& growth,
                                 const ForecastOptions& options);
 
 }  // namespace dovetail::study

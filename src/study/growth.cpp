@@ -17,8 +17,8 @@ namespace {
 /// What is wrong with a step behind `before`, and its value, as people wrote them; else both.
 base::Result<GrowthPoint> read_point(std::string_view step, std::string_view value, const std::vector<GrowthPoint>& before) {
   const std::optional<std::int32_t> number = base::parse_index(step);
-  if (!number || *number > largest_step)
-    return base::bad_input(fmt::format("{} is no step; accepted: a whole number from 0 to {}", base::quote(step), largest_step));
+  if (!number || *number > max_step_number)
+    return base::bad_input(fmt::format("{} is no step; accepted: a whole number from 0 to {}", base::quote(step), max_step_number));
   if (!before.empty() && *number <= before.back().step)
     return base::bad_input(fmt::format("step {} comes behind step {}; accepted: rising steps", *number, before.back().step));
   const auto amount = base::parse_amount(value, base::Measure::number);
@@ -152,7 +152,7 @@ double LengthGrowth::mean_value(std::int64_t first, std::int64_t last) const {
   return sum / steps;
 }
 
-std::int64_t LengthGrowth::longest_step(std::int64_t first, std::int64_t last) const {
+std::int64_t LengthGrowth::step_of_max_length(std::int64_t first, std::int64_t last) const {
   if (growth_.points.empty()) return first;
   std::int64_t longest = first;
   const auto look_at = [&](std::int64_t step) {
@@ -166,7 +166,7 @@ std::int64_t LengthGrowth::longest_step(std::int64_t first, std::int64_t last) c
 
 workflow::LengthDistribution LengthGrowth::mean_of(std::int64_t first, std::int64_t last) const {
   // A sum's rounding must not lift the mean above what is known to be within reach.
-  const auto mean = [&] { return std::min(mean_value(first, last), value_at(static_cast<double>(longest_step(first, last)))); };
+  const auto mean = [&] { return std::min(mean_value(first, last), value_at(static_cast<double>(step_of_max_length(first, last)))); };
   const double factor = growth_.points.empty() ? 1 : factor_for(mean()).value();
   return workflow::scaled(lengths_, factor, most());
 }

@@ -35,7 +35,7 @@ struct Growth {
 };
 
 /// The largest step that is accepted.
-inline constexpr std::int64_t largest_step = 100'000'000;
+inline constexpr std::int64_t max_step_number = 100'000'000;
 
 /// Reads "0:1,500:2.5,1000:4". Errors without place: what is no step and value, a value that is not above 0, steps that do not rise.
 base::Result<Growth> parse_growth(std::string_view text, GrowthFigure figure);
@@ -57,7 +57,7 @@ class LengthGrowth {
   /// Those of the figure's mean over the steps from `first` to `last`.
   workflow::LengthDistribution mean_of(std::int64_t first, std::int64_t last) const;
   /// The first of the steps from `first` to `last` at which responses are the longest.
-  std::int64_t longest_step(std::int64_t first, std::int64_t last) const;
+  std::int64_t step_of_max_length(std::int64_t first, std::int64_t last) const;
   /// The share of them that ends at the cap; 0 without one.
   double at_cap(double step) const;
   std::optional<std::int64_t> cap() const { return cap_; }
@@ -69,7 +69,7 @@ class LengthGrowth {
   double mean_value(std::int64_t first, std::int64_t last) const;
   /// The factor by which the figure is met, where one does.
   std::optional<double> factor_for(double value) const;
-  std::int64_t most() const { return cap_.value_or(workflow::largest_length); }
+  std::int64_t most() const { return cap_.value_or(workflow::max_length); }
 
   workflow::LengthDistribution lengths_;
   Growth growth_;

@@ -33,24 +33,25 @@ std::vector<RunPart> run_parts(std::int64_t steps, std::int64_t most) {
   return parts;
 }
 
-RunStep::RunStep(const predict::Ground& ground, workflow::LengthDistribution responses)
-    : job_(with_lengths(ground.job, std::move(responses))), ground_(predict::ground_of(job_, ground.software, ground.cancellation)) {}
+RunStep::RunStep(const predict::Scenario& scenario, workflow::LengthDistribution responses)
+    : job_(with_lengths(scenario.job, std::move(responses))),
+      scenario_(predict::scenario_of(job_, scenario.software, scenario.cancellation)) {}
 
-RunStep::RunStep(const predict::Ground& ground, const LengthGrowth& growth, std::int64_t step)
-    : RunStep(ground, growth.at(static_cast<double>(step))) {}
+RunStep::RunStep(const predict::Scenario& scenario, const LengthGrowth& growth, std::int64_t step)
+    : RunStep(scenario, growth.at(static_cast<double>(step))) {}
 
 predict::Estimate RunStep::estimate(const ForecastPlan& plan) const {
-  predict::Estimate like = predict::estimate_like(ground_, plan.plan, plan.over_bound);
-  return like.fits() || !plan.over_bound ? like : predict::estimate(ground_, plan.plan);
+  predict::Estimate like = predict::estimate_like(scenario_, plan.plan, plan.over_bound);
+  return like.fits() || !plan.over_bound ? like : predict::estimate(scenario_, plan.plan);
 }
 
-std::vector<std::vector<PartCost>> run_costs(const predict::Ground& ground, const LengthGrowth& growth, const std::vector<RunPart>& parts,
-                                             const std::vector<ForecastPlan>& plans) {
+std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
+                                             const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans) {
   std::vector<std::vector<PartCost>> costs;
   std::optional<workflow::LengthDistribution> known;  // of the part before, where all of it was alike
   for (const RunPart& part : parts) {
-    const RunStep mean(ground, growth.mean_of(part.first, part.last));
-    const RunStep longest(ground, growth, growth.longest_step(part.first, part.last));
+    const RunStep mean(scenario, growth.mean_of(part.first, part.last));
+    const RunStep longest(scenario, growth, growth.step_of_max_length(part.first, part.last));
     const workflow::LengthDistribution& lengths = mean.job().workload.response_length;
     const bool alike = lengths == longest.job().workload.response_length;
     if (alike && known && *known == lengths) {
@@ -68,11 +69,11 @@ std::vector<std::vector<PartCost>> run_costs(const predict::Ground& ground, cons
   return costs;
 }
 
-std::optional<std::int64_t> first_overflow(const predict::Ground& ground, const LengthGrowth& growth, const ForecastPlan& plan,
+std::optional<std::int64_t> first_overflow(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan,
                                            std::int64_t from, std::int64_t to) {
   // Up to and with a step: once it does not, it does not from there on.
   const auto fits = [&, first = from](std::int64_t step) {
-    return RunStep(ground, growth, growth.longest_step(first, step)).estimate(plan).fits();
+    return RunStep(scenario, growth, growth.step_of_max_length(first, step)).estimate(plan).fits();
   };
   if (!fits(from)) return from;
   if (fits(to)) return std::nullopt;
@@ -83,9 +84,9 @@ std::optional<std::int64_t> first_overflow(const predict::Ground& ground, const 
   return to;
 }
 
-Overflow overflow_at(const predict::Ground& ground, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t step) {
-  const std::vector<predict::TaskMemory> then = RunStep(ground, growth, step).estimate(plan).memory;
-  const std::vector<predict::TaskMemory> first = RunStep(ground, growth, 0).estimate(plan).memory;
+Overflow overflow_at(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t step) {
+  const std::vector<predict::TaskMemory> then = RunStep(scenario, growth, step).estimate(plan).memory;
+  const std::vector<predict::TaskMemory> first = RunStep(scenario, growth, 0).estimate(plan).memory;
   const planner::Missing missing = planner::missing_of(then);
   DOVETAIL_ASSERT(missing.bytes > 0);
   Overflow overflow;

@@ -29,30 +29,30 @@ struct PartCost {
 /// The job at a step of a run, or with other responses, and what is predicted of its plans there.
 class RunStep {
  public:
-  RunStep(const predict::Ground& ground, const LengthGrowth& growth, std::int64_t step);
-  RunStep(const predict::Ground& ground, workflow::LengthDistribution responses);
+  RunStep(const predict::Scenario& scenario, const LengthGrowth& growth, std::int64_t step);
+  RunStep(const predict::Scenario& scenario, workflow::LengthDistribution responses);
   RunStep(const RunStep&) = delete;
   RunStep& operator=(const RunStep&) = delete;
 
   const plan::Job& job() const { return job_; }
-  const predict::Ground& ground() const { return ground_; }
+  const predict::Scenario& scenario() const { return scenario_; }
   /// By estimate_like; where that does not fit, with a fused schedule of its own, which may hold less.
   predict::Estimate estimate(const ForecastPlan& plan) const;
 
  private:
   plan::Job job_;
-  predict::Ground ground_;  ///< of job_
+  predict::Scenario scenario_;  ///< of job_
 };
 
 /// [part][plan].
-std::vector<std::vector<PartCost>> run_costs(const predict::Ground& ground, const LengthGrowth& growth, const std::vector<RunPart>& parts,
-                                             const std::vector<ForecastPlan>& plans);
+std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
+                                             const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans);
 
 /// The first step from `from` to `to` at which the plan does not fit, if longer responses never need less; nothing where it fits at all.
-std::optional<std::int64_t> first_overflow(const predict::Ground& ground, const LengthGrowth& growth, const ForecastPlan& plan,
+std::optional<std::int64_t> first_overflow(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan,
                                            std::int64_t from, std::int64_t to);
 
 /// What is missing at the step. REQUIRES: the plan does not fit there.
-Overflow overflow_at(const predict::Ground& ground, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t step);
+Overflow overflow_at(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t step);
 
 }  // namespace dovetail::study

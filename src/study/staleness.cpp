@@ -29,7 +29,7 @@ std::optional<std::size_t> policy_task(const workflow::Workflow& workflow) {
   return std::nullopt;
 }
 
-int versions_behind(const plan::Job& job, const plan::IterationGraph& graph, const plan::Timing& timing, std::size_t generate) {
+int version_lag(const plan::Job& job, const plan::IterationGraph& graph, const plan::Timing& timing, std::size_t generate) {
   const std::size_t train = job.workflow.trained_by[job.workflow.role_of[generate]->index()]->index();
   std::size_t taken = generate;
   for (const plan::StepEdge& edge : graph.edges)

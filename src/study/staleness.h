@@ -9,7 +9,7 @@
 
 #include "plan/iteration_graph.h"
 #include "plan/timing.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 
 namespace dovetail::study {
 
@@ -31,6 +31,6 @@ std::optional<std::size_t> policy_task(const workflow::Workflow& workflow);
 /// How many trainings the weights that generate are behind, in steady iterations: of those before the iteration's own, how many had not
 /// ended when generation, or the reallocation that brings its weights, began. At most steps_off_policy. `steps`: [step of the graph].
 /// REQUIRES: `generate` is policy_task().
-int versions_behind(const plan::Job& job, const plan::IterationGraph& graph, const plan::Timing& timing, std::size_t generate);
+int version_lag(const plan::Job& job, const plan::IterationGraph& graph, const plan::Timing& timing, std::size_t generate);
 
 }  // namespace dovetail::study

@@ -15,14 +15,14 @@ namespace dovetail::study {
 namespace {
 
 /// What of an estimate a sweep keeps.
-SweepFigures figures_of(const predict::Ground& ground, const predict::Estimate& estimate) {
+SweepFigures figures_of(const predict::Scenario& scenario, const predict::Estimate& estimate) {
   SweepFigures figures;
   figures.iteration_seconds = estimate.iteration_seconds;
   figures.samples_per_second = estimate.samples_per_second;
   figures.tokens_per_second = estimate.tokens_per_second;
   figures.gpu_hours = estimate.gpu_hours;
   figures.price = estimate.price;
-  figures.samples = ground.job.workload.samples();
+  figures.samples = scenario.job.workload.samples();
   figures.fits = estimate.fits();
   figures.fullest = planner::fullest_task(estimate.memory);
   const predict::TaskMemory& memory = estimate.memory[figures.fullest];
@@ -58,11 +58,11 @@ void add_played(const predict::Simulation& simulation, SweepFigures& figures) {
 }
 
 /// The figures of a point's plan; `training` as predict::estimate has it.
-base::Status add_figures(const predict::Ground& ground, const SweepOptions& options, const std::optional<predict::IntraStage>& training,
+base::Status add_figures(const predict::Scenario& scenario, const SweepOptions& options, const std::optional<predict::IntraStage>& training,
                          SweepPoint& point) {
-  point.figures = figures_of(ground, predict::estimate(ground, point.plan, training));
+  point.figures = figures_of(scenario, predict::estimate(scenario, point.plan, training));
   if (!options.simulate) return {};
-  predict::Simulator simulator(ground, options.simulation);
+  predict::Simulator simulator(scenario, options.simulation);
   DOVETAIL_TRY(const predict::Simulation simulation, simulator.simulate(point.plan));
   add_played(simulation, *point.figures);
   return {};
@@ -71,23 +71,23 @@ base::Status add_figures(const predict::Ground& ground, const SweepOptions& opti
 /// The points of one plan.
 class PlanSweep {
  public:
-  PlanSweep(const predict::Ground& ground, const plan::Plan& plan, const SweepOptions& options)
-      : ground_(ground), plan_(plan), options_(options), simulator_(ground, options.simulation) {
+  PlanSweep(const predict::Scenario& scenario, const plan::Plan& plan, const SweepOptions& options)
+      : scenario_(scenario), plan_(plan), options_(options), simulator_(scenario, options.simulation) {
     // A threshold leaves training as it is: its schedule is made once.
-    if (options.over == SweepInput::threshold && plan.fusion.training) training_ = predict::intra_stage(ground, plan);
+    if (options.over == SweepInput::threshold && plan.fusion.training) training_ = predict::intra_stage(scenario, plan);
   }
 
   base::Result<SweepPoint> point(std::optional<double> value) {
     if (options_.over == SweepInput::threshold) return threshold(value);
     SweepPoint point{value, plan_, std::nullopt};
-    auto swept = with_value(options_.over, *value, ground_.job, plan_, options_.cap);
+    auto swept = with_value(options_.over, *value, scenario_.job, plan_, options_.cap);
     if (!swept.ok()) {
       point.problem = swept.error().message;
       return point;
     }
     point.plan = std::move(swept->plan);
-    const predict::Ground ground = predict::ground_of(swept->job, ground_.software, ground_.cancellation);
-    DOVETAIL_CHECK(add_figures(ground, options_, std::nullopt, point));
+    const predict::Scenario scenario = predict::scenario_of(swept->job, scenario_.software, scenario_.cancellation);
+    DOVETAIL_CHECK(add_figures(scenario, options_, std::nullopt, point));
     return point;
   }
 
@@ -96,14 +96,14 @@ class PlanSweep {
   base::Result<SweepPoint> threshold(std::optional<double> value) {
     SweepPoint point{value, plan_, std::nullopt};
     point.plan.fusion.threshold = value;
-    point.figures = figures_of(ground_, predict::estimate(ground_, point.plan, training_));
+    point.figures = figures_of(scenario_, predict::estimate(scenario_, point.plan, training_));
     if (!options_.simulate) return point;
     DOVETAIL_TRY(const predict::Simulation simulation, simulator_.simulate(point.plan));
     add_played(simulation, *point.figures);
     return point;
   }
 
-  const predict::Ground& ground_;
+  const predict::Scenario& scenario_;
   const plan::Plan& plan_;
   const SweepOptions& options_;
   predict::Simulator simulator_;
@@ -111,20 +111,20 @@ class PlanSweep {
 };
 
 /// The best plan on so many nodes; as many points share what is left of the time.
-base::Result<SweepPoint> nodes_point(const predict::Ground& ground, double nodes, const SweepOptions& options, std::size_t points) {
+base::Result<SweepPoint> nodes_point(const predict::Scenario& scenario, double nodes, const SweepOptions& options, std::size_t points) {
   SweepPoint point{nodes, {}, std::nullopt};
-  plan::Job job = ground.job;
+  plan::Job job = scenario.job;
   job.cluster = planner::with_nodes(job.cluster, static_cast<int>(nodes));
-  if (cluster::device_count(job.cluster) > cluster::largest_device_count) {
-    point.problem = fmt::format("more than {} devices", cluster::largest_device_count);
+  if (cluster::device_count(job.cluster) > cluster::max_device_count) {
+    point.problem = fmt::format("more than {} devices", cluster::max_device_count);
     return point;
   }
   if (!planner::has_what_is_fixed(job)) {
     point.problem = "what the job fixes cannot be had on so many nodes";
     return point;
   }
-  const predict::Ground there = predict::ground_of(job, ground.software, ground.cancellation);
-  auto ranking = planner::rank_plans(there, planner::with_share_of_time(options.rank, ground, points));
+  const predict::Scenario there = predict::scenario_of(job, scenario.software, scenario.cancellation);
+  auto ranking = planner::rank_plans(there, planner::with_share_of_time(options.rank, scenario, points));
   if (!ranking.ok()) {
     if (ranking.error().failure != base::Failure::infeasible) return ranking.error();
     point.problem = ranking.error().message;
@@ -143,13 +143,13 @@ base::Result<SweepPoint> nodes_point(const predict::Ground& ground, double nodes
 }
 
 /// Why no point of the sweep can be had.
-std::optional<std::string> find_sweep_fault(const predict::Ground& ground, const plan::Plan* plan, SweepInput over) {
+std::optional<std::string> find_sweep_fault(const predict::Scenario& scenario, const plan::Plan* plan, SweepInput over) {
   constexpr double any = 0.5;
-  if (over == SweepInput::threshold) return plan::find_threshold_fault(any, ground.job, plan->tasks);
-  if (over == SweepInput::staleness && !policy_task(ground.job.workflow))
+  if (over == SweepInput::threshold) return plan::find_threshold_fault(any, scenario.job, plan->tasks);
+  if (over == SweepInput::staleness && !policy_task(scenario.job.workflow))
     return fmt::format("{} generates nothing: there is no policy that could be old; accepted: another input to vary",
-                       ground.job.workflow.name);
-  if (over == SweepInput::bandwidth && cluster::node_count(ground.job.cluster) == 1)
+                       scenario.job.workflow.name);
+  if (over == SweepInput::bandwidth && cluster::node_count(scenario.job.cluster) == 1)
     return "the cluster has one node, nothing crosses a network; accepted: a cluster of more, or another input to vary";
   return std::nullopt;
 }
@@ -180,25 +180,25 @@ void find_best(Sweep& sweep) {
 
 }  // namespace
 
-base::Result<Sweep> sweep(const predict::Ground& given, const plan::Plan* plan, const SweepOptions& options) {
+base::Result<Sweep> sweep(const predict::Scenario& given, const plan::Plan* plan, const SweepOptions& options) {
   const parallel::Cancellation limit(given.cancellation, options.rank.search.time_limit_seconds);
-  const predict::Ground ground = predict::stopped_by(given, limit);
+  const predict::Scenario scenario = predict::stopped_by(given, limit);
   DOVETAIL_ASSERT(plan != nullptr || options.over == SweepInput::nodes);
-  if (const auto fault = find_sweep_fault(ground, plan, options.over)) return base::bad_input(*fault);
+  if (const auto fault = find_sweep_fault(scenario, plan, options.over)) return base::bad_input(*fault);
   std::vector<std::optional<double>> values;
   if (options.over == SweepInput::threshold) values.push_back(std::nullopt);
-  const std::vector<double>& asked = options.values.empty() ? default_values(options.over, ground.job, plan) : options.values;
+  const std::vector<double>& asked = options.values.empty() ? default_values(options.over, scenario.job, plan) : options.values;
   values.insert(values.end(), asked.begin(), asked.end());
-  const std::optional<double> own = own_value(options.over, ground.job, plan);
+  const std::optional<double> own = own_value(options.over, scenario.job, plan);
 
   Sweep sweep;
   sweep.over = options.over;
   std::optional<PlanSweep> of_plan;
-  if (options.over != SweepInput::nodes) of_plan.emplace(ground, *plan, options);
+  if (options.over != SweepInput::nodes) of_plan.emplace(scenario, *plan, options);
   for (std::size_t index = 0; index < values.size(); ++index) {
-    if (ground.is_stopped()) break;
+    if (scenario.is_stopped()) break;
     if (options.on_point) options.on_point(index, values.size());
-    auto point = of_plan ? of_plan->point(values[index]) : nodes_point(ground, *values[index], options, values.size() - index);
+    auto point = of_plan ? of_plan->point(values[index]) : nodes_point(scenario, *values[index], options, values.size() - index);
     // What was cut short cannot stand beside others; but a search has had its share of the time.
     const auto ended_by = limit.ended_by();
     if (ended_by && !(point.ok() && !of_plan && ended_by == parallel::EndedBy::time)) break;

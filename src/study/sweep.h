@@ -88,7 +88,7 @@ struct SweepOptions {
 /// has figures that say so. Where it is stopped, the points so far. An Error where none can be: generation that cannot be fused, a network
 /// that the job does not have; those of Simulator; and where it is stopped before there is a point. REQUIRES: a plan without fault but for
 /// nodes; values that find_value_fault accepts, rising.
-base::Result<Sweep> sweep(const predict::Ground& ground, const plan::Plan* plan, const SweepOptions& options);
+base::Result<Sweep> sweep(const predict::Scenario& scenario, const plan::Plan* plan, const SweepOptions& options);
 
 /// Whether the draws of lengths do not tell a point from the fastest: at one of them at least it took no longer. REQUIRES: a sweep over
 /// thresholds, whose points are all played on the same draws; a fastest point.

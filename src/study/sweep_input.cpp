@@ -28,19 +28,19 @@ struct Facts {
   bool choice;
 };
 
-constexpr double most_factor = 1000;
+constexpr double max_factor = 1000;
 
 const Facts& facts_of(SweepInput input) {
   static const std::vector<Facts> all{
       {"threshold", "threshold: samples still generated when they move", Values::share, 0, 1, true},
-      {"batch", "prompts an iteration", Values::whole, 1, static_cast<double>(workflow::largest_sample_count), true},
-      {"samples", "samples a prompt", Values::whole, 1, static_cast<double>(workflow::largest_sample_count), true},
-      {"length", "response lengths, times those of the job", Values::factor, 1 / most_factor, most_factor, false},
-      {"micro-batch", "micro-batches of training, times those of the plan", Values::factor, 1 / most_factor, most_factor, true},
-      {"mini-batches", "optimizer steps an epoch", Values::whole, 1, static_cast<double>(workflow::largest_sample_count), true},
-      {"staleness", "steps off policy", Values::whole, 0, workflow::largest_steps_off_policy, true},
-      {"bandwidth", "network bandwidth, times that of the job", Values::factor, 1 / most_factor, most_factor, false},
-      {"nodes", "nodes", Values::whole, 1, cluster::largest_device_count, true},
+      {"batch", "prompts an iteration", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"samples", "samples a prompt", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"length", "response lengths, times those of the job", Values::factor, 1 / max_factor, max_factor, false},
+      {"micro-batch", "micro-batches of training, times those of the plan", Values::factor, 1 / max_factor, max_factor, true},
+      {"mini-batches", "optimizer steps an epoch", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"staleness", "steps off policy", Values::whole, 0, workflow::max_steps_off_policy, true},
+      {"bandwidth", "network bandwidth, times that of the job", Values::factor, 1 / max_factor, max_factor, false},
+      {"nodes", "nodes", Values::whole, 1, cluster::max_device_count, true},
   };
   return all[static_cast<std::size_t>(input)];
 }
@@ -68,9 +68,9 @@ std::vector<double> times(double own, const std::vector<double>& factors) {
 
 /// As many optimizer steps as samples at most, as many samples as a file may ask for.
 std::optional<std::string> find_fault(const workflow::Workload& workload) {
-  if (workload.prompts > workflow::largest_sample_count / workload.samples_per_prompt)
+  if (workload.prompts > workflow::max_sample_count / workload.samples_per_prompt)
     return fmt::format("{} prompts with {} samples each are too many; accepted: {} samples an iteration at most", workload.prompts,
-                       workload.samples_per_prompt, workflow::largest_sample_count);
+                       workload.samples_per_prompt, workflow::max_sample_count);
   if (workload.mini_batches > workload.samples())
     return fmt::format("{} optimizer steps an epoch need as many samples, and there are {}", workload.mini_batches, workload.samples());
   return std::nullopt;
@@ -99,7 +99,7 @@ void set(SweepInput input, double value, std::optional<std::int64_t> cap, SweptJ
       workload.samples_per_prompt = std::llround(value);
       return;
     case SweepInput::length:
-      workload.response_length = workflow::scaled(workload.response_length, value, cap.value_or(workflow::largest_length));
+      workload.response_length = workflow::scaled(workload.response_length, value, cap.value_or(workflow::max_length));
       return;
     case SweepInput::micro_batch:
       scale_micro_batches(swept.job, value, swept.plan);

@@ -48,8 +48,8 @@ bool is_better(const Run& one, const Run& other) {
 /// The ways of one train task of a plan.
 class TaskWays {
  public:
-  TaskWays(const predict::Ground& ground, const plan::Plan& plan, std::size_t task)
-      : ground_(ground), plan_(plan), task_(task), planned_(plan.tasks[task]) {
+  TaskWays(const predict::Scenario& scenario, const plan::Plan& plan, std::size_t task)
+      : scenario_(scenario), plan_(plan), task_(task), planned_(plan.tasks[task]) {
     planned_.layout.virtual_stages = 1;
   }
 
@@ -78,7 +78,7 @@ class TaskWays {
 
   TaskRun zero_bubble() const {
     if (facts().model.adapter_rank > 0) return without("frozen weights have no gradients that could be put off");
-    auto problem = predict::training_problem(ground_, {task_, planned_});
+    auto problem = predict::training_problem(scenario_, {task_, planned_});
     if (!problem.ok()) return without(problem.error().message);
     const TaskRun whole = serial();
     split_backward(problem->models.front());
@@ -108,7 +108,7 @@ class TaskWays {
   std::vector<TaskPlan> smaller_plans() const {
     std::vector<TaskPlan> smaller;
     int most = count_of(planned_);
-    for (const TaskPlan& varied : predict::variations_of(ground_, task_, planned_)) {
+    for (const TaskPlan& varied : predict::variations_of(scenario_, task_, planned_)) {
       TaskPlan same = planned_;
       same.micro_batching = varied.micro_batching;
       if (same != varied || count_of(varied) <= most) continue;
@@ -126,16 +126,16 @@ class TaskWays {
   int stages() const { return planned_.layout.pipeline; }
 
  private:
-  const cost::ModelFacts& facts() const { return predict::facts_of(ground_, task_); }
-  const std::string& name() const { return ground_.job.workflow.tasks[task_].name; }
+  const cost::ModelFacts& facts() const { return predict::facts_of(scenario_, task_); }
+  const std::string& name() const { return scenario_.job.workflow.tasks[task_].name; }
 
-  int count_of(const TaskPlan& planned) const { return predict::training_passes(ground_, {task_, planned}).micro_batches; }
+  int count_of(const TaskPlan& planned) const { return predict::training_passes(scenario_, {task_, planned}).micro_batches; }
 
   predict::TaskMemory memory_of(const TaskPlan& planned) const {
     plan::Plan plan = plan_;
     plan.fusion = {};
     plan.tasks[task_] = planned;
-    return predict::task_memory(ground_, plan)[task_];
+    return predict::task_memory(scenario_, plan)[task_];
   }
 
   /// The schedule's time and activations alone.
@@ -143,13 +143,13 @@ class TaskWays {
     const fuse::Answer answer = construct(problem, {});
     if (const auto* none = std::get_if<fuse::NotApplicable>(&answer)) return without(none->why);
     const pipeline::Evaluation& evaluation = std::get<fuse::Solution>(answer).evaluation;
-    const double fullest = predict::fullest_over_average(ground_, task_, planned);
+    const double fullest = predict::fullest_over_average(scenario_, task_, planned);
     return {planned, base::seconds_of_ticks(evaluation.makespan),
             std::llround(fullest * static_cast<double>(evaluation.peak_activation.count()))};
   }
 
   TaskRun scheduled(const TaskPlan& planned, Construction construct) const {
-    const auto problem = predict::training_problem(ground_, {task_, planned});
+    const auto problem = predict::training_problem(scenario_, {task_, planned});
     if (!problem.ok()) return without(problem.error().message);
     TaskRun run = measured(*problem, construct, planned);
     run.fits = memory_of(planned).fits();
@@ -157,13 +157,13 @@ class TaskWays {
   }
 
   void split_backward(pipeline::Model& model) const {
-    const cost::Machine machine = cost::machine_of(ground_.job.cluster, planned_.mesh, ground_.software.efficiency);
-    const llm::Tokens tokens = predict::training_passes(ground_, {task_, planned_}).micro_batch;
+    const cost::Machine machine = cost::machine_of(scenario_.job.cluster, planned_.mesh, scenario_.software.efficiency);
+    const llm::Tokens tokens = predict::training_passes(scenario_, {task_, planned_}).micro_batch;
     for (std::size_t stage = 0; stage < model.backward.size(); ++stage) {
       const cost::StageLayers layers = cost::layers_of_stage(facts(), planned_.layout, static_cast<int>(stage));
       // Scores have no weights.
       const cost::PassSeconds products =
-          cost::forward_pass(facts(), planned_.layout, layers, {tokens.count, 0}, machine, ground_.software.efficiency);
+          cost::forward_pass(facts(), planned_.layout, layers, {tokens.count, 0}, machine, scenario_.software.efficiency);
       const std::int64_t most = std::max<std::int64_t>(1, model.backward[stage].count() - 1);
       const Ticks weights(std::clamp<std::int64_t>(base::ticks_of_seconds(products.compute).count(), 1, most));
       model.backward[stage] = std::max(Ticks(1), model.backward[stage] - weights);
@@ -172,7 +172,7 @@ class TaskWays {
     model.weight_activation = model.activation;
   }
 
-  const predict::Ground& ground_;
+  const predict::Scenario& scenario_;
   const plan::Plan& plan_;
   const std::size_t task_;
   TaskPlan planned_;  // without virtual stages
@@ -252,16 +252,16 @@ std::string_view name_of(TrainingWay way) {
   DOVETAIL_ASSERT(false);
 }
 
-TrainingAlternative training_alternative(const predict::Ground& ground, const plan::Plan& plan, TrainingWay way) {
+TrainingAlternative training_alternative(const predict::Scenario& scenario, const plan::Plan& plan, TrainingWay way) {
   TrainingAlternative phase;
   phase.way = way;
   phase.fits = true;
   phase.plan = plan;
-  std::vector<double> busy(static_cast<std::size_t>(cluster::device_count(ground.job.cluster)), 0.0);
+  std::vector<double> busy(static_cast<std::size_t>(cluster::device_count(scenario.job.cluster)), 0.0);
   bool changed = false;
   std::string why_not = "nothing trains";
-  for (const std::size_t task : train_tasks_of(ground.job)) {
-    const TaskWays ways(ground, plan, task);
+  for (const std::size_t task : train_tasks_of(scenario.job)) {
+    const TaskWays ways(scenario, plan, task);
     TaskRun run = run_of(ways, way);
     changed = changed || run.why_not.empty();
     if (!run.why_not.empty()) {
@@ -276,31 +276,31 @@ TrainingAlternative training_alternative(const predict::Ground& ground, const pl
     add(run, plan.tasks[task].mesh, busy, phase);
   }
   if (!changed) phase.why_not = std::move(why_not);
-  if (way == TrainingWay::serial) phase.how = order_of(ground.job, plan);
-  phase.planned = is_planned(ground.job, plan, phase);
+  if (way == TrainingWay::serial) phase.how = order_of(scenario.job, plan);
+  phase.planned = is_planned(scenario.job, plan, phase);
   return phase;
 }
 
-TrainingAlternative fused_alternative(const predict::Ground& ground, const plan::Plan& plan, plan::TrainPair pair,
+TrainingAlternative fused_alternative(const predict::Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
                                       const FusedPhase& fused) {
   TrainingAlternative phase;
   phase.way = TrainingWay::fused;
   phase.fits = true;
   phase.planned = plan.fusion.training == pair;
   phase.plan = plan;
-  std::vector<double> busy(static_cast<std::size_t>(cluster::device_count(ground.job.cluster)), 0.0);
+  std::vector<double> busy(static_cast<std::size_t>(cluster::device_count(scenario.job.cluster)), 0.0);
   plan::Plan with = plan;
   with.fusion = {std::nullopt, pair};
-  const std::vector<predict::TaskMemory> memory = predict::task_memory(ground, with, fused.activations);
+  const std::vector<predict::TaskMemory> memory = predict::task_memory(scenario, with, fused.activations);
   const TaskRun run{{}, fused.seconds, fused.activations, memory[pair[0]].fits() && memory[pair[1]].fits()};
   add(run, plan.tasks[pair[0]].mesh, busy, phase);
-  for (const std::size_t task : train_tasks_of(ground.job))
-    if (task != pair[0] && task != pair[1]) add(TaskWays(ground, plan, task).serial(), plan.tasks[task].mesh, busy, phase);
+  for (const std::size_t task : train_tasks_of(scenario.job))
+    if (task != pair[0] && task != pair[1]) add(TaskWays(scenario, plan, task).serial(), plan.tasks[task].mesh, busy, phase);
   return phase;
 }
 
-TrainingAlternative fused_smaller_alternative(const predict::Ground& ground, const plan::Plan& plan, plan::TrainPair pair) {
-  const TaskWays ways[2] = {{ground, plan, pair[0]}, {ground, plan, pair[1]}};
+TrainingAlternative fused_smaller_alternative(const predict::Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair) {
+  const TaskWays ways[2] = {{scenario, plan, pair[0]}, {scenario, plan, pair[1]}};
   const std::vector<TaskPlan> smaller[2] = {ways[0].smaller_plans(), ways[1].smaller_plans()};
   TrainingAlternative best{.way = TrainingWay::fused_smaller, .why_not = as_small_as_can_be};
   // Each takes a search of its own.
@@ -314,10 +314,10 @@ TrainingAlternative fused_smaller_alternative(const predict::Ground& ground, con
       other.tasks[pair[index]] = smaller[index][std::min(number, smaller[index].size() - 1)];
       how += (how.empty() ? "" : ", ") + ways[index].difference(other.tasks[pair[index]]);
     }
-    if (ground.is_stopped()) break;
-    const predict::IntraStage fused = predict::intra_stage(ground, other);
+    if (scenario.is_stopped()) break;
+    const predict::IntraStage fused = predict::intra_stage(scenario, other);
     if (!fused.activations) continue;
-    TrainingAlternative phase = fused_alternative(ground, other, pair, {fused.schedule_seconds, *fused.activations});
+    TrainingAlternative phase = fused_alternative(scenario, other, pair, {fused.schedule_seconds, *fused.activations});
     if (!best.why_not.empty() || is_better(phase, best)) {
       best = std::move(phase);
       best.how = std::move(how);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 
 namespace dovetail::study {
 
@@ -50,7 +50,7 @@ struct TrainingAlternative {
 /// All but what is fused. A backward is split by what it computes: its weight gradients are the products of a forward, all else is the
 /// input gradient's. A micro-batch keeps all of its activations until its weight gradients are computed. Of what fits the fastest is taken;
 /// of zero bubble ZB-H1 where neither fits. REQUIRES: no fault in the plan; not is_fused(way).
-TrainingAlternative training_alternative(const predict::Ground& ground, const plan::Plan& plan, TrainingWay way);
+TrainingAlternative training_alternative(const predict::Scenario& scenario, const plan::Plan& plan, TrainingWay way);
 
 /// Both trainings in one schedule.
 struct FusedPhase {
@@ -59,10 +59,11 @@ struct FusedPhase {
 };
 
 /// TrainingWay::fused: `pair` in a schedule, with all else as in TrainingWay::serial. REQUIRES: `fused` is of these tasks of the plan.
-TrainingAlternative fused_alternative(const predict::Ground& ground, const plan::Plan& plan, plan::TrainPair pair, const FusedPhase& fused);
+TrainingAlternative fused_alternative(const predict::Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
+                                      const FusedPhase& fused);
 
 /// TrainingWay::fused_smaller: with the first two sizes of smaller micro-batches of both trainings (a half and a quarter, where these make
 /// more micro-batches), each as intra_stage() schedules it; of those that fit the fastest. REQUIRES: no find_training_fault.
-TrainingAlternative fused_smaller_alternative(const predict::Ground& ground, const plan::Plan& plan, plan::TrainPair pair);
+TrainingAlternative fused_smaller_alternative(const predict::Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair);
 
 }  // namespace dovetail::study

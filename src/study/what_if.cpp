@@ -23,7 +23,7 @@ struct PlayedPlan {
   std::optional<predict::FusedTraining> training;
 };
 
-PlayedPlan played(const predict::Ground& ground, predict::Simulator& simulator, const plan::Plan& plan) {
+PlayedPlan played(const predict::Scenario& scenario, predict::Simulator& simulator, const plan::Plan& plan) {
   auto simulation = simulator.simulate(plan);
   if (simulation.ok())
     return {simulation->closed.graph,
@@ -32,14 +32,14 @@ PlayedPlan played(const predict::Ground& ground, predict::Simulator& simulator, 
             simulation->closed.fits(),
             true,
             std::move(simulation->training)};
-  predict::Estimate closed = predict::estimate(ground, plan);
+  predict::Estimate closed = predict::estimate(scenario, plan);
   return {std::move(closed.graph), std::move(closed.timing), closed.iteration_seconds, closed.fits(), false, std::nullopt};
 }
 
 /// A copy of the job so many steps off policy, with its ground. Not to be copied.
 struct OtherJob {
-  OtherJob(const predict::Ground& from, int steps)
-      : job(with_steps(from.job, steps)), ground(predict::ground_of(job, from.software, from.cancellation)) {}
+  OtherJob(const predict::Scenario& from, int steps)
+      : job(with_steps(from.job, steps)), scenario(predict::scenario_of(job, from.software, from.cancellation)) {}
   OtherJob(const OtherJob&) = delete;
   OtherJob& operator=(const OtherJob&) = delete;
 
@@ -49,17 +49,17 @@ struct OtherJob {
   }
 
   plan::Job job;
-  predict::Ground ground;
+  predict::Scenario scenario;
 };
 
 class Study {
  public:
-  Study(const predict::Ground& ground, const plan::Plan& plan, const WhatIfOptions& options)
-      : ground_(ground),
+  Study(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfOptions& options)
+      : scenario_(scenario),
         plan_(plan),
         options_(options),
-        simulator_(ground, options.simulation),
-        policy_(policy_task(ground.job.workflow)) {}
+        simulator_(scenario, options.simulation),
+        policy_(policy_task(scenario.job.workflow)) {}
 
   WhatIfs run() {
     choose_fusions();
@@ -67,7 +67,7 @@ class Study {
       for (const bool intra : {false, true}) try_way({.kind = Working::Kind::fusion, .inter = inter, .intra = intra});
     if (plan_.fusion.threshold && best_threshold() && best_threshold() != plan_.fusion.threshold)
       try_way({.kind = Working::Kind::fusion, .inter = true, .intra = plan_.fusion.training.has_value(), .best_threshold = true});
-    if (ground_.job.workload.steps_off_policy > 0) try_way({.kind = Working::Kind::off_policy, .steps = 0});
+    if (scenario_.job.workload.steps_off_policy > 0) try_way({.kind = Working::Kind::off_policy, .steps = 0});
     for (const int steps : options_.steps_off_policy) try_way({.kind = Working::Kind::off_policy, .steps = steps});
     for (const double finished : options_.finished) try_way({.kind = Working::Kind::partial, .finished = finished});
     return std::move(found_);
@@ -75,13 +75,13 @@ class Study {
 
  private:
   void try_way(const Working& working) {
-    if (ground_.is_stopped()) found_.complete = false;
+    if (scenario_.is_stopped()) found_.complete = false;
     if (!found_.complete) return;
     WhatIf what_if{working, false, std::nullopt, {}};
     if (working.kind == Working::Kind::fusion) try_fusion(what_if);
     if (working.kind == Working::Kind::off_policy) try_off_policy(what_if);
     if (working.kind == Working::Kind::partial) try_partial(what_if);
-    if (ground_.is_stopped()) found_.complete = false;
+    if (scenario_.is_stopped()) found_.complete = false;
     if (found_.complete) found_.ways.push_back(std::move(what_if));
   }
 
@@ -96,16 +96,16 @@ class Study {
 
   /// Which threshold and which trainings there are to fuse, or why there are none.
   void choose_fusions() {
-    const plan::Job& job = ground_.job;
+    const plan::Job& job = scenario_.job;
     constexpr double any = 0.5;
     if (const auto fault = plan::find_threshold_fault(any, job, plan_.tasks)) {
       no_threshold_ = plan::as_reason(*fault);
     } else {
       tell("choosing the threshold");
-      found_.thresholds = predict::simulated_thresholds(ground_, plan_, options_.simulation.seed, options_.simulation.draws);
+      found_.thresholds = predict::simulated_thresholds(scenario_, plan_, options_.simulation.seed, options_.simulation.draws);
       threshold_ = plan_.fusion.threshold ? plan_.fusion.threshold : best_threshold();
       if (!found_.thresholds) return;
-      no_threshold_ = predict::find_migration_fault(ground_, plan_, *found_.thresholds)
+      no_threshold_ = predict::find_migration_fault(scenario_, plan_, *found_.thresholds)
                           .value_or("no threshold makes generation and inference shorter than one after the other");
     }
     pair_ = plan_.fusion.training ? plan_.fusion.training : plan::train_pair(job);
@@ -125,20 +125,20 @@ class Study {
     if (!what_if.why_not.empty()) return;
     plan::Plan plan = plan_;
     plan.fusion = {!inter ? std::nullopt : best ? best_threshold() : threshold_, intra ? pair_ : std::nullopt};
-    PlayedPlan play = played(ground_, simulator_, plan);
+    PlayedPlan play = played(scenario_, simulator_, plan);
     if (play.training && !found_.training) found_.training = std::move(play.training);
-    what_if.figures = figures_of(ground_, plan, play);
+    what_if.figures = figures_of(scenario_, plan, play);
     // Without inter-stage fusion: what partial rollout begins with, with the plan's trainings.
     if (!inter && intra == plan_.fusion.training.has_value()) base_ = std::move(play);
   }
 
-  WhatIfFigures figures_of(const predict::Ground& ground, const plan::Plan& plan, const PlayedPlan& play) const {
+  WhatIfFigures figures_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlayedPlan& play) const {
     WhatIfFigures figures;
     figures.plan = plan;
     figures.fits = play.fits;
     figures.simulated = play.simulated;
     if (policy_) {
-      std::vector<double> by_age(static_cast<std::size_t>(versions_behind(ground.job, play.graph, play.timing, *policy_)) + 1, 0.0);
+      std::vector<double> by_age(static_cast<std::size_t>(version_lag(scenario.job, play.graph, play.timing, *policy_)) + 1, 0.0);
       by_age.back() = 1;
       figures.staleness = staleness_of(by_age);
     }
@@ -148,29 +148,29 @@ class Study {
 
   void set_throughput(double seconds, WhatIfFigures& figures) const {
     figures.iteration_seconds = seconds;
-    figures.samples_per_second = static_cast<double>(ground_.job.workload.samples()) / seconds;
+    figures.samples_per_second = static_cast<double>(scenario_.job.workload.samples()) / seconds;
     figures.tokens_per_second =
-        predict::sequences_of_iteration(ground_.job) * ground_.lengths.mean() / seconds / cluster::device_count(ground_.job.cluster);
+        predict::sequences_of_iteration(scenario_.job) * scenario_.lengths.mean() / seconds / cluster::device_count(scenario_.job.cluster);
   }
 
   void try_off_policy(WhatIf& what_if) {
     if (!policy_) {
-      what_if.why_not = fmt::format("{} generates nothing: there is no policy that could be old", ground_.job.workflow.name);
+      what_if.why_not = fmt::format("{} generates nothing: there is no policy that could be old", scenario_.job.workflow.name);
       return;
     }
     tell(fmt::format("splitting devices, {} off policy", what_if.working.steps));
-    const OtherJob other(ground_, what_if.working.steps);
-    if (!space_) space_ = planner::make_search_space(ground_, planner::search_meshes(ground_.job), {}, options_.threads);
+    const OtherJob other(scenario_, what_if.working.steps);
+    if (!space_) space_ = planner::make_search_space(scenario_, planner::search_meshes(scenario_.job), {}, options_.threads);
     // Choices of tasks do not depend on how old weights may be.
-    space_->ground = &other.ground;
+    space_->scenario = &other.scenario;
     std::vector<DeviceSplit> splits = planner::impossible_task(*space_) ? std::vector<DeviceSplit>() : device_splits(*space_);
-    space_->ground = &ground_;
+    space_->scenario = &scenario_;
     if (splits.empty()) {
       what_if.why_not = "no split of the devices between training and rollout fits";
       return;
     }
-    predict::Simulator simulator(other.ground, options_.simulation);
-    what_if.figures = figures_of(other.ground, splits.front().plan, played(other.ground, simulator, splits.front().plan));
+    predict::Simulator simulator(other.scenario, options_.simulation);
+    what_if.figures = figures_of(other.scenario, splits.front().plan, played(other.scenario, simulator, splits.front().plan));
     what_if.figures->training_devices = splits.front().training;
     what_if.figures->rollout_devices = splits.front().rollout;
     what_if.figures->training_first = splits.front().training_first;
@@ -178,7 +178,7 @@ class Study {
   }
 
   void try_partial(WhatIf& what_if) {
-    const workflow::Workflow& workflow = ground_.job.workflow;
+    const workflow::Workflow& workflow = scenario_.job.workflow;
     const auto generates = [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; };
     if (!policy_)
       what_if.why_not = fmt::format("{} generates nothing that could go on later", workflow.name);
@@ -199,23 +199,23 @@ class Study {
       for (std::size_t age = 0; age < rollout.by_age.size(); ++age) by_age[base_age() + age] += static_cast<double>(rollout.by_age[age]);
     }
     const auto count = static_cast<std::int64_t>(rollouts.size());
-    what_if.figures = figures_of(ground_, plan, *base_);
+    what_if.figures = figures_of(scenario_, plan, *base_);
     what_if.figures->staleness = staleness_of(by_age);
     set_throughput(seconds_with_generation(plan, base::Ticks(generation.count() / count)), *what_if.figures);
   }
 
   /// Versions that a token is old for other reasons.
-  std::size_t base_age() const { return static_cast<std::size_t>(versions_behind(ground_.job, base_->graph, base_->timing, *policy_)); }
+  std::size_t base_age() const { return static_cast<std::size_t>(version_lag(scenario_.job, base_->graph, base_->timing, *policy_)); }
 
   std::vector<simulate::PartialRollout> rollouts_of(double finished) const {
-    const workflow::Workload& workload = ground_.job.workload;
-    const workflow::SequenceCount& sequences = ground_.job.workflow.tasks[*policy_].sequences;
+    const workflow::Workload& workload = scenario_.job.workload;
+    const workflow::SequenceCount& sequences = scenario_.job.workflow.tasks[*policy_].sequences;
     const auto samples_of = [&](std::uint64_t draw) { return simulate::draw_samples(workload, sequences, options_.simulation.seed, draw); };
     simulate::PartialRolloutOptions options;
     options.trained = static_cast<std::size_t>(workload.prompts);
     options.under_way = static_cast<std::size_t>(std::ceil(static_cast<double>(workload.prompts) / finished));
     const std::int64_t longest = workload.prompt_length.longest() + workload.response_length.longest();
-    return simulate::simulate_partial_rollout(predict::generation_task(ground_, *policy_, plan_.tasks[*policy_]), longest, samples_of,
+    return simulate::simulate_partial_rollout(predict::generation_task(scenario_, *policy_, plan_.tasks[*policy_]), longest, samples_of,
                                               options);
   }
 
@@ -227,11 +227,11 @@ class Study {
       durations.push_back(base_->graph.steps[step].within ? base::Ticks(0) : time.end - time.begin);
     }
     durations[*policy_] = generation;
-    const plan::Timing timing = plan::time_iterations(base_->graph, ground_.job, plan, durations);
-    return iteration_seconds(ground_, base::seconds_of_ticks(timing.period));
+    const plan::Timing timing = plan::time_iterations(base_->graph, scenario_.job, plan, durations);
+    return iteration_seconds(scenario_, base::seconds_of_ticks(timing.period));
   }
 
-  const predict::Ground& ground_;
+  const predict::Scenario& scenario_;
   const plan::Plan& plan_;
   const WhatIfOptions& options_;
   predict::Simulator simulator_;
@@ -264,8 +264,8 @@ const WhatIf* find_threshold(const WhatIfs& what_ifs, double threshold, bool int
   return found == what_ifs.ways.end() ? nullptr : &*found;
 }
 
-WhatIfs what_ifs(const predict::Ground& ground, const plan::Plan& plan, const WhatIfOptions& options) {
-  return Study(ground, plan, options).run();
+WhatIfs what_ifs(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfOptions& options) {
+  return Study(scenario, plan, options).run();
 }
 
 }  // namespace dovetail::study

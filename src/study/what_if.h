@@ -5,7 +5,7 @@
 // - Off policy (one-step: Noukhovitch et al. 2024, arXiv 2410.18252; more: AReaL, arXiv 2505.24298; AsyncFlow, arXiv 2507.01663): training
 // on
 //   some devices, generation and scoring on the others, at the best of all splits by the closed form (device_split.h), which is played.
-//   Weights may be so many trainings old; how old they are is read off the play (versions_behind).
+//   Weights may be so many trainings old; how old they are is read off the play (version_lag).
 // - Partial rollout: generation by simulate/partial_rollout.h in the plan's own layout, over several iterations; all other steps as long
 //   as in the play of the plan without inter-stage fusion (there is no tail to fill), put together by plan::time_iterations.
 #pragma once
@@ -81,6 +81,6 @@ const WhatIf* find_threshold(const WhatIfs& what_ifs, double threshold, bool int
 
 /// The plan in all ways. A plan that has a threshold keeps it, and is also played at the best of those simulated; another takes the best.
 /// Splits are searched with all means. REQUIRES: the plan has no fault; at least one draw; options as said there.
-WhatIfs what_ifs(const predict::Ground& ground, const plan::Plan& plan, const WhatIfOptions& options);
+WhatIfs what_ifs(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfOptions& options);
 
 }  // namespace dovetail::study

@@ -20,8 +20,8 @@ namespace {
 std::string shorter(double seconds, double with) { return fmt::format("{:.1f}%", 100 * (1 - seconds / with)); }
 
 /// Why both trainings of a plan cannot be in one schedule; nothing where they can.
-std::optional<std::string> why_not_fused_training(const predict::Ground& ground, const plan::Plan& plan) {
-  const plan::Job& job = ground.job;
+std::optional<std::string> why_not_fused_training(const predict::Scenario& scenario, const plan::Plan& plan) {
+  const plan::Job& job = scenario.job;
   const auto pair = plan.fusion.training ? plan.fusion.training : plan::train_pair(job);
   if (!pair) return fmt::format("{} trains no second model whose passes could fill the bubbles of the first", job.workflow.name);
   const plan::TaskPlan& first = plan.tasks[(*pair)[0]];
@@ -29,7 +29,7 @@ std::optional<std::string> why_not_fused_training(const predict::Ground& ground,
   if (auto fault = plan::find_training_fault(job, *pair, first, second)) return plan::as_reason(*fault);
   if (first.layout.pipeline > 1 || second.layout.pipeline > 1) return std::nullopt;
   std::string why = "pipelines of one stage have no bubbles that could be filled";
-  if (predict::overhead_seconds(ground, (*pair)[0], first).hand_over > 0) why += "; all that it would take off is a hand-over of data";
+  if (predict::overhead_seconds(scenario, (*pair)[0], first).hand_over > 0) why += "; all that it would take off is a hand-over of data";
   return why;
 }
 
@@ -61,8 +61,8 @@ Worth judge(const std::vector<TrainingAlternative>& ways) {
   if (fused == nullptr) return {false, "what both hold at once does not fit"};
   if (fused->seconds >= serial.seconds) return {false, "one schedule is no shorter than one training after the other"};
   const std::string gain = fmt::format("one schedule takes {} off one after the other", shorter(fused->seconds, serial.seconds));
-  if (fused->seconds > serial.seconds * (1 - least_gain)) return {false, gain};
-  if (best != nullptr && fused->seconds > best->seconds * (1 - least_gain))
+  if (fused->seconds > serial.seconds * (1 - min_gain)) return {false, gain};
+  if (best != nullptr && fused->seconds > best->seconds * (1 - min_gain))
     return {false, fmt::format("{}, but without it as much is had: {}", gain, name_of(best->way)) + too_large_ones(ways, best->seconds)};
   std::string reason = gain;
   if (best != nullptr && best->way != TrainingWay::serial)
@@ -76,8 +76,8 @@ constexpr const char* no_time = "this was not looked at: the command was stopped
 constexpr const char* too_large = "the phase is longer or larger than schedules can be";
 
 /// Of generation the part that the average instance waits for the last one.
-double tail_of(const predict::Ground& ground, const plan::Plan& plan, std::size_t generate, std::uint64_t seed) {
-  const simulate::Generation generation = predict::generation_of(ground, generate, plan.tasks[generate], {seed, 0});
+double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::size_t generate, std::uint64_t seed) {
+  const simulate::Generation generation = predict::generation_of(scenario, generate, plan.tasks[generate], {seed, 0});
   base::Ticks tail;
   for (const simulate::Lane& lane : generation.trace.lanes) tail += simulate::time_of(simulate::uses_of(lane), simulate::Activity::tail);
   const double all = base::seconds_of_ticks(generation.end) * static_cast<double>(generation.trace.lanes.size());
@@ -87,7 +87,7 @@ double tail_of(const predict::Ground& ground, const plan::Plan& plan, std::size_
 /// Where the best threshold takes off enough: whether scoring side by side behind generation takes off as much.
 Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::string& tail) {
   const std::string gain = shorter(best.seconds, *found.plain);
-  if (best.seconds > found.side_by_side * (1 - least_gain))
+  if (best.seconds > found.side_by_side * (1 - min_gain))
     return {false, fmt::format("{}; both take {} less than one after the other, but as much is had without fusion, by tasks that score "
                                "side by side on parts of the devices behind generation",
                                tail, gain)};
@@ -104,7 +104,7 @@ Worth judge(const GenerationWorth& found, int instances, const std::optional<std
   std::string tail = fmt::format("the average instance waits {:.1f}% of generation for the last one", *found.tail * 100);
   if (*found.tail < short_tail) tail = "the tail is short: " + tail + ", which leaves little to overlap";
   const FusedAt* best = found.best ? &found.fused[*found.best] : nullptr;
-  if (best != nullptr && best->seconds <= *found.plain * (1 - least_gain)) return judge_gain(found, *best, tail);
+  if (best != nullptr && best->seconds <= *found.plain * (1 - min_gain)) return judge_gain(found, *best, tail);
   if (*found.tail < short_tail) return {false, tail};
   if (best != nullptr) return {false, fmt::format("{}, but fusion takes only {} off", tail, shorter(best->seconds, *found.plain))};
   return {false, tail + ", but moving samples and loading models takes what scoring beside the tail saves"};
@@ -118,7 +118,7 @@ std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, doubl
   const bool known = plain != nullptr && plain->figures;
   if (!fused->figures->fits)
     return known && !plain->figures->fits ? "the plan does not fit, fused or not" : "what devices then hold does not fit";
-  if (!known || fused->figures->iteration_seconds <= plain->figures->iteration_seconds * (1 - least_gain)) return std::nullopt;
+  if (!known || fused->figures->iteration_seconds <= plain->figures->iteration_seconds * (1 - min_gain)) return std::nullopt;
   constexpr double seen = 0.0005;
   const double longer = fused->figures->iteration_seconds / plain->figures->iteration_seconds - 1;
   if (longer < -seen) return fmt::format("the iteration takes only {:.1f}% less: it hardly waits for them", -100 * longer);
@@ -128,52 +128,53 @@ std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, doubl
 
 }  // namespace
 
-TrainingWorth training_worth(const predict::Ground& ground, const plan::Plan& plan, const std::optional<predict::FusedTraining>& fused) {
+TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan& plan,
+                             const std::optional<predict::FusedTraining>& fused) {
   TrainingWorth found;
   for (const TrainingWay way : training_ways)
     if (!is_fused(way))
-      found.ways.push_back(found.ways.empty() || !ground.is_stopped() ? training_alternative(ground, plan, way) : no_way(way, no_time));
+      found.ways.push_back(found.ways.empty() || !scenario.is_stopped() ? training_alternative(scenario, plan, way) : no_way(way, no_time));
   const bool shown = std::any_of(found.ways.begin(), found.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
-  if (!shown && !plan.fusion.training && !ground.is_stopped()) {
-    TrainingAlternative planned = training_alternative(ground, plan, TrainingWay::as_planned);
+  if (!shown && !plan.fusion.training && !scenario.is_stopped()) {
+    TrainingAlternative planned = training_alternative(scenario, plan, TrainingWay::as_planned);
     if (planned.why_not.empty()) found.ways.push_back(std::move(planned));
   }
-  std::optional<std::string> why_not = why_not_fused_training(ground, plan);
-  if (!why_not && ground.is_stopped()) why_not = no_time;
+  std::optional<std::string> why_not = why_not_fused_training(scenario, plan);
+  if (!why_not && scenario.is_stopped()) why_not = no_time;
   if (!why_not && !fused) why_not = too_large;
   if (why_not) {
     for (const TrainingWay way : training_ways)
       if (is_fused(way)) found.ways.push_back(no_way(way, *why_not));
   } else {
-    const plan::TrainPair pair = plan.fusion.training ? *plan.fusion.training : *plan::train_pair(ground.job);
-    const std::int64_t activations = std::llround(predict::fullest_over_average(ground, pair, plan) * static_cast<double>(fused->peak));
-    found.ways.push_back(fused_alternative(ground, plan, pair, {base::seconds_of_ticks(fused->trace.end), activations}));
-    found.ways.push_back(fused_smaller_alternative(ground, plan, pair));
+    const plan::TrainPair pair = plan.fusion.training ? *plan.fusion.training : *plan::train_pair(scenario.job);
+    const std::int64_t activations = std::llround(predict::fullest_over_average(scenario, pair, plan) * static_cast<double>(fused->peak));
+    found.ways.push_back(fused_alternative(scenario, plan, pair, {base::seconds_of_ticks(fused->trace.end), activations}));
+    found.ways.push_back(fused_smaller_alternative(scenario, plan, pair));
     found.bound = base::seconds_of_ticks(fused->bound);
   }
   found.fusion = judge(found.ways);
   return found;
 }
 
-GenerationWorth generation_worth(const predict::Ground& ground, const plan::Plan& plan, const WhatIfs& what_ifs, std::uint64_t seed) {
+GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfs& what_ifs, std::uint64_t seed) {
   GenerationWorth found;
-  const auto stage = plan::generation_stage(ground.job, plan.tasks);
-  if (!stage || !what_ifs.thresholds || ground.is_stopped()) {
+  const auto stage = plan::generation_stage(scenario.job, plan.tasks);
+  if (!stage || !what_ifs.thresholds || scenario.is_stopped()) {
     constexpr double any = 0.5;
-    found.fusion = {false, plan::as_reason(plan::find_threshold_fault(any, ground.job, plan.tasks).value_or(no_time))};
+    found.fusion = {false, plan::as_reason(plan::find_threshold_fault(any, scenario.job, plan.tasks).value_or(no_time))};
     return found;
   }
   const std::vector<simulate::ThresholdPoint>& points = what_ifs.thresholds->points;
   found.plain = base::seconds_of_ticks(points.front().value);
   found.side_by_side = base::seconds_of_ticks(what_ifs.thresholds->side_by_side);
-  found.tail = tail_of(ground, plan, stage->generate, seed);
+  found.tail = tail_of(scenario, plan, stage->generate, seed);
   for (std::size_t index = 1; index < points.size(); ++index) {
     const bool planned = points[index].threshold == plan.fusion.threshold;
     if (planned || index == what_ifs.thresholds->best)
       found.fused.push_back({*points[index].threshold, base::seconds_of_ticks(points[index].value)});
     if (index == what_ifs.thresholds->best) found.best = found.fused.size() - 1;
   }
-  found.fusion = judge(found, plan.tasks[stage->generate].layout.data, predict::find_migration_fault(ground, plan, *what_ifs.thresholds));
+  found.fusion = judge(found, plan.tasks[stage->generate].layout.data, predict::find_migration_fault(scenario, plan, *what_ifs.thresholds));
   if (!found.fusion.worth) return found;
   const bool trained = plan.fusion.training.has_value();
   if (const auto lost = why_lost(what_ifs, trained, found.fused[*found.best].threshold))

@@ -16,7 +16,7 @@
 namespace dovetail::study {
 
 /// By what part something has to be shorter to be worth it.
-inline constexpr double least_gain = 0.01;
+inline constexpr double min_gain = 0.01;
 
 struct Worth {
   bool worth = false;
@@ -31,7 +31,7 @@ struct TrainingWorth {
 };
 
 /// `fused`: both trainings of the plan in one schedule (WhatIfs::training), where there is one. REQUIRES: the plan has no fault.
-TrainingWorth training_worth(const predict::Ground& ground, const plan::Plan& plan, const std::optional<predict::FusedTraining>& fused);
+TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan& plan, const std::optional<predict::FusedTraining>& fused);
 
 /// Generation and inference, fused.
 struct FusedAt {
@@ -50,6 +50,6 @@ struct GenerationWorth {
 };
 
 /// REQUIRES: `what_ifs` are those of the plan.
-GenerationWorth generation_worth(const predict::Ground& ground, const plan::Plan& plan, const WhatIfs& what_ifs, std::uint64_t seed);
+GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfs& what_ifs, std::uint64_t seed);
 
 }  // namespace dovetail::study

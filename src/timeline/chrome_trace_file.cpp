@@ -24,9 +24,9 @@ using base::Ticks;
 constexpr std::string_view bytes = "bytes";
 constexpr std::size_t looked_through = 4096;
 /// Traces may count from 1970: this is the year 2096, in ns.
-constexpr std::int64_t largest_moment = 4'000'000'000'000'000'000;
+constexpr std::int64_t max_moment = 4'000'000'000'000'000'000;
 constexpr double millionths = 1e6;
-constexpr double largest_count = 9e18;
+constexpr double max_count = 9e18;
 
 /// A process or thread as the trace names it: a number or a text.
 std::string id_of(const Node& event, std::string_view key) {
@@ -44,7 +44,7 @@ Result<std::string_view> text_of(const Node& event, std::string_view key) {
 Result<Ticks> microseconds(const Node& event, std::string_view key) {
   DOVETAIL_TRY(const Node node, base::require(event, "an event", key, fmt::format("\"{}\": MICROSECONDS", key)));
   if (!node.is_number()) return node.error(fmt::format("{} is {}; accepted: a number of microseconds", key, node.describe()));
-  auto time = base::parse_time(node.text(), base::TimeUnit::us, base::FineDigits::round_half_up, largest_moment);
+  auto time = base::parse_time(node.text(), base::TimeUnit::us, base::FineDigits::round_half_up, max_moment);
   if (!time.ok()) return node.error(fmt::format("{} {}", key, time.error().message));
   return *time;
 }
@@ -58,7 +58,7 @@ Result<base::Memory> amount_of(const Node& node, std::string_view what, std::str
     return node.error(fmt::format("the counter's value of {} is {}; accepted: a number", base::quote(what), node.describe()));
   }
   const double count = value * (unit.empty() ? millionths : 1);
-  return base::Memory(static_cast<std::int64_t>(std::llround(std::clamp(count, -largest_count, largest_count))));
+  return base::Memory(static_cast<std::int64_t>(std::llround(std::clamp(count, -max_count, max_count))));
 }
 
 /// Texts by the order in which they come.
@@ -169,7 +169,7 @@ class TraceReader {
     }
     const auto index = arguments->find("sort_index");
     if ((what != "process_sort_index" && what != "thread_sort_index") || !index) return {};
-    DOVETAIL_TRY(const std::int64_t place, base::read_whole(*index, "sort_index", -largest_moment, largest_moment));
+    DOVETAIL_TRY(const std::int64_t place, base::read_whole(*index, "sort_index", -max_moment, max_moment));
     (what == "process_sort_index" ? process_of(event).sort_index : thread_of(event).sort_index) = place;
     return {};
   }

@@ -65,9 +65,9 @@ Steps highest(const Steps& steps, Ticks shortest) {
     while (next < steps.size() && (next == first || steps[next].first - steps[first].first < shortest))
       most = std::max(most, steps[next++].second);
     result.emplace_back(steps[first].first, most);
-    const Ticks behind = steps[first].first + shortest;
-    const bool goes_on = next < steps.size() && steps[next].first == behind;
-    if (steps[next - 1].second != most && !goes_on) result.emplace_back(std::max(behind, steps[next - 1].first), steps[next - 1].second);
+    const Ticks after = steps[first].first + shortest;
+    const bool goes_on = next < steps.size() && steps[next].first == after;
+    if (steps[next - 1].second != most && !goes_on) result.emplace_back(std::max(after, steps[next - 1].first), steps[next - 1].second);
   }
   return result;
 }

@@ -76,7 +76,7 @@ constexpr auto fields_of(const AlgorithmOptions*) {
       field("reward_seconds", &Options::reward_time, base::Seconds{},
             {.applies = [](const Options& options) { return options.reward == RewardUse::rule; }, .only_with = "`reward: rule`"}),
       field("policy_log_probabilities", &Options::policy_log_probabilities, Choice{}),
-      field("ptx_tokens", &Options::ptx_tokens, base::Whole{0, largest_token_count}));
+      field("ptx_tokens", &Options::ptx_tokens, base::Whole{0, max_token_count}));
 }
 
 struct Algorithm {

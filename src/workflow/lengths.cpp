@@ -14,10 +14,10 @@ std::optional<std::string> fault_of(const std::vector<LengthPoint>& points) {
   std::int64_t total = 0;
   std::int64_t longest = 0;
   for (const auto& [length, weight] : points) {
-    if (length < 0 || length > largest_length)
-      return fmt::format("a length is {} tokens; accepted: a whole number from 0 to {}", length, largest_length);
-    if (weight < 0 || weight > largest_weight - total)
-      return fmt::format("a weight is negative, or the weights add up to more than is accepted, {}", largest_weight);
+    if (length < 0 || length > max_length)
+      return fmt::format("a length is {} tokens; accepted: a whole number from 0 to {}", length, max_length);
+    if (weight < 0 || weight > max_weight - total)
+      return fmt::format("a weight is negative, or the weights add up to more than is accepted, {}", max_weight);
     total += weight;
     if (weight > 0) longest = std::max(longest, length);
   }
@@ -76,10 +76,10 @@ std::vector<LengthBin> bins_of(std::int64_t longest, std::int64_t finest) {
 }  // namespace
 
 std::vector<LengthBin> length_bins(std::int64_t longest) {
-  DOVETAIL_ASSERT(longest >= 0 && longest <= largest_length);
-  std::int64_t finest = static_cast<std::int64_t>(most_length_points);
+  DOVETAIL_ASSERT(longest >= 0 && longest <= max_length);
+  std::int64_t finest = static_cast<std::int64_t>(max_length_points);
   std::vector<LengthBin> bins = bins_of(longest, finest);
-  while (bins.size() > most_length_points) bins = bins_of(longest, finest /= 2);
+  while (bins.size() > max_length_points) bins = bins_of(longest, finest /= 2);
   return bins;
 }
 
@@ -88,12 +88,12 @@ base::Result<LengthDistribution> LengthDistribution::of(std::vector<LengthPoint>
   std::erase_if(points, [](const LengthPoint& point) { return point.weight == 0; });
   std::sort(points.begin(), points.end(), [](const LengthPoint& a, const LengthPoint& b) { return a.length < b.length; });
   points = put_together(points, [](const LengthPoint& a, const LengthPoint& b) { return a.length == b.length; });
-  if (points.size() > most_length_points) points = thinned(points);
+  if (points.size() > max_length_points) points = thinned(points);
   return LengthDistribution(std::move(points));
 }
 
 LengthDistribution LengthDistribution::fixed(std::int64_t length) {
-  DOVETAIL_ASSERT(length >= 1 && length <= largest_length);
+  DOVETAIL_ASSERT(length >= 1 && length <= max_length);
   return LengthDistribution({{length, 1}});
 }
 

@@ -49,15 +49,15 @@ Result<LengthDistribution> read_figures(const Node& node, std::string_view what)
     DOVETAIL_TRY(figure, base::read_number(*value, fmt::format("`{}` of {}", key, what), least, most));
     return {};
   };
-  constexpr auto longest = static_cast<double>(largest_length);
+  constexpr auto longest = static_cast<double>(max_length);
   DOVETAIL_CHECK(read("p50", figures.p50, 1.0, longest));
   DOVETAIL_CHECK(read("p90", figures.p90, 1.0, longest));
   DOVETAIL_CHECK(read("p99", figures.p99, 1.0, longest));
   DOVETAIL_CHECK(read("mean", figures.mean, 1.0, longest));
-  DOVETAIL_CHECK(read("sigma", figures.sigma, 0.0, largest_sigma));
+  DOVETAIL_CHECK(read("sigma", figures.sigma, 0.0, max_sigma));
   DOVETAIL_CHECK(read("at_cap", figures.at_cap, 0.0, 1.0));
   if (const std::optional<Node> cap = node.find("cap")) {
-    DOVETAIL_TRY(figures.cap, base::read_whole(*cap, fmt::format("`cap` of {}", what), 1, largest_length));
+    DOVETAIL_TRY(figures.cap, base::read_whole(*cap, fmt::format("`cap` of {}", what), 1, max_length));
   }
   const std::optional<FigureFault> fault = find_fault(figures);
   if (!fault) return log_normal_lengths(figures);
@@ -69,7 +69,7 @@ Result<LengthDistribution> read_figures(const Node& node, std::string_view what)
 
 Result<LengthDistribution> read_lengths(const Node& node, std::string_view what, const std::string& directory) {
   if (node.is_number()) {
-    DOVETAIL_TRY(const std::int64_t length, base::read_whole(node, what, 1, largest_length));
+    DOVETAIL_TRY(const std::int64_t length, base::read_whole(node, what, 1, max_length));
     return LengthDistribution::fixed(length);
   }
   if (!node.is_map())

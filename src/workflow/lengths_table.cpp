@@ -25,11 +25,11 @@ using base::quote;
 using base::Result;
 using base::Status;
 
-std::string accepted_length() { return fmt::format("accepted: a whole number of tokens from 0 to {}", largest_length); }
+std::string accepted_length() { return fmt::format("accepted: a whole number of tokens from 0 to {}", max_length); }
 
 std::optional<std::int64_t> length_of(std::string_view text) {
   const auto scaled = base::scale_decimal(text, 0);
-  constexpr auto most = static_cast<std::uint64_t>(largest_length);
+  constexpr auto most = static_cast<std::uint64_t>(max_length);
   if (!scaled || scaled->negative || !scaled->exact || scaled->too_large || scaled->whole > most) return std::nullopt;
   return static_cast<std::int64_t>(scaled->whole);
 }

@@ -110,7 +110,7 @@ std::array<Quantile, 3> quantiles_of(const LengthFigures& figures) {
   return {{{"p50", 0.5, figures.p50}, {"p90", 0.9, figures.p90}, {"p99", 0.99, figures.p99}}};
 }
 
-double cap_of(const LengthFigures& figures) { return static_cast<double>(figures.cap.value_or(largest_length)); }
+double cap_of(const LengthFigures& figures) { return static_cast<double>(figures.cap.value_or(max_length)); }
 
 /// The quantiles that say something of the lengths below the cap.
 std::vector<LogLengths::Knot> knots_of(const LengthFigures& figures) {
@@ -152,7 +152,7 @@ std::optional<FigureFault> fit(const LengthFigures& figures, LogLengths& lengths
       if (!only_below) lengths.spread_above = spread;
       return mean_of(lengths, cap);
     };
-    crossing = find_crossing(mean_at, *figures.mean, 0.0, largest_sigma);
+    crossing = find_crossing(mean_at, *figures.mean, 0.0, max_sigma);
     if (crossing.at) mean_at(*crossing.at);
   }
   if (crossing.at) return std::nullopt;
@@ -165,14 +165,14 @@ std::optional<FigureFault> find_range_fault(const LengthFigures& figures) {
   const auto out_of_range = [](std::string_view figure, double value, double least, double most) {
     return FigureFault{figure, fmt::format("`{}` is {}; accepted: a number from {} to {}", figure, value, least, most)};
   };
-  constexpr auto most = static_cast<double>(largest_length);
+  constexpr auto most = static_cast<double>(max_length);
   const std::array<std::pair<std::string_view, std::optional<double>>, 4> lengths{
       {{"p50", figures.p50}, {"p90", figures.p90}, {"p99", figures.p99}, {"mean", figures.mean}}};
   for (const auto& [name, length] : lengths)
     if (length && !(*length >= 1.0 && *length <= most)) return out_of_range(name, *length, 1.0, most);
-  if (figures.sigma && !(*figures.sigma >= 0.0 && *figures.sigma <= largest_sigma))
-    return out_of_range("sigma", *figures.sigma, 0.0, largest_sigma);
-  if (figures.cap && (*figures.cap < 1 || *figures.cap > largest_length))
+  if (figures.sigma && !(*figures.sigma >= 0.0 && *figures.sigma <= max_sigma))
+    return out_of_range("sigma", *figures.sigma, 0.0, max_sigma);
+  if (figures.cap && (*figures.cap < 1 || *figures.cap > max_length))
     return out_of_range("cap", static_cast<double>(*figures.cap), 1.0, most);
   if (!figures.at_cap) return std::nullopt;
   if (!(*figures.at_cap >= 1e-9 && *figures.at_cap <= 1.0 - 1e-9))
@@ -239,14 +239,14 @@ LengthDistribution log_normal_lengths(const LengthFigures& figures) {
   fit(figures, lengths);
   // Only what is less than half a weight is lost.
   const auto weight_before = [&](double length) {
-    const double weight = static_cast<double>(largest_weight) * normal_cumulative(z_of(lengths, length));
+    const double weight = static_cast<double>(max_weight) * normal_cumulative(z_of(lengths, length));
     return static_cast<std::int64_t>(weight + 0.5);  // NOLINT(bugprone-incorrect-roundings)
   };
   const auto cap = static_cast<std::int64_t>(cap_of(figures));
   std::int64_t longest = 1;
-  for (std::int64_t step = largest_length; step > 0; step /= 2) {
+  for (std::int64_t step = max_length; step > 0; step /= 2) {
     const std::int64_t longer = longest + step;
-    if (longer <= cap && weight_before(static_cast<double>(longer) - 0.5) < largest_weight) longest = longer;
+    if (longer <= cap && weight_before(static_cast<double>(longer) - 0.5) < max_weight) longest = longer;
   }
   std::vector<LengthPoint> points;
   std::int64_t before = 0;
@@ -258,7 +258,7 @@ LengthDistribution log_normal_lengths(const LengthFigures& figures) {
     points.push_back({(first + last) / 2, up_to - before});
     before = up_to;
   }
-  points.push_back({longest, largest_weight - before});
+  points.push_back({longest, max_weight - before});
   base::Result<LengthDistribution> distribution = LengthDistribution::of(std::move(points));
   DOVETAIL_ASSERT(distribution.ok());
   return std::move(distribution).value();

@@ -16,12 +16,12 @@ struct LengthFigures {
   std::optional<double> p90 = {};        ///< 90% are
   std::optional<double> p99 = {};        ///< 99% are
   std::optional<double> mean = {};       ///< the expected length
-  std::optional<double> sigma = {};      ///< standard deviation of the logarithm of the length, from 0 to largest_sigma
+  std::optional<double> sigma = {};      ///< standard deviation of the logarithm of the length, from 0 to max_sigma
   std::optional<std::int64_t> cap = {};  ///< what would be longer ends here
   std::optional<double> at_cap = {};     ///< the fraction that ends at the cap, between 0 and 1
 };
 
-inline constexpr double largest_sigma = 5.0;
+inline constexpr double max_sigma = 5.0;
 
 /// The first figure that does not go with the others.
 struct FigureFault {
@@ -44,7 +44,7 @@ std::optional<FigureFault> find_fault(const LengthFigures& figures);
 /// quantile, which nothing else says.
 ///
 /// Each whole length has the probability of what rounds to it, at least one token. A mean is met before that rounding; a quantile, where
-/// there are no more than most_length_points lengths, to the token, else within one part in 300. What is rarer than 1 in 10^11 is left out.
+/// there are no more than max_length_points lengths, to the token, else within one part in 300. What is rarer than 1 in 10^11 is left out.
 LengthDistribution log_normal_lengths(const LengthFigures& figures);
 
 }  // namespace dovetail::workflow

@@ -11,7 +11,7 @@ namespace dovetail::workflow {
 
 LengthDistribution scaled(const LengthDistribution& lengths, double factor, std::int64_t cap) {
   DOVETAIL_ASSERT(factor > 0 && cap >= 1);
-  const auto most = static_cast<double>(std::min(cap, largest_length));
+  const auto most = static_cast<double>(std::min(cap, max_length));
   std::vector<LengthPoint> points = lengths.points();
   for (LengthPoint& point : points)
     if (point.length > 0) point.length = std::llround(std::clamp(static_cast<double>(point.length) * factor, 1.0, most));
@@ -21,7 +21,7 @@ LengthDistribution scaled(const LengthDistribution& lengths, double factor, std:
 std::optional<double> factor_for_mean(const LengthDistribution& lengths, double mean, std::int64_t cap) {
   DOVETAIL_ASSERT(mean > 0);
   // The longest that all can be.
-  const auto most = static_cast<double>(std::min(cap, largest_length));
+  const auto most = static_cast<double>(std::min(cap, max_length));
   double enough = most / static_cast<double>(std::max<std::int64_t>(1, lengths.shortest()));
   if (scaled(lengths, enough, cap).mean() < mean) return std::nullopt;
   // From here down all are one token.
@@ -37,7 +37,7 @@ std::optional<double> factor_for_mean(const LengthDistribution& lengths, double 
 std::optional<double> factor_for_median(const LengthDistribution& lengths, double median, std::int64_t cap) {
   DOVETAIL_ASSERT(median > 0);
   const std::int64_t now = lengths.quantile(0.5);
-  if (now == 0 || median > static_cast<double>(std::min(cap, largest_length))) return std::nullopt;
+  if (now == 0 || median > static_cast<double>(std::min(cap, max_length))) return std::nullopt;
   return median / static_cast<double>(now);
 }
 

@@ -18,7 +18,7 @@ using base::quote;
 using base::Result;
 using base::Status;
 
-constexpr std::int64_t largest_sequence_count = 1024;
+constexpr std::int64_t max_sequence_count = 1024;
 
 Result<std::string> read_word(const Node& node, std::string_view what) {
   if (!node.is_string() || node.text().empty()) return node.error(fmt::format("{} is {}; accepted: a word", what, node.describe()));
@@ -99,14 +99,14 @@ Result<Task> read_task(const Node& node) {
   DOVETAIL_TRY(task.inputs, read_keys(node, "inputs", what));
   DOVETAIL_TRY(task.outputs, read_keys(node, "outputs", what));
   if (const auto sequences = node.find("sequences")) {
-    DOVETAIL_TRY(task.sequences.count, base::read_whole(*sequences, "`sequences` of " + what, 1, largest_sequence_count));
+    DOVETAIL_TRY(task.sequences.count, base::read_whole(*sequences, "`sequences` of " + what, 1, max_sequence_count));
   }
   if (const auto per = node.find("per")) {
     DOVETAIL_TRY(task.sequences.per, base::read_enum<SequenceCount::Per>(*per, "`per` of " + what));
   }
   DOVETAIL_CHECK(check_companion(node, "extra_tokens", task.kind == TaskKind::train, "`kind: train`"));
   if (const auto tokens = node.find("extra_tokens")) {
-    DOVETAIL_TRY(task.extra_tokens, base::read_whole(*tokens, "`extra_tokens` of " + what, 0, largest_token_count));
+    DOVETAIL_TRY(task.extra_tokens, base::read_whole(*tokens, "`extra_tokens` of " + what, 0, max_token_count));
   }
   DOVETAIL_CHECK(check_companion(node, "seconds", task.kind == TaskKind::rule, "`kind: rule`"));
   if (const auto seconds = node.find("seconds")) {
@@ -116,14 +116,14 @@ Result<Task> read_task(const Node& node) {
 }
 
 /// The most roles, and the most tasks, of a graph.
-constexpr std::size_t largest_graph = 256;
+constexpr std::size_t max_graph = 256;
 
 template <class Value>
 Result<std::vector<Value>> read_list(const Node& graph, std::string_view key, Result<Value> (*read)(const Node&)) {
   DOVETAIL_TRY(const Node list, base::require(graph, "the algorithm", key));
-  if (!list.is_list() || list.size() == 0 || list.size() > largest_graph)
+  if (!list.is_list() || list.size() == 0 || list.size() > max_graph)
     return list.error(fmt::format("{} is {}; accepted: a list of 1 to {}", quote(key),
-                                  list.is_list() ? fmt::format("a list of {}", list.size()) : list.describe(), largest_graph));
+                                  list.is_list() ? fmt::format("a list of {}", list.size()) : list.describe(), max_graph));
   std::vector<Value> values;
   for (std::size_t i = 0; i < list.size(); ++i) {
     DOVETAIL_TRY(Value value, read(list.item(i)));

@@ -44,9 +44,9 @@ Status check_tokens(const Node& prompts, const Workload& workload) {
   const LengthDistribution& response = workload.response_length;
   const double each = workload.packing ? prompt.mean() + response.mean() : static_cast<double>(prompt.longest() + response.longest());
   const double tokens = each * static_cast<double>(workload.samples()) * workload.epochs;
-  if (tokens <= static_cast<double>(largest_token_count)) return {};
+  if (tokens <= static_cast<double>(max_token_count)) return {};
   return prompts.error(fmt::format("an iteration works on {:.3g} tokens: {} samples of {:.0f}, {} times; accepted: {} at most", tokens,
-                                   workload.samples(), each, workload.epochs, largest_token_count));
+                                   workload.samples(), each, workload.epochs, max_token_count));
 }
 
 }  // namespace
@@ -61,16 +61,16 @@ Result<Workload> read_workload(const Node& node, const std::string& directory) {
   DOVETAIL_TRY(const Node response_length, base::require(node, what, "response_length", "a number of tokens, or figures of them"));
   DOVETAIL_TRY(LengthDistribution prompt_lengths, read_lengths(prompt_length, "`prompt_length`", directory));
   DOVETAIL_TRY(LengthDistribution response_lengths, read_lengths(response_length, "`response_length`", directory));
-  if (prompt_lengths.longest() + response_lengths.longest() > largest_length)
+  if (prompt_lengths.longest() + response_lengths.longest() > max_length)
     return response_length.error(
         fmt::format("prompts of up to {} tokens and responses of up to {} are longer than {} together; accepted: {} at most",
-                    prompt_lengths.longest(), response_lengths.longest(), largest_length, largest_length));
+                    prompt_lengths.longest(), response_lengths.longest(), max_length, max_length));
   Workload workload{.prompt_length = std::move(prompt_lengths), .response_length = std::move(response_lengths)};
-  DOVETAIL_TRY(workload.prompts, base::read_whole(prompts, "`prompts`", 1, largest_sample_count));
-  DOVETAIL_CHECK(read_optional(node, "samples_per_prompt", 1, largest_sample_count / workload.prompts, workload.samples_per_prompt));
+  DOVETAIL_TRY(workload.prompts, base::read_whole(prompts, "`prompts`", 1, max_sample_count));
+  DOVETAIL_CHECK(read_optional(node, "samples_per_prompt", 1, max_sample_count / workload.prompts, workload.samples_per_prompt));
   DOVETAIL_CHECK(read_mini_batches(node, workload));
-  DOVETAIL_CHECK(read_optional(node, "epochs", 1, largest_epoch_count, workload.epochs));
-  DOVETAIL_CHECK(read_optional(node, "steps_off_policy", 0, largest_steps_off_policy, workload.steps_off_policy));
+  DOVETAIL_CHECK(read_optional(node, "epochs", 1, max_epoch_count, workload.epochs));
+  DOVETAIL_CHECK(read_optional(node, "steps_off_policy", 0, max_steps_off_policy, workload.steps_off_policy));
   if (const auto packing = node.find("packing")) {
     DOVETAIL_TRY(workload.packing, base::read_flag(*packing, "packing"));
   }

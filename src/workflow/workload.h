@@ -24,11 +24,11 @@ struct Workload {
 };
 
 /// Limits of what a file may ask for.
-inline constexpr std::int64_t largest_sample_count = 1 << 24;
+inline constexpr std::int64_t max_sample_count = 1 << 24;
 /// The most tokens that an iteration may work on, all epochs counted: beyond that times and memory would not fit into whole numbers.
-inline constexpr std::int64_t largest_token_count = 1'000'000'000'000;
-inline constexpr int largest_epoch_count = 1000;
-inline constexpr int largest_steps_off_policy = 1000;
+inline constexpr std::int64_t max_token_count = 1'000'000'000'000;
+inline constexpr int max_epoch_count = 1000;
+inline constexpr int max_steps_off_policy = 1000;
 
 /// How many sequences `task` has in an iteration; of a train task in each epoch.
 std::int64_t sequences_of(const Task& task, const Workload& workload);

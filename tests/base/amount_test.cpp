@@ -60,7 +60,7 @@ TEST(ParseBytes, SaysWhatIsWrong) {
 
 TEST(ParseBytes, HasALimit) {
   const std::string too_large = "is too large; accepted: at most 1000000000000000000 bytes";
-  EXPECT_EQ(*parse_bytes("1000PB"), largest_bytes);
+  EXPECT_EQ(*parse_bytes("1000PB"), max_bytes);
   EXPECT_EQ(bytes_error("1000000000000000000.4"), "no error");
   EXPECT_EQ(bytes_error("1000000000000000000.5"), too_large);
   EXPECT_EQ(bytes_error("1001PB"), too_large);

@@ -13,13 +13,13 @@ constexpr InputKind kinds[] = {InputKind::json, InputKind::yaml, InputKind::csv,
 
 TEST(InputSize, IsLimitedByKind) {
   for (const InputKind kind : kinds) {
-    const std::size_t largest = largest_input(kind);
+    const std::size_t largest = max_input(kind);
     EXPECT_TRUE(check_input_size(kind, largest, "f").ok());
     EXPECT_EQ(check_input_size(kind, largest + 1, "f").error().failure, Failure::bad_input);
-    EXPECT_LE(largest, largest_input());
+    EXPECT_LE(largest, max_input());
     EXPECT_TRUE(check_input_size(largest, "f").ok());
   }
-  EXPECT_FALSE(check_input_size(largest_input() + 1, "f").ok());
+  EXPECT_FALSE(check_input_size(max_input() + 1, "f").ok());
 }
 
 TEST(InputSize, IsSaidWithTheLimit) {
@@ -31,11 +31,11 @@ TEST(InputSize, IsAskedByTheReaders) {
   const auto refuses = [](const auto& result) {
     return !result.ok() && result.error().message.starts_with("the file is too large") && result.error().failure == Failure::bad_input;
   };
-  const std::string blanks(largest_input(InputKind::yaml) + 1, ' ');
+  const std::string blanks(max_input(InputKind::yaml) + 1, ' ');
   EXPECT_TRUE(refuses(parse_csv(blanks, "f")));
   EXPECT_TRUE(refuses(parse_yaml(blanks, "f")));
   EXPECT_FALSE(refuses(parse_json(blanks, "f"))) << "as long as that JSON may be";
-  EXPECT_TRUE(refuses(parse_json(std::string(largest_input(InputKind::json) + 1, ' '), "f")));
+  EXPECT_TRUE(refuses(parse_json(std::string(max_input(InputKind::json) + 1, ' '), "f")));
 }
 
 }  // namespace

@@ -219,10 +219,10 @@ TEST(Generation, ARefitGathersOrIsBroadcast) {
   const Machine machine = test::h100_machine(2);
   const double bytes = 2 * 8'030'261'248.0;
   const double fixed = 3 + 291e-3;
-  EXPECT_NEAR(refit_seconds(facts, 16, false, machine, efficiency), fixed + bytes / (0.93 * 50e9) / 0.5, 1e-9);
-  EXPECT_NEAR(refit_seconds(facts, 8, false, test::h100_machine(1), efficiency), fixed + bytes / (0.8 * 450e9) / 0.5, 1e-9);
-  EXPECT_NEAR(refit_seconds(facts, 16, true, machine, efficiency), fixed + cluster::broadcast_seconds(machine.links, {16, 8}, bytes) / 0.5,
-              1e-9);
+  EXPECT_NEAR(weight_sync_seconds(facts, 16, false, machine, efficiency), fixed + bytes / (0.93 * 50e9) / 0.5, 1e-9);
+  EXPECT_NEAR(weight_sync_seconds(facts, 8, false, test::h100_machine(1), efficiency), fixed + bytes / (0.8 * 450e9) / 0.5, 1e-9);
+  EXPECT_NEAR(weight_sync_seconds(facts, 16, true, machine, efficiency),
+              fixed + cluster::broadcast_seconds(machine.links, {16, 8}, bytes) / 0.5, 1e-9);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(BruteForce, SolvesOnePipeline) {
   ASSERT_TRUE(optimum);
   EXPECT_EQ(optimum->makespan, Ticks(15));
   EXPECT_EQ(optimum->peak_at_makespan, Memory(3'000'000));
-  EXPECT_EQ(optimum->least_peak, Memory(1'000'000));
+  EXPECT_EQ(optimum->min_peak, Memory(1'000'000));
 }
 
 /// Two equal models of four stages in opposite directions, `microbatches` each.
@@ -47,21 +47,21 @@ TEST(BruteForce, TradesMemoryForTime) {
   EXPECT_EQ(brute_force_peak(graph, Ticks(12)), Memory(1'000'000)) << "three micro-batches, one after the other, of four ticks";
 }
 
-TEST(BruteForce, GivesUp) { EXPECT_FALSE(brute_force(graph_of(chimera(2, 2)), {.most_steps = 100})); }
+TEST(BruteForce, GivesUp) { EXPECT_FALSE(brute_force(graph_of(chimera(2, 2)), {.max_steps = 100})); }
 
 TEST(BruteForce, OrderOfMicrobatchesLosesNothing) {
   RandomProblemOptions options;
-  options.most_ops = 12;
+  options.max_ops = 12;
   int compared = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     const pipeline::OpGraph graph = graph_of(random_problem(seed, options));
-    const auto in_any_order = brute_force(graph, {.in_order = false, .most_steps = 200'000});
+    const auto in_any_order = brute_force(graph, {.in_order = false, .max_steps = 200'000});
     if (!in_any_order) continue;
     const auto in_order = brute_force(graph);
     ASSERT_TRUE(in_order);
     EXPECT_EQ(in_order->makespan, in_any_order->makespan) << "seed " << seed;
     EXPECT_EQ(in_order->peak_at_makespan, in_any_order->peak_at_makespan) << "seed " << seed;
-    EXPECT_EQ(in_order->least_peak, in_any_order->least_peak) << "seed " << seed;
+    EXPECT_EQ(in_order->min_peak, in_any_order->min_peak) << "seed " << seed;
     ++compared;
   }
   EXPECT_GT(compared, 1300);
@@ -110,15 +110,15 @@ TEST(RandomProblem, HasEveryFeature) {
 
 TEST(RandomProblem, LeavesOutWhatIsSwitchedOff) {
   RandomProblemOptions options;
-  options.most_models = 1;
-  options.most_replicas = 1;
+  options.max_models = 1;
+  options.max_replicas = 1;
   options.uneven = options.shared_devices = options.transfers = options.split = options.steps = options.resident = false;
   EXPECT_EQ(features_of_many(options), std::set<std::string>{});
 }
 
 TEST(RandomProblem, StaysWithinTheNumberOfOps) {
   RandomProblemOptions options;
-  options.most_ops = 10;
+  options.max_ops = 10;
   for (std::uint64_t seed = 0; seed < 300; ++seed) EXPECT_LE(count_split_ops(random_problem(seed, options)), 10);
 }
 

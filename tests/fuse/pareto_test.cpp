@@ -40,7 +40,7 @@ bool is_covered(const std::vector<Solution>& front, const pipeline::Evaluation& 
 
 test::RandomProblemOptions small_problems() {
   test::RandomProblemOptions options;
-  options.most_ops = 24;
+  options.max_ops = 24;
   return options;
 }
 
@@ -73,7 +73,7 @@ RC_GTEST_PROP(Pareto, IsAFrontOfValidSchedulesThatNoConstructionBeats, ()) {
 
 RC_GTEST_PROP(Pareto, MakespanBoundsHold, ()) {
   test::RandomProblemOptions tiny;
-  tiny.most_ops = 12;
+  tiny.max_ops = 12;
   const Problem problem = *test::problems(tiny);
   const Bounds bounds = bounds_of(problem);
   const pipeline::OpGraph graph = pipeline::lower(problem, pipeline::BackwardForm::split).graph;

@@ -81,7 +81,7 @@ RC_GTEST_PROP(Solvers, TimeReversalKeepsMakespanAndPeak, ()) {
   test::RandomProblemOptions plain;
   plain.split = false;
   plain.steps = false;
-  plain.most_minibatches = 1;
+  plain.max_minibatches = 1;
   const Problem problem = *test::problems(plain);
   Problem reversed = problem;
   for (pipeline::Model& model : reversed.models) {
@@ -107,12 +107,12 @@ RC_GTEST_PROP(Solvers, TimeReversalKeepsMakespanAndPeak, ()) {
 
 RC_GTEST_PROP(Solvers, NoneBeatsTheExhaustiveSearch, ()) {
   test::RandomProblemOptions tiny;
-  tiny.most_models = 2;
-  tiny.most_stages = 2;
-  tiny.most_microbatches = 2;
-  tiny.most_devices = 2;
-  tiny.most_minibatches = 1;
-  tiny.most_ops = 12;
+  tiny.max_models = 2;
+  tiny.max_stages = 2;
+  tiny.max_microbatches = 2;
+  tiny.max_devices = 2;
+  tiny.max_minibatches = 1;
+  tiny.max_ops = 12;
   const Problem problem = *test::problems(tiny);
   const auto optimum = test::brute_force(pipeline::lower(problem, pipeline::BackwardForm::split).graph);
   RC_PRE(optimum.has_value());
@@ -121,7 +121,7 @@ RC_GTEST_PROP(Solvers, NoneBeatsTheExhaustiveSearch, ()) {
     const auto* solution = std::get_if<Solution>(&answer);
     if (!solution || solution->other_layout) continue;
     RC_ASSERT(solution->evaluation.makespan >= optimum->makespan);
-    RC_ASSERT(solution->evaluation.peak_activation >= optimum->least_peak);
+    RC_ASSERT(solution->evaluation.peak_activation >= optimum->min_peak);
   }
 }
 

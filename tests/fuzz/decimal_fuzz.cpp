@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const bool agree = !exact.ok() || (rounded.ok() && *rounded == *exact);
     DOVETAIL_ASSERT(agree);
     if (!rounded.ok()) continue;
-    DOVETAIL_ASSERT(*rounded >= base::Ticks(0) && *rounded <= base::Ticks(base::largest_time));
+    DOVETAIL_ASSERT(*rounded >= base::Ticks(0) && *rounded <= base::Ticks(base::max_time));
     const auto again = base::parse_time(base::format_time(*rounded, unit), unit, base::FineDigits::refuse);
     DOVETAIL_ASSERT(again.ok() && *again == *rounded);
   }

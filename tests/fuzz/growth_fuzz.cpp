@@ -13,7 +13,7 @@ namespace {
 void check(const study::Growth& growth) {
   for (std::size_t point = 0; point < growth.points.size(); ++point) {
     const auto& [step, value] = growth.points[point];
-    DOVETAIL_ASSERT(step >= 0 && step <= study::largest_step && value > 0 && std::isfinite(value));
+    DOVETAIL_ASSERT(step >= 0 && step <= study::max_step_number && value > 0 && std::isfinite(value));
     DOVETAIL_ASSERT(point == 0 || growth.points[point - 1].step < step);
   }
   const auto lengths = dovetail::workflow::LengthDistribution::fixed(100);

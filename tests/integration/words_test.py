@@ -27,7 +27,7 @@ BANNED = [
     (r"^(score|scored)_(task|tasks|model|models)$", "infer, inference"),
 ]
 # Keys of files and options of commands, which stay, and the members that are named after them.
-KEYS = {"longest_first", "refit"}
+KEYS = {"longest_first", "refit", "refit_links", "refit_tensor", "means", "pick"}
 
 LITERAL_OR_COMMENT = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z])\'(?:\\.|[^\'\\\n])+\'')
 

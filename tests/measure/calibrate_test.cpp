@@ -34,7 +34,7 @@ Measurements measured_by(const cost::Efficiency& truth) {
   measurements.rows[2].job.workload.mini_batches = 8;
   for (Measurement& row : measurements.rows) {
     const predict::Estimate estimate =
-        predict::estimate(predict::ground_of(row.job, {predict::conventions_of(row.job.software).value(), truth}), row.plan);
+        predict::estimate(predict::scenario_of(row.job, {predict::conventions_of(row.job.software).value(), truth}), row.plan);
     row.seconds = estimate.iteration_seconds;
     row.phases = {{PhaseKind::training, 0}, {PhaseKind::generation, 0}};
     for (std::size_t step = 0; step < estimate.steps.size(); ++step)
@@ -51,7 +51,7 @@ TEST(Calibrate, ARowIsPredictedAsAPlanIs) {
   const std::vector<double> predicted = row.predicted(candidate);
   const plan::Job& job = measurements.rows[0].job;
   const predict::Estimate estimate = predict::estimate(
-      predict::ground_of(job, {predict::conventions_of(job.software).value(), measurements.start}), measurements.rows[0].plan);
+      predict::scenario_of(job, {predict::conventions_of(job.software).value(), measurements.start}), measurements.rows[0].plan);
   ASSERT_EQ(predicted.size(), 7U);  // the iteration, five kinds, and actor_train
   EXPECT_EQ(predicted[0], estimate.iteration_seconds);
   const auto train = workflow::find_task(job.workflow, "actor_train")->index();
@@ -79,7 +79,7 @@ Measurements measured_example(const Example& example) {
   if (!example.inter) row.plan.fusion.threshold.reset();
   if (!example.intra) row.plan.fusion.training.reset();
   const predict::Software software = predict::software_of(row.job).value();
-  const predict::Estimate estimate = predict::estimate(predict::ground_of(row.job, software), row.plan);
+  const predict::Estimate estimate = predict::estimate(predict::scenario_of(row.job, software), row.plan);
   row.seconds = estimate.iteration_seconds;
   for (const PhaseKind kind : phase_kinds) {
     MeasuredPhase& phase = row.phases.emplace_back(MeasuredPhase{kind, 0});

@@ -197,7 +197,7 @@ class ComparedRun : public testing::Test {
   plan::Job job = test::grpo_job();
   plan::Plan plan = test::co_located(job);
   predict::Software software = predict::software_of(job).value();
-  predict::Estimate estimate = predict::estimate(predict::ground_of(job, software), plan);
+  predict::Estimate estimate = predict::estimate(predict::scenario_of(job, software), plan);
   MeasuredRun run;
 };
 
@@ -263,7 +263,7 @@ TEST_F(ComparedRun, NemoRlTimesKinds) {
 TEST_F(ComparedRun, ARefitThatIsNotTimedIsPartOfGeneration) {
   const MeasuredComparison comparison = compare("{\"timing_s/gen\": 30, \"timing_s/step\": 60}\n");
   const MeasuredAgainst& phase = phase_of(comparison, "actor_generate");
-  EXPECT_TRUE(phase.with_refit);
+  EXPECT_TRUE(phase.with_weight_sync);
   EXPECT_FALSE(phase.whole);
   EXPECT_DOUBLE_EQ(phase.predicted, predicted("actor_generate") + predicted("refit"));
 }

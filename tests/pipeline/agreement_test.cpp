@@ -68,7 +68,7 @@ RC_GTEST_PROP(Agreement, TheValidatorAcceptsWhatTheEvaluatorTimes, (std::uint64_
 
 RC_GTEST_PROP(Agreement, TheyAgreeOnEverySmallShift, (std::uint64_t seed)) {
   test::RandomProblemOptions options;
-  options.most_ops = 60;
+  options.max_ops = 60;
   const Problem problem = *test::problems(options);
   base::Random random(seed, 1);
   const Lowering lowering = random_lowering(problem, random);

@@ -36,7 +36,7 @@ TEST(Evaluate, EarliestStartsOfAnOrder) {
   EXPECT_EQ(evaluation->devices[0].busy, Ticks(10));
   EXPECT_EQ(evaluation->devices[1].first_start, Ticks(2));
   EXPECT_EQ(evaluation->devices[1].last_end, Ticks(12));
-  EXPECT_EQ(longest_device_span(*evaluation), Ticks(15));
+  EXPECT_EQ(max_device_span(*evaluation), Ticks(15));
   EXPECT_DOUBLE_EQ(bubble_rate(*evaluation), 1 - 20.0 / 30.0);
 }
 

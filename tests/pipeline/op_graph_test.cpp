@@ -92,12 +92,12 @@ TEST(OpGraph, StagesOnOneDeviceHaveNoTransferBetweenThem) {
   EXPECT_THAT(names(graph, graph.predecessors(find(graph, "1F0"))), ElementsAre("0F0+0"));
 }
 
-TEST(OpGraph, LongestPaths) {
+TEST(OpGraph, MaxPaths) {
   const OpGraph graph = lower(split_with_steps(), BackwardForm::split).graph;
-  EXPECT_EQ(longest_heads(graph)[find(graph, "1F0").index()], Ticks(8));
-  EXPECT_EQ(longest_heads(graph)[find(graph, "0I0").index()], Ticks(3 + 5 + 3 + 4 + 7));
-  EXPECT_EQ(longest_tails(graph)[find(graph, "0S1").index()], Ticks(0));
-  EXPECT_EQ(longest_tails(graph)[find(graph, "1I2").index()], Ticks(7 + 4 + 2 + 1));
+  EXPECT_EQ(max_heads(graph)[find(graph, "1F0").index()], Ticks(8));
+  EXPECT_EQ(max_heads(graph)[find(graph, "0I0").index()], Ticks(3 + 5 + 3 + 4 + 7));
+  EXPECT_EQ(max_tails(graph)[find(graph, "0S1").index()], Ticks(0));
+  EXPECT_EQ(max_tails(graph)[find(graph, "1I2").index()], Ticks(7 + 4 + 2 + 1));
 }
 
 RC_GTEST_PROP(OpGraph, TopologicalOrderPutsPredecessorsFirst, ()) {

@@ -49,7 +49,7 @@ TEST(Problem, EachFaultIsNamed) {
   problem = sound();
   problem = sound();
   problem.models[0].microbatches = 1 << 12;
-  problem.models[0].forward[0] = Ticks(base::largest_time);
+  problem.models[0].forward[0] = Ticks(base::max_time);
   expect_fault(problem, "times that are too long to be added up");
   problem = sound();
   problem.models[0].step = {Ticks(1), Ticks(1)};

@@ -184,7 +184,7 @@ TEST(DiffSchedules, CountsBackwardsOfAnotherForm) {
 }
 
 /// The oracle: as many ops as a quadratic program finds in the same order, matched by kind, stage and rank in time.
-std::int64_t longest_common_order(const std::vector<ScheduledOp>& a, const std::vector<ScheduledOp>& b) {
+std::int64_t max_common_order(const std::vector<ScheduledOp>& a, const std::vector<ScheduledOp>& b) {
   const auto keys = [](std::vector<ScheduledOp> rows) {
     std::sort(rows.begin(), rows.end(), [](const ScheduledOp& x, const ScheduledOp& y) {
       return std::tie(x.start, x.end, x.label) < std::tie(y.start, y.end, y.label);
@@ -217,7 +217,7 @@ RC_GTEST_PROP(DiffSchedules, CountsWhatIsOutsideTheLongestCommonOrder, ()) {
   RC_ASSERT(back.moves.size() <= 3U);
   for (std::size_t device = 0; device < a.devices.size(); ++device) {
     const DeviceDifference& difference = there.devices[device];
-    RC_ASSERT(difference.matched - difference.moved == longest_common_order(a.devices[device], b.devices[device]));
+    RC_ASSERT(difference.matched - difference.moved == max_common_order(a.devices[device], b.devices[device]));
     RC_ASSERT(difference.moved == back.devices[device].moved);
     RC_ASSERT(difference.matched + difference.only_in_a == static_cast<std::int64_t>(a.devices[device].size()));
     RC_ASSERT(difference.matched + difference.only_in_b == static_cast<std::int64_t>(b.devices[device].size()));

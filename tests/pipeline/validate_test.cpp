@@ -22,7 +22,7 @@ Schedule valid_schedule() {
   model.step = {Ticks(0), Ticks(2)};
   const Problem problem = test::problem_of(2, {model});
   const Lowering lowering = lower(problem, BackwardForm::split);
-  std::vector<Ticks> start = longest_heads(lowering.graph);
+  std::vector<Ticks> start = max_heads(lowering.graph);
   return to_schedule(problem, lowering.graph, evaluate(lowering.graph, start));
 }
 
@@ -118,7 +118,7 @@ TEST(Validate, AStepWaitsForTheOtherReplicas) {
   model.step = {Ticks(1)};
   const Problem problem = test::problem_of(2, {model});
   const Lowering lowering = lower(problem, BackwardForm::whole);
-  std::vector<Ticks> start = longest_heads(lowering.graph);
+  std::vector<Ticks> start = max_heads(lowering.graph);
   Schedule schedule = to_schedule(problem, lowering.graph, evaluate(lowering.graph, start));
   EXPECT_FALSE(validate(schedule).has_value());
   for (const char* name : {"0F0", "0B0"}) {

@@ -146,7 +146,7 @@ TEST(WithHostTransfers, TransfersOfOneDeviceFollowEachOther) {
 }
 
 /// The least number of iterations by which each step waits for each; half of the largest int where it does not.
-std::vector<std::vector<int>> least_lags(const IterationGraph& graph) {
+std::vector<std::vector<int>> min_lags(const IterationGraph& graph) {
   const std::size_t steps = graph.steps.size();
   std::vector<std::vector<int>> lags(steps, std::vector<int>(steps, std::numeric_limits<int>::max() / 2));
   for (std::size_t round = 0; round < steps; ++round)
@@ -173,7 +173,7 @@ RC_GTEST_PROP(WithHostTransfers, NothingInConflictRunsWhileATaskHasWhatItBrought
           task != other && *rc::gen::arbitrary<bool>() && cluster::overlap(plan.tasks[task].mesh, plan.tasks[other].mesh);
   }
   const IterationGraph graph = with_host_transfers(iteration_graph(job, plan), job, plan, transfers, conflicts);
-  const std::vector<std::vector<int>> lags = least_lags(graph);
+  const std::vector<std::vector<int>> lags = min_lags(graph);
   for (std::size_t step = 0; step < graph.steps.size(); ++step) RC_ASSERT(lags[step][step] > 0);
   // Between an end of a step in conflict and its next beginning there is all from the load's beginning to the unload's end.
   for (std::size_t moving = 0; moving < graph.steps.size(); ++moving) {

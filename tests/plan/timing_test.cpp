@@ -185,7 +185,7 @@ bool uses(const Case& random, const Step& step, int device) {
   return std::any_of(meshes.begin(), meshes.end(), [device](const Mesh& mesh) { return cluster::overlap(mesh, {device, 1}); });
 }
 
-Ticks largest_load(const Case& random) {
+Ticks max_load(const Case& random) {
   Ticks largest(0);
   for (int device = 0; device < cluster::device_count(random.job.cluster); ++device) {
     Ticks load(0);
@@ -215,7 +215,7 @@ bool a_circle_takes_longer(const Case& random, Ticks period) {
 
 RC_GTEST_PROP(TimeIterations, IsNoShorterThanWhatADeviceHasToDo, ()) {
   const Case random = random_case();
-  RC_ASSERT(period_of(random) >= largest_load(random));
+  RC_ASSERT(period_of(random) >= max_load(random));
 }
 
 RC_GTEST_PROP(TimeIterations, IsNoShorterThanACircleOfDependencies, ()) {

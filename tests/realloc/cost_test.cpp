@@ -78,7 +78,7 @@ TEST(ReallocationSeconds, IsNearTheBoundWhereLayoutsAreUsual) {
 RC_GTEST_PROP(ReallocationSeconds, NeverBeatTheirBound, ()) {
   const test::Case made = test::random_case(32);
   PlanOptions options;
-  options.least_share = *rc::gen::element<std::int64_t>(1, 64, 4096);
+  options.min_share = *rc::gen::element<std::int64_t>(1, 64, 4096);
   options.bucket = *rc::gen::element<std::int64_t>(1, 100, 10'000);
   const Plan plan = plan_reallocation(made.cluster, made.source, made.destination, options);
   const auto link = [] {
@@ -89,7 +89,7 @@ RC_GTEST_PROP(ReallocationSeconds, NeverBeatTheirBound, ()) {
   const cluster::Links links{.inside = link(), .between = link()};
   const ReallocationSeconds answer = reallocation_seconds(plan, links, {.seconds_per_piece = *rc::gen::inRange(0, 2) * 0.01});
   RC_ASSERT(answer.seconds >= answer.lower_bound * (1 - 1e-12));
-  RC_ASSERT(least_bytes_between(plan) == summarize(plan).bytes_between);
+  RC_ASSERT(min_bytes_between(plan) == summarize(plan).bytes_between);
 }
 
 }  // namespace

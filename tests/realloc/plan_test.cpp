@@ -33,7 +33,7 @@ llm::Transformer model_named(const char* name) { return llm::find_bundled_model(
 /// Shares and buckets that are small enough for small models to be cut.
 PlanOptions small_options() {
   PlanOptions options;
-  options.least_share = *rc::gen::element<std::int64_t>(1, 64, 4096);
+  options.min_share = *rc::gen::element<std::int64_t>(1, 64, 4096);
   options.bucket = *rc::gen::element<std::int64_t>(1, 100, 10'000);
   options.element_bytes = *rc::gen::element(1, 2);
   options.rounds = *rc::gen::element(0, 3);
@@ -126,27 +126,27 @@ RC_GTEST_PROP(Reallocation, SummaryAgreesWithTheTransfers, ()) {
   for (std::size_t device = 0; device < traffic.size(); ++device) {
     expected.bytes += traffic[device].sent();
     expected.bytes_between += traffic[device].received_between;
-    expected.most_sent = std::max(expected.most_sent, traffic[device].sent());
-    expected.most_received = std::max(expected.most_received, traffic[device].received());
+    expected.max_sent = std::max(expected.max_sent, traffic[device].sent());
+    expected.max_received = std::max(expected.max_received, traffic[device].received());
     const int node = plan.node_of[device];
-    expected.most_sent_by_node = std::max(expected.most_sent_by_node, sent_by_node[node] += traffic[device].sent_between);
-    expected.most_received_by_node = std::max(expected.most_received_by_node, received_by_node[node] += traffic[device].received_between);
+    expected.max_sent_by_node = std::max(expected.max_sent_by_node, sent_by_node[node] += traffic[device].sent_between);
+    expected.max_received_by_node = std::max(expected.max_received_by_node, received_by_node[node] += traffic[device].received_between);
   }
   const Summary summary = summarize(plan);
   RC_ASSERT(summary.bytes == expected.bytes);
   RC_ASSERT(summary.bytes_between == expected.bytes_between);
-  RC_ASSERT(summary.most_sent == expected.most_sent);
-  RC_ASSERT(summary.most_received == expected.most_received);
-  RC_ASSERT(summary.most_sent_by_node == expected.most_sent_by_node);
-  RC_ASSERT(summary.most_received_by_node == expected.most_received_by_node);
+  RC_ASSERT(summary.max_sent == expected.max_sent);
+  RC_ASSERT(summary.max_received == expected.max_received);
+  RC_ASSERT(summary.max_sent_by_node == expected.max_sent_by_node);
+  RC_ASSERT(summary.max_received_by_node == expected.max_received_by_node);
   RC_ASSERT(summary.messages == expected.messages);
   RC_ASSERT(summary.transfers == static_cast<std::int64_t>(transfers.size()));
-  RC_ASSERT(summary.transient >= summary.most_received);
-  RC_ASSERT(summary.transient <= summary.most_received + 2 * options.bucket);
+  RC_ASSERT(summary.transient >= summary.max_received);
+  RC_ASSERT(summary.transient <= summary.max_received + 2 * options.bucket);
 }
 
 /// The most that a device sends or receives between nodes.
-std::int64_t most_between(const Plan& plan) {
+std::int64_t max_between(const Plan& plan) {
   std::int64_t most = 0;
   for (const DeviceTraffic& traffic : traffic_of(plan)) most = std::max({most, traffic.sent_between, traffic.received_between});
   return most;
@@ -159,14 +159,14 @@ RC_GTEST_PROP(Reallocation, RoundsNeverMakeItWorse, ()) {
   const Plan first = plan_reallocation(made.cluster, made.source, made.destination, options);
   options.rounds = 5;
   const Plan improved = plan_reallocation(made.cluster, made.source, made.destination, options);
-  RC_ASSERT(most_between(improved) <= most_between(first));
+  RC_ASSERT(max_between(improved) <= max_between(first));
   RC_ASSERT(summarize(improved).bytes == summarize(first).bytes);
   RC_ASSERT(summarize(improved).bytes_between == summarize(first).bytes_between);
 }
 
 /// The least number of hops between nodes that bring an element from `holders` to all of `needers`, any device being free to pass it on:
 /// breadth-first over the sets of devices that have it, hops inside a node being free.
-int least_crossings(const test::ElementPlaces& places, const std::vector<int>& node_of) {
+int min_crossings(const test::ElementPlaces& places, const std::vector<int>& node_of) {
   std::map<std::uint64_t, int> best{{places.holders, 0}};
   std::deque<std::pair<std::uint64_t, int>> open{{places.holders, 0}};
   while (!open.empty()) {
@@ -198,9 +198,9 @@ RC_GTEST_PROP(Reallocation, NoSearchFindsFewerBytesBetweenNodes, ()) {
   std::int64_t crossings = 0;
   for (const auto& [places, count] : test::count_elements(test::held_in_common(made.source, made.destination, devices),
                                                           test::held_in_common(made.destination, made.source, devices)))
-    crossings += count * least_crossings(places, plan.node_of);
+    crossings += count * min_crossings(places, plan.node_of);
   RC_ASSERT(summarize(plan).bytes_between == crossings * options.element_bytes);
-  RC_ASSERT(least_bytes_between(plan) == crossings * options.element_bytes);
+  RC_ASSERT(min_bytes_between(plan) == crossings * options.element_bytes);
 }
 
 RC_GTEST_PROP(Reallocation, SameMeshAndLayoutMoveNothing, ()) {
@@ -220,7 +220,7 @@ TEST(Reallocation, ACopyOnAnotherNodeCostsTheModelOnce) {
   const std::int64_t bytes = 2 * llm::count_parameters(model).all;
   EXPECT_EQ(summary.bytes, 8 * bytes);
   EXPECT_EQ(summary.bytes_between, bytes);
-  EXPECT_LT(static_cast<double>(summary.most_sent), 1.02 * static_cast<double>(bytes));
+  EXPECT_LT(static_cast<double>(summary.max_sent), 1.02 * static_cast<double>(bytes));
 }
 
 TEST(Reallocation, ATiedHeadComesFromTheNearerCopy) {
@@ -260,7 +260,7 @@ TEST(Reallocation, AFullyShardedSourceSendsEachPartFromItsOwner) {
   const Plan plan = plan_reallocation(cluster_of(1, 8), side_of(model, sharded, 0), side_of(model, layout_of(8, 1, 1), 0));
   const std::int64_t bytes = 2 * llm::count_parameters(model).all;
   EXPECT_EQ(summarize(plan).bytes, 7 * bytes);
-  EXPECT_EQ(summarize(plan).most_received, bytes * 7 / 8);
+  EXPECT_EQ(summarize(plan).max_received, bytes * 7 / 8);
 }
 
 TEST(Reallocation, SaysWhatCannotMove) {

@@ -33,8 +33,8 @@ inline llm::Layout layout_of(int data, int tensor, int pipeline) {
   return layout;
 }
 
-/// A sound layout for `model` on at most `most_devices`, of every kind: uneven and virtual stages, expert parallel, ZeRO 3.
-inline llm::Layout random_layout(const llm::Transformer& model, int most_devices) {
+/// A sound layout for `model` on at most `max_devices`, of every kind: uneven and virtual stages, expert parallel, ZeRO 3.
+inline llm::Layout random_layout(const llm::Transformer& model, int max_devices) {
   llm::Layout layout;
   do {
     layout = layout_of(*rc::gen::inRange(1, 5), *rc::gen::element(1, 1, 2, 3, 4, 6, 8), *rc::gen::element(1, 1, 2, 3, 4));
@@ -48,7 +48,7 @@ inline llm::Layout random_layout(const llm::Transformer& model, int most_devices
       for (std::int64_t layer = 0; layer < model.layers; ++layer)
         ++layout.stage_layers[static_cast<std::size_t>(*rc::gen::inRange(0, layout.pipeline))];
     }
-  } while (layout.devices() > most_devices || llm::find_fault(layout, model));
+  } while (layout.devices() > max_devices || llm::find_fault(layout, model));
   return layout;
 }
 
@@ -70,18 +70,18 @@ struct Case {
 
 /// Two sound sides on a cluster of equal or unequal nodes; meshes that are equal, overlap, or have nothing in common. The models differ in
 /// their head now and then.
-inline Case random_case(int most_devices) {
+inline Case random_case(int max_devices) {
   const llm::Transformer model = random_model();
   const int devices_per_node = *rc::gen::element(1, 2, 3, 4, 8);
   Case made;
-  made.source = side_of(model, random_layout(model, most_devices), 0);
+  made.source = side_of(model, random_layout(model, max_devices), 0);
   const llm::Transformer other = *rc::gen::inRange(0, 4) == 0 ? llm::with_scalar_head(model) : model;
-  made.destination = side_of(other, random_layout(other, most_devices), 0);
+  made.destination = side_of(other, random_layout(other, max_devices), 0);
   if (*rc::gen::inRange(0, 6) == 0) made.destination.layout = made.source.layout;
   made.destination.mesh.count = made.destination.layout.devices();
   made.source.mesh.first = *rc::gen::inRange(0, 5);
   made.destination.mesh.first =
-      *rc::gen::element(made.source.mesh.first, made.source.mesh.first + made.source.mesh.count, *rc::gen::inRange(0, most_devices));
+      *rc::gen::element(made.source.mesh.first, made.source.mesh.first + made.source.mesh.count, *rc::gen::inRange(0, max_devices));
   if (*rc::gen::arbitrary<bool>()) std::swap(made.source, made.destination);
   const cluster::Mesh hull = cluster::hull_of(made.source.mesh, made.destination.mesh);
   made.cluster = cluster_of((hull.first + hull.count) / devices_per_node + 1, devices_per_node);

@@ -88,7 +88,7 @@ class Rule {
       for (int to = 0; to < destination_.layout.pipeline; ++to) move_stage(from, to);
     double seconds = 0;
     for (const auto& [rank, of_rank] : seconds_) seconds = std::max(seconds, of_rank);
-    for (const auto& [rank, bytes] : received_) plan_.most_received = std::max(plan_.most_received, bytes);
+    for (const auto& [rank, bytes] : received_) plan_.max_received = std::max(plan_.max_received, bytes);
     plan_.microseconds = static_cast<std::int64_t>(seconds * 1e6);
     return plan_;
   }

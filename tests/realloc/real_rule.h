@@ -18,10 +18,10 @@ llm::Layout real_layout(const llm::Transformer& model, int data, int tensor, int
 
 struct RealPlan {
   std::int64_t microseconds = 0;
-  std::int64_t most_received = 0;  ///< bytes of a rank
-  std::int64_t received = 0;       ///< bytes of all ranks
-  std::int64_t between = 0;        ///< bytes that enter nodes of 8
-  int broadcasts = 0;              ///< groups of a sender and its receivers, those of one rank among them
+  std::int64_t max_received = 0;  ///< bytes of a rank
+  std::int64_t received = 0;      ///< bytes of all ranks
+  std::int64_t between = 0;       ///< bytes that enter nodes of 8
+  int broadcasts = 0;             ///< groups of a sender and its receivers, those of one rank among them
 };
 
 /// Two-byte weights. REQUIRES: layouts of real_layout for the same dense model with as many key-value heads as heads, one tensor-parallel

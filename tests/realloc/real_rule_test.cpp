@@ -63,8 +63,8 @@ TEST(RealRule, GivesTheValuesOfItsTableAndWeMoveNoMore) {
     Degrees from;
     Degrees to;
     std::int64_t microseconds;
-    double most_received = 0;  // GiB
-    double received = 0;       // GiB
+    double max_received = 0;  // GiB
+    double received = 0;      // GiB
     int broadcasts = 0;
   };
   const Known table[] = {{"llama-2-7b", {1, 8, 1}, {1, 1, 8}, 295'798, 10.99, 87.88, 8},
@@ -83,13 +83,13 @@ TEST(RealRule, GivesTheValuesOfItsTableAndWeMoveNoMore) {
     EXPECT_EQ(real.microseconds, known.microseconds);
     const double gibibyte = 1024.0 * 1024 * 1024;
     if (known.broadcasts > 0) {
-      EXPECT_NEAR(static_cast<double>(real.most_received) / gibibyte, known.most_received, 0.005);
+      EXPECT_NEAR(static_cast<double>(real.max_received) / gibibyte, known.max_received, 0.005);
       EXPECT_NEAR(static_cast<double>(real.received) / gibibyte, known.received, 0.005);
       EXPECT_EQ(real.broadcasts, known.broadcasts);
     }
     const Summary ours = summarize(plan_reallocation(sides.cluster, sides.source, sides.destination));
     EXPECT_LE(ours.bytes, real.received);
-    EXPECT_LE(ours.most_received, real.most_received);
+    EXPECT_LE(ours.max_received, real.max_received);
     EXPECT_LE(ours.bytes_between, real.between);
   }
 }
@@ -102,7 +102,7 @@ RC_GTEST_PROP(RealRule, WeNeverMoveMore, ()) {
   const test::RealPlan real = test::real_rule(sides.source, sides.destination);
   const Summary ours = summarize(plan_reallocation(sides.cluster, sides.source, sides.destination));
   RC_ASSERT(ours.bytes <= real.received);
-  RC_ASSERT(ours.most_received <= real.most_received);
+  RC_ASSERT(ours.max_received <= real.max_received);
   RC_ASSERT(ours.bytes_between <= real.between);
 }
 

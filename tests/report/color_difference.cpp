@@ -46,7 +46,7 @@ double linear(std::uint8_t channel) {
   return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
 }
 
-double least_difference(Color a, Color b) {
+double min_difference(Color a, Color b) {
   double least = 1000;
   for (const Matrix& vision : visions) {
     const Vector seen_a = lab(a, vision);

@@ -10,6 +10,6 @@ double linear(std::uint8_t channel);
 
 /// How far apart two colours are for those who tell them apart least, of normal, protan, deutan and tritan vision (CIE 1976; about 2 is
 /// just noticed).
-double least_difference(Color a, Color b);
+double min_difference(Color a, Color b);
 
 }  // namespace dovetail::report

@@ -12,8 +12,8 @@
 namespace dovetail::simulate {
 namespace {
 
-using test::Ground;
 using test::layout_of;
+using test::Scenario;
 
 struct Both {
   cost::GenerationSeconds closed;
@@ -22,20 +22,20 @@ struct Both {
 };
 
 /// 512 samples of two instances, four of each prompt, in room for so many tokens on each.
-Both both(Ground& ground, double tokens, std::int64_t prompt, double sigma) {
+Both both(Scenario& scenario, double tokens, std::int64_t prompt, double sigma) {
   constexpr int draws = 4;
   workflow::Workload workload{workflow::LengthDistribution::fixed(prompt),
                               workflow::log_normal_lengths({.mean = 600, .sigma = sigma, .cap = 2400})};
   workload.samples_per_prompt = 4;
   workload.prompts = 128;
-  ground.task.key_value_room = ground.token_bytes() * tokens;
+  scenario.task.key_value_room = scenario.token_bytes() * tokens;
   const cost::GenerationWork work{512, 4, &workload.prompt_length, &workload.response_length};
-  const cost::EngineLimits limits{static_cast<double>(ground.task.engine.max_num_seqs), ground.task.key_value_room,
-                                  static_cast<double>(ground.task.engine.max_num_batched_tokens), ground.task.engine.chunked_prefill};
+  const cost::EngineLimits limits{static_cast<double>(scenario.task.engine.max_num_seqs), scenario.task.key_value_room,
+                                  static_cast<double>(scenario.task.engine.max_num_batched_tokens), scenario.task.engine.chunked_prefill};
   Both both;
-  both.closed = cost::generation_seconds(ground.facts, ground.task.layout, work, limits, ground.machine(), ground.task.efficiency);
+  both.closed = cost::generation_seconds(scenario.facts, scenario.task.layout, work, limits, scenario.machine(), scenario.task.efficiency);
   for (int draw = 0; draw < draws; ++draw) {
-    const Generation generation = simulate_generation(ground.task, draw_samples(workload, {}, 3, static_cast<std::uint64_t>(draw)));
+    const Generation generation = simulate_generation(scenario.task, draw_samples(workload, {}, 3, static_cast<std::uint64_t>(draw)));
     both.seconds += 1e-9 * static_cast<double>(generation.end.count()) / draws;
     both.recomputed += static_cast<double>(generation.counts.recomputed) / draws;
   }
@@ -47,8 +47,8 @@ TEST(ClosedForm, WhatIsComputedAgainIsThatOfTheSimulation) {
   int cases = 0;
   for (const double sigma : {0.3, 0.6, 1.0})
     for (const double tokens : {20e3, 40e3, 60e3}) {
-      Ground ground("llama-3.1-8b", layout_of(2, 1, 1));
-      const Both of = both(ground, tokens, 200, sigma);
+      Scenario scenario("llama-3.1-8b", layout_of(2, 1, 1));
+      const Both of = both(scenario, tokens, 200, sigma);
       // Of all tokens that are decoded.
       const double decoded = 512 * 600.0;
       EXPECT_NEAR(2 * of.closed.recomputed / decoded, of.recomputed / decoded, 0.12) << sigma << " " << tokens;
@@ -61,8 +61,8 @@ TEST(ClosedForm, WhatIsComputedAgainIsThatOfTheSimulation) {
 }
 
 TEST(ClosedForm, NothingIsComputedAgainWhereThereIsRoom) {
-  Ground ground("llama-3.1-8b", layout_of(2, 1, 1));
-  const Both of = both(ground, 1e6, 200, 0.6);
+  Scenario scenario("llama-3.1-8b", layout_of(2, 1, 1));
+  const Both of = both(scenario, 1e6, 200, 0.6);
   EXPECT_EQ(of.closed.recomputed, 0);
   EXPECT_EQ(of.closed.recompute, 0);
   EXPECT_EQ(of.recomputed, 0);
@@ -72,10 +72,10 @@ TEST(ClosedForm, OfEqualLengthsIsTheSimulation) {
   for (const bool chunked : {false, true})
     for (const int places : {16, 64, 256})
       for (const std::int64_t prompt : {100, 1000}) {
-        Ground ground("llama-3.1-8b", layout_of(2, 1, 1));
-        ground.task.engine.chunked_prefill = chunked;
-        ground.task.engine.max_num_seqs = places;
-        const Both of = both(ground, 1e6, prompt, 0);
+        Scenario scenario("llama-3.1-8b", layout_of(2, 1, 1));
+        scenario.task.engine.chunked_prefill = chunked;
+        scenario.task.engine.max_num_seqs = places;
+        const Both of = both(scenario, 1e6, prompt, 0);
         EXPECT_NEAR(of.closed.sum() / of.seconds, 1, chunked ? 0.005 : 0.0005) << chunked << " " << places << " " << prompt;
       }
 }
@@ -84,11 +84,11 @@ TEST(ClosedForm, PromptsTakeWhatTheyTakeInTheSimulation) {
   for (const bool chunked : {false, true})
     for (const std::int64_t prompt : {500, 4000})
       for (const std::int64_t budget : {2048, 16'384}) {
-        Ground ground("llama-3.1-8b", layout_of(2, 1, 1));
-        ground.task.engine.chunked_prefill = chunked;
-        ground.task.engine.max_num_batched_tokens = budget;
-        ground.task.engine.max_num_seqs = 128;
-        const Both of = both(ground, 1e6, prompt, 0.6);
+        Scenario scenario("llama-3.1-8b", layout_of(2, 1, 1));
+        scenario.task.engine.chunked_prefill = chunked;
+        scenario.task.engine.max_num_batched_tokens = budget;
+        scenario.task.engine.max_num_seqs = 128;
+        const Both of = both(scenario, 1e6, prompt, 0.6);
         EXPECT_NEAR(of.closed.sum() / of.seconds, 1, 0.08) << chunked << " " << prompt << " " << budget;
       }
 }

@@ -44,10 +44,10 @@ TEST(Engine, OfThoseThatCanBeginTheUrgentGoesFirst) {
 
 TEST(Engine, SaysWhatWasWaitedFor) {
   const Play played = play({{item({0, 1}, 10), item({1, 1}, 4), item({0, 2}, 3)}, {{1, 2, 0}}, 0}, 10);
-  EXPECT_EQ(first(played, 0).behind, nothing);
-  EXPECT_EQ(first(played, 2).behind, 0U) << "its devices were free last";
+  EXPECT_EQ(first(played, 0).critical_predecessor, nothing);
+  EXPECT_EQ(first(played, 2).critical_predecessor, 0U) << "its devices were free last";
   const Play data = play({{item({0, 1}, 10), item({1, 1}, 40), item({0, 2}, 3)}, {{1, 2, 0}}, 0}, 10);
-  EXPECT_EQ(first(data, 2).behind, 1U) << "its data came last";
+  EXPECT_EQ(first(data, 2).critical_predecessor, 1U) << "its data came last";
 }
 
 TEST(Engine, TransfersBeginBehindTheDurationAndShareLinks) {
@@ -65,7 +65,7 @@ TEST(Engine, WhatIsThereEarlyIsNotWaitedForLonger) {
   Activities activities{{item({0, 1}, 10), item({1, 1}, 4), item({0, 1}, 3)}, {{0, 1, 0, Ticks(6)}, {0, 2, 0, Ticks(6)}}, 0};
   const Play played = play(activities, 10);
   EXPECT_EQ(first(played, 1).begin, Ticks(4));
-  EXPECT_EQ(first(played, 1).behind, 0U);
+  EXPECT_EQ(first(played, 1).critical_predecessor, 0U);
   EXPECT_EQ(first(played, 2).begin, Ticks(10)) << "its device is not free before";
 }
 
@@ -135,12 +135,12 @@ bool has_played(const Played& played) { return played.end >= played.begin; }
 
 /// Whether what the node says it waited for was there when it began.
 bool was_behind(const Activities& activities, const Play& play, std::size_t node) {
-  const std::size_t behind = play.played[node].behind;
-  if (behind == nothing) return false;
+  const std::size_t after = play.played[node].critical_predecessor;
+  if (after == nothing) return false;
   const std::size_t size = activities.items.size();
-  return play.played[behind].end == play.played[node].begin ||
+  return play.played[after].end == play.played[node].begin ||
          std::any_of(activities.edges.begin(), activities.edges.end(), [&](const plan::StepEdge& edge) {
-           return edge.from == behind % size && edge.to == node % size && play.played[behind].end - edge.early == play.played[node].begin;
+           return edge.from == after % size && edge.to == node % size && play.played[after].end - edge.early == play.played[node].begin;
          });
 }
 

@@ -29,17 +29,17 @@ inline llm::Layout layout_of(int data, int tensor, int pipeline) {
 }
 
 /// A task with all that its references need. Not to be copied.
-struct Ground {
+struct Scenario {
   cost::ModelFacts facts;
   cluster::Cluster cluster;
   GenerationTask task;
 
-  Ground(const char* model, const llm::Layout& layout)
+  Scenario(const char* model, const llm::Layout& layout)
       : facts(cost::facts_of(llm::find_bundled_model(model).value())),
         cluster(h100_nodes((layout.devices() + 7) / 8)),
         task{facts, cluster, {0, layout.devices()}, layout, {}, 1e15, {}} {}
-  Ground(const Ground&) = delete;
-  Ground& operator=(const Ground&) = delete;
+  Scenario(const Scenario&) = delete;
+  Scenario& operator=(const Scenario&) = delete;
 
   double token_bytes() const { return cost::key_value_bytes(facts, task.layout); }
   cost::Machine machine() const { return cost::machine_of(cluster, task.mesh, task.efficiency); }
@@ -52,13 +52,13 @@ inline std::vector<Sample> equal_samples(int count, std::int64_t prompt, std::in
   return samples;
 }
 
-/// Prompts with up to `most_of_group` samples each.
-inline std::vector<Sample> random_samples(int prompts, int most_of_group, int longest_prompt, int longest_response) {
+/// Prompts with up to `max_of_group` samples each.
+inline std::vector<Sample> random_samples(int prompts, int max_of_group, int max_prompt, int max_response) {
   std::vector<Sample> samples;
   for (int group = 0; group < prompts; ++group) {
-    const int prompt = *rc::gen::inRange(1, longest_prompt + 1);
-    const int members = *rc::gen::inRange(1, most_of_group + 1);
-    for (int member = 0; member < members; ++member) samples.push_back({prompt, *rc::gen::inRange(0, longest_response + 1), group});
+    const int prompt = *rc::gen::inRange(1, max_prompt + 1);
+    const int members = *rc::gen::inRange(1, max_of_group + 1);
+    for (int member = 0; member < members; ++member) samples.push_back({prompt, *rc::gen::inRange(0, max_response + 1), group});
   }
   return samples;
 }
@@ -67,7 +67,7 @@ inline EngineOptions random_options() {
   EngineOptions options;
   options.prefix_sharing = *rc::gen::arbitrary<bool>();
   options.longest_first = *rc::gen::arbitrary<bool>();
-  options.least_loaded = *rc::gen::arbitrary<bool>();
+  options.min_loaded = *rc::gen::arbitrary<bool>();
   options.block_tokens = *rc::gen::element(1, 16);
   return options;
 }

@@ -277,12 +277,12 @@ bool begins_work_of(const Trace& trace, std::int32_t task, Ticks time) {
 RC_GTEST_PROP(PlayIterations, BeginsWithTheFirstStepOfAnIteration, ()) {
   const Workload workload = random_workload();
   const Iteration iteration = play_iterations(workload);
-  const Ticks behind = iteration.trace.end - workload.overhead * static_cast<std::int64_t>(iteration.iterations);
-  Ticks first = behind;
+  const Ticks after = iteration.trace.end - workload.overhead * static_cast<std::int64_t>(iteration.iterations);
+  Ticks first = after;
   for (std::size_t index = 0; index < workload.steps.size(); ++index) {
     const plan::StepTime& time = iteration.steps[index];
     first = std::min(first, time.begin);
-    if (time.begin < behind && workload.steps[index].trace.end > Ticks(0))
+    if (time.begin < after && workload.steps[index].trace.end > Ticks(0))
       RC_ASSERT(begins_work_of(iteration.trace, workload.steps[index].task, time.begin));
   }
   RC_ASSERT(first == Ticks(0));

@@ -14,18 +14,18 @@ namespace {
 
 using base::Ticks;
 using test::equal_samples;
-using test::Ground;
 using test::layout_of;
 using test::long_tailed;
+using test::Scenario;
 
 std::int64_t sum(const std::vector<std::int64_t>& values) { return std::accumulate(values.begin(), values.end(), std::int64_t{0}); }
 
 TEST(PartialRollout, WithNothingLeftOverIsGeneration) {
-  const Ground ground("llama-3.1-8b", layout_of(4, 1, 1));
+  const Scenario scenario("llama-3.1-8b", layout_of(4, 1, 1));
   const std::vector<Sample> samples = long_tailed(64, 200, 8, 5);
-  const auto rollouts = simulate_partial_rollout(ground.task, 1100, [&](std::uint64_t) { return samples; },
+  const auto rollouts = simulate_partial_rollout(scenario.task, 1100, [&](std::uint64_t) { return samples; },
                                                  {.trained = 64, .under_way = 64, .warm_up = 0, .iterations = 3});
-  const Generation whole = simulate_generation(ground.task, samples);
+  const Generation whole = simulate_generation(scenario.task, samples);
   for (const PartialRollout& rollout : rollouts) {
     EXPECT_EQ(rollout.end, whole.end);
     EXPECT_EQ(rollout.decoded, whole.counts.decoded);
@@ -36,11 +36,11 @@ TEST(PartialRollout, WithNothingLeftOverIsGeneration) {
 }
 
 TEST(PartialRollout, EndsBeforeTheTailAndTrainsOnOlderTokens) {
-  const Ground ground("llama-3.1-8b", layout_of(4, 1, 1));
+  const Scenario scenario("llama-3.1-8b", layout_of(4, 1, 1));
   const std::vector<Sample> samples = long_tailed(64, 200, 8, 10);
-  const auto rollouts = simulate_partial_rollout(ground.task, 2100, [&](std::uint64_t) { return samples; },
+  const auto rollouts = simulate_partial_rollout(scenario.task, 2100, [&](std::uint64_t) { return samples; },
                                                  {.trained = 64, .under_way = 96, .warm_up = 8, .iterations = 64});
-  const Ticks whole = simulate_generation(ground.task, samples).end;
+  const Ticks whole = simulate_generation(scenario.task, samples).end;
   Ticks all;
   std::int64_t decoded = 0;
   std::int64_t trained = 0;
@@ -59,17 +59,17 @@ TEST(PartialRollout, EndsBeforeTheTailAndTrainsOnOlderTokens) {
 }
 
 RC_GTEST_PROP(PartialRollout, LosesAndInventsNoToken, ()) {
-  Ground ground("llama-3.1-8b", layout_of(*rc::gen::inRange(1, 5), 1, 1));
-  ground.task.options = test::random_options();
-  ground.task.engine.max_num_seqs = *rc::gen::inRange(1, 20);
-  ground.task.engine.chunked_prefill = *rc::gen::arbitrary<bool>();
-  ground.task.key_value_room = ground.token_bytes() * *rc::gen::inRange(1, 4000);
+  Scenario scenario("llama-3.1-8b", layout_of(*rc::gen::inRange(1, 5), 1, 1));
+  scenario.task.options = test::random_options();
+  scenario.task.engine.max_num_seqs = *rc::gen::inRange(1, 20);
+  scenario.task.engine.chunked_prefill = *rc::gen::arbitrary<bool>();
+  scenario.task.key_value_room = scenario.token_bytes() * *rc::gen::inRange(1, 4000);
   std::vector<std::vector<Sample>> draws;
   for (int draw = 0; draw < 3; ++draw) draws.push_back(test::random_samples(*rc::gen::inRange(1, 12), 4, 50, 300));
   const auto samples_of = [&](std::uint64_t draw) { return draws[draw % draws.size()]; };
   const auto trained = static_cast<std::size_t>(*rc::gen::inRange(1, 10));
   const auto more = static_cast<std::size_t>(*rc::gen::inRange(0, 10));
-  const auto rollouts = simulate_partial_rollout(ground.task, 350, samples_of,
+  const auto rollouts = simulate_partial_rollout(scenario.task, 350, samples_of,
                                                  {.trained = trained, .under_way = trained + more, .warm_up = 0, .iterations = 6});
   std::int64_t held = 0;
   for (const PartialRollout& rollout : rollouts) {

@@ -19,7 +19,7 @@ namespace {
 using base::Ticks;
 using test::equal_samples;
 using test::layout_of;
-using test::StageGround;
+using test::StageContext;
 
 std::vector<Worker> workers_of(int count, int devices, Ticks from) {
   std::vector<Worker> workers(static_cast<std::size_t>(count));
@@ -37,12 +37,12 @@ std::vector<FreeDevice> free_devices(int first, int count, Ticks from) {
 }
 
 TEST(Scoring, AWorkerOfSeveralReplicasIsAsFastAsThey) {
-  StageGround ground("llama-3.1-8b", layout_of(8, 1, 1));
-  const InferTask& infer = ground.add("llama-3.1-8b", 1, 1, 4, 0);
+  StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
+  const InferTask& infer = scenario.add("llama-3.1-8b", 1, 1, 4, 0);
   const std::vector<Sample> samples = equal_samples(64, 100, 200);
   const std::vector<Ticks> ready(64, Ticks(0));
-  const Scoring apart = score(ground.task.infer, samples, ready, workers_of(8, 1, Ticks(0)));
-  const Scoring together = score(ground.task.infer, samples, ready, workers_of(2, 4, Ticks(0)));
+  const Scoring apart = score(scenario.task.infer, samples, ready, workers_of(8, 1, Ticks(0)));
+  const Scoring together = score(scenario.task.infer, samples, ready, workers_of(2, 4, Ticks(0)));
   EXPECT_EQ(apart.end, together.end);
   const auto lengths = workflow::LengthDistribution::fixed(300);
   const double seconds =
@@ -52,10 +52,10 @@ TEST(Scoring, AWorkerOfSeveralReplicasIsAsFastAsThey) {
 }
 
 TEST(Scoring, WorkersShareWhatIsReadyEvenly) {
-  StageGround ground("llama-3.1-8b", layout_of(4, 1, 1));
-  ground.add("llama-3.1-8b", 1, 1, 64, 0);
+  StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
+  scenario.add("llama-3.1-8b", 1, 1, 64, 0);
   const Scoring scoring =
-      score(ground.task.infer, equal_samples(10, 100, 100), std::vector<Ticks>(10, Ticks(5)), workers_of(4, 1, Ticks(5)));
+      score(scenario.task.infer, equal_samples(10, 100, 100), std::vector<Ticks>(10, Ticks(5)), workers_of(4, 1, Ticks(5)));
   std::vector<std::int64_t> amounts;
   for (const std::vector<Span>& spans : scoring.spans) {
     ASSERT_EQ(spans.size(), 1U);
@@ -66,29 +66,29 @@ TEST(Scoring, WorkersShareWhatIsReadyEvenly) {
 }
 
 TEST(Scoring, ASecondWorkerLoadsOnlyWhereThatHelps) {
-  StageGround ground("llama-3.1-8b", layout_of(2, 1, 1));
-  ground.add("llama-3.1-8b", 1, 1, 1, 0);
+  StageContext scenario("llama-3.1-8b", layout_of(2, 1, 1));
+  scenario.add("llama-3.1-8b", 1, 1, 1, 0);
   const std::vector<Sample> samples = equal_samples(20, 100, 100);
   std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
   const std::vector<Ticks> ready(20, Ticks(0));
-  const Ticks shared = score(ground.task.infer, samples, ready, workers).end;
-  ground.task.infer[0].load = Ticks(shared.count() * 3);
+  const Ticks shared = score(scenario.task.infer, samples, ready, workers).end;
+  scenario.task.infer[0].load = Ticks(shared.count() * 3);
   // At once: both load.
-  EXPECT_NEAR(static_cast<double>(score(ground.task.infer, samples, ready, workers).end.count()), 4.0 * static_cast<double>(shared.count()),
-              2);
+  EXPECT_NEAR(static_cast<double>(score(scenario.task.infer, samples, ready, workers).end.count()),
+              4.0 * static_cast<double>(shared.count()), 2);
   // The second comes when the first has loaded, and what is left takes that one less than loading.
-  workers[1].from = ground.task.infer[0].load;
-  const Scoring alone = score(ground.task.infer, samples, ready, workers);
+  workers[1].from = scenario.task.infer[0].load;
+  const Scoring alone = score(scenario.task.infer, samples, ready, workers);
   EXPECT_TRUE(alone.spans[1].empty());
   EXPECT_NEAR(static_cast<double>(alone.end.count()), 5.0 * static_cast<double>(shared.count()), 30);
 }
 
 TEST(Scoring, WorkersOfSeveralSizesShareByTheirReplicas) {
-  StageGround ground("llama-3.1-8b", layout_of(4, 1, 1));
-  ground.add("llama-3.1-8b", 1, 1, 64, 0);
+  StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
+  scenario.add("llama-3.1-8b", 1, 1, 64, 0);
   std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
   workers[1].devices = {1, 2, 3};
-  const Scoring scoring = score(ground.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
+  const Scoring scoring = score(scenario.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
   ASSERT_EQ(scoring.spans[0].size(), 1U);
   ASSERT_EQ(scoring.spans[1].size(), 1U);
   EXPECT_EQ(scoring.spans[0][0].amount, 10);
@@ -97,30 +97,30 @@ TEST(Scoring, WorkersOfSeveralSizesShareByTheirReplicas) {
 }
 
 TEST(Scoring, AWorkerThatIsTooSmallLeavesAModelToOthers) {
-  StageGround ground("llama-3.1-8b", layout_of(4, 1, 1));
-  ground.add("llama-3.1-8b", 2, 1, 4, 0);
+  StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
+  scenario.add("llama-3.1-8b", 2, 1, 4, 0);
   std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
   workers[1].devices = {1, 2, 3};
-  const Scoring scoring = score(ground.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
+  const Scoring scoring = score(scenario.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
   EXPECT_TRUE(scoring.spans[0].empty());
   EXPECT_FALSE(scoring.spans[1].empty());
 }
 
 TEST(Scoring, ALoneWorkerHasPaidAllHandOversBeforeTheTailEnds) {
-  StageGround ground("llama-3.1-8b", layout_of(1, 1, 1));
-  for (int task = 0; task < 3; ++task) ground.add("llama-3.1-8b", 1, 1, 4, 0).hand_over = base::ticks_of_seconds(1);
+  StageContext scenario("llama-3.1-8b", layout_of(1, 1, 1));
+  for (int task = 0; task < 3; ++task) scenario.add("llama-3.1-8b", 1, 1, 4, 0).hand_over = base::ticks_of_seconds(1);
   const std::vector<Sample> samples = equal_samples(2, 100, 100);
   const std::vector<Ticks> ready{Ticks(0), base::ticks_of_seconds(9)};
-  const Scoring scoring = score(ground.task.infer, samples, ready, workers_of(1, 1, Ticks(0)));
-  EXPECT_EQ(scoring.end - ready[1], base::ticks_of_seconds(seconds_of(ground.task.infer[0], {1}, 1, samples).done) * 3);
+  const Scoring scoring = score(scenario.task.infer, samples, ready, workers_of(1, 1, Ticks(0)));
+  EXPECT_EQ(scoring.end - ready[1], base::ticks_of_seconds(seconds_of(scenario.task.infer[0], {1}, 1, samples).done) * 3);
 }
 
 TEST(Scoring, HandsOverBeforeItLoads) {
-  StageGround ground("llama-3.1-8b", layout_of(1, 1, 1));
-  InferTask& task = ground.add("llama-3.1-8b", 1, 1, 4, 0);
+  StageContext scenario("llama-3.1-8b", layout_of(1, 1, 1));
+  InferTask& task = scenario.add("llama-3.1-8b", 1, 1, 4, 0);
   task.hand_over = base::ticks_of_seconds(1);
   task.load = base::ticks_of_seconds(2);
-  const Scoring scoring = score(ground.task.infer, equal_samples(1, 100, 100), {Ticks(0)}, workers_of(1, 1, Ticks(0)));
+  const Scoring scoring = score(scenario.task.infer, equal_samples(1, 100, 100), {Ticks(0)}, workers_of(1, 1, Ticks(0)));
   const std::vector<Span>& spans = scoring.spans[0];
   ASSERT_GE(spans.size(), 3U);
   EXPECT_EQ(spans[0].activity, Activity::hand_over);
@@ -131,11 +131,11 @@ TEST(Scoring, HandsOverBeforeItLoads) {
 }
 
 TEST(Scoring, AnswersThatAreReadComeFirst) {
-  StageGround ground("llama-3.1-8b", layout_of(2, 1, 1));
-  ground.add("llama-3.1-8b", 1, 1, 4, 0);
-  ground.add("llama-3.1-8b", 1, 1, 4, 0).after = {0};
+  StageContext scenario("llama-3.1-8b", layout_of(2, 1, 1));
+  scenario.add("llama-3.1-8b", 1, 1, 4, 0);
+  scenario.add("llama-3.1-8b", 1, 1, 4, 0).after = {0};
   const Scoring scoring =
-      score(ground.task.infer, equal_samples(16, 100, 100), std::vector<Ticks>(16, Ticks(0)), workers_of(2, 1, Ticks(0)));
+      score(scenario.task.infer, equal_samples(16, 100, 100), std::vector<Ticks>(16, Ticks(0)), workers_of(2, 1, Ticks(0)));
   for (std::size_t sample = 0; sample < 16; ++sample) EXPECT_GT(scoring.scored[1][sample], scoring.scored[0][sample]);
 }
 
@@ -146,17 +146,17 @@ TEST(Scoring, WithoutTasksThereIsNothingToDo) {
 }
 
 RC_GTEST_PROP(Scoring, EachSampleIsScoredOnceByEachTask, ()) {
-  StageGround ground("llama-3.1-8b", layout_of(8, 1, 1));
+  StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   const int tasks = *rc::gen::inRange(1, 4);
   for (int task = 0; task < tasks; ++task)
-    ground.add("llama-3.1-8b", *rc::gen::element(1, 2), *rc::gen::element(1, 2), *rc::gen::inRange(1, 6),
-               *rc::gen::element(0.0, 0.05, 0.5));
+    scenario.add("llama-3.1-8b", *rc::gen::element(1, 2), *rc::gen::element(1, 2), *rc::gen::inRange(1, 6),
+                 *rc::gen::element(0.0, 0.05, 0.5));
   const std::vector<Sample> samples = test::random_samples(20, 1, 200, 400);
   std::vector<Ticks> ready;
   for (std::size_t sample = 0; sample < samples.size(); ++sample) ready.emplace_back(*rc::gen::inRange(0, 2'000'000'000));
   std::vector<Worker> workers = workers_of(*rc::gen::inRange(1, 5), 4, Ticks(0));
   for (Worker& worker : workers) worker.from = Ticks(*rc::gen::inRange(0, 1'000'000'000));
-  const Scoring scoring = score(ground.task.infer, samples, ready, workers);
+  const Scoring scoring = score(scenario.task.infer, samples, ready, workers);
   std::vector<std::int64_t> scored(static_cast<std::size_t>(tasks) + 1, 0);
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
     Ticks at = workers[worker].from;
@@ -172,7 +172,7 @@ RC_GTEST_PROP(Scoring, EachSampleIsScoredOnceByEachTask, ()) {
 }
 
 /// All ways to share the workers out, one after the other.
-Ticks best_of_all_shares(const StageGround& ground, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
+Ticks best_of_all_shares(const StageContext& scenario, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
                          std::vector<Worker> workers) {
   Ticks best = Ticks::max();
   const int count = static_cast<int>(workers.size());
@@ -180,54 +180,54 @@ Ticks best_of_all_shares(const StageGround& ground, const std::vector<Sample>& s
     for (int second = 0; first + second <= count; ++second) {
       for (int worker = 0; worker < count; ++worker)
         workers[static_cast<std::size_t>(worker)].first_task = worker < first ? 0 : worker < first + second ? 1 : 2;
-      best = std::min(best, score(ground.task.infer, samples, ready, workers).end);
+      best = std::min(best, score(scenario.task.infer, samples, ready, workers).end);
     }
   return best;
 }
 
 RC_GTEST_PROP(Scoring, TheSplitThatIsFoundIsTheBestOfAllWhereTheyAreFew, ()) {
-  StageGround ground("llama-3.1-8b", layout_of(8, 1, 1));
+  StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   for (int task = 0; task < 3; ++task)
-    ground.add(*rc::gen::element("llama-3.1-8b", "qwen2.5-1.5b"), 1, 1, *rc::gen::inRange(1, 6), *rc::gen::element(0.0, 0.3, 2.0));
+    scenario.add(*rc::gen::element("llama-3.1-8b", "qwen2.5-1.5b"), 1, 1, *rc::gen::inRange(1, 6), *rc::gen::element(0.0, 0.3, 2.0));
   const std::vector<Sample> samples = test::random_samples(40, 1, 300, 600);
   const std::vector<Ticks> ready(samples.size(), Ticks(0));
   const int devices = *rc::gen::inRange(1, 7);
-  const SplitScoring found = score_best(ground.task.infer, samples, ready, free_devices(0, devices, Ticks(0)), {});
-  RC_ASSERT(score(ground.task.infer, samples, ready, found.workers).end == found.scoring.end);
-  RC_ASSERT(found.scoring.end <= best_of_all_shares(ground, samples, ready, workers_of(devices, 1, Ticks(0))));
+  const SplitScoring found = score_best(scenario.task.infer, samples, ready, free_devices(0, devices, Ticks(0)), {});
+  RC_ASSERT(score(scenario.task.infer, samples, ready, found.workers).end == found.scoring.end);
+  RC_ASSERT(found.scoring.end <= best_of_all_shares(scenario, samples, ready, workers_of(devices, 1, Ticks(0))));
 }
 
 TEST(ScoringSplit, DevicesThatAreTooFewForTheLargestReplicaServeSmallerOnes) {
-  StageGround ground("llama-3.1-8b", layout_of(6, 8, 1));
-  ground.add("llama-3.1-8b", 2, 1, 4, 0);
-  ground.add("llama-3.1-8b", 8, 3, 4, 0);
+  StageContext scenario("llama-3.1-8b", layout_of(6, 8, 1));
+  scenario.add("llama-3.1-8b", 2, 1, 4, 0);
+  scenario.add("llama-3.1-8b", 8, 3, 4, 0);
   std::vector<FreeDevice> left;
   std::vector<std::size_t> sizes;
-  for (const Worker& worker : fill(ground.task.infer, free_devices(8, 41, Ticks(3)), left)) {
+  for (const Worker& worker : fill(scenario.task.infer, free_devices(8, 41, Ticks(3)), left)) {
     EXPECT_EQ(worker.from, Ticks(3));
     sizes.push_back(worker.devices.size());
   }
   EXPECT_EQ(sizes, (std::vector<std::size_t>{24, 2, 2, 2, 2, 2, 2, 2, 2}));
   EXPECT_EQ(left, (std::vector<FreeDevice>{{48, Ticks(3)}}));
-  EXPECT_TRUE(can_split(ground.task.infer, 40, 8));
-  EXPECT_TRUE(can_split(ground.task.infer, 8, 40));
-  EXPECT_FALSE(can_split(ground.task.infer, 23, 23));
+  EXPECT_TRUE(can_split(scenario.task.infer, 40, 8));
+  EXPECT_TRUE(can_split(scenario.task.infer, 8, 40));
+  EXPECT_FALSE(can_split(scenario.task.infer, 23, 23));
 }
 
 TEST(ScoringSplit, NoModelWaitsForAnotherWhereAllHaveRoom) {
-  StageGround ground("llama-3.1-8b", layout_of(6, 8, 1));
-  ground.add("llama-3.1-8b", 2, 1, 4, 1);
-  ground.add("llama-3.1-8b", 4, 1, 4, 1);
-  ground.add("llama-3.1-8b", 8, 3, 4, 1);
+  StageContext scenario("llama-3.1-8b", layout_of(6, 8, 1));
+  scenario.add("llama-3.1-8b", 2, 1, 4, 1);
+  scenario.add("llama-3.1-8b", 4, 1, 4, 1);
+  scenario.add("llama-3.1-8b", 8, 3, 4, 1);
   const std::vector<Sample> samples = equal_samples(32, 100, 100);
   // All but one are there when weights are; the last one comes long after.
   std::vector<Ticks> ready(samples.size(), Ticks(0));
   ready.back() = base::ticks_of_seconds(5);
   const SplitScoring found =
-      score_best(ground.task.infer, samples, ready, free_devices(8, 40, Ticks(0)), free_devices(0, 8, base::ticks_of_seconds(5)));
+      score_best(scenario.task.infer, samples, ready, free_devices(8, 40, Ticks(0)), free_devices(0, 8, base::ticks_of_seconds(5)));
   // The last is scored by all three at once: as soon as by the slowest of them alone.
   Ticks slowest;
-  for (const InferTask& task : ground.task.infer)
+  for (const InferTask& task : scenario.task.infer)
     slowest = std::max(slowest, base::ticks_of_seconds(seconds_of(task, {31}, 1, samples).done));
   EXPECT_EQ(found.scoring.end, ready.back() + slowest);
   std::size_t devices = 0;
@@ -236,13 +236,13 @@ TEST(ScoringSplit, NoModelWaitsForAnotherWhereAllHaveRoom) {
 }
 
 TEST(ScoringSplit, WhatFitsOnLaterDevicesAloneWaitsForThem) {
-  StageGround ground("llama-3.1-8b", layout_of(6, 8, 1));
-  ground.add("llama-3.1-8b", 8, 1, 4, 0);
-  ground.add("llama-3.1-8b", 8, 3, 4, 0);
+  StageContext scenario("llama-3.1-8b", layout_of(6, 8, 1));
+  scenario.add("llama-3.1-8b", 8, 1, 4, 0);
+  scenario.add("llama-3.1-8b", 8, 3, 4, 0);
   const std::vector<Sample> samples = equal_samples(16, 100, 100);
   const std::vector<Ticks> ready(samples.size(), Ticks(0));
   const SplitScoring found =
-      score_best(ground.task.infer, samples, ready, free_devices(0, 16, Ticks(0)), free_devices(16, 32, base::ticks_of_seconds(9)));
+      score_best(scenario.task.infer, samples, ready, free_devices(0, 16, Ticks(0)), free_devices(16, 32, base::ticks_of_seconds(9)));
   for (std::size_t sample = 0; sample < samples.size(); ++sample) {
     EXPECT_LT(found.scoring.scored[0][sample], base::ticks_of_seconds(9));
     EXPECT_GT(found.scoring.scored[1][sample], base::ticks_of_seconds(9));

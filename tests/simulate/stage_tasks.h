@@ -12,12 +12,12 @@
 namespace dovetail::simulate::test {
 
 /// A generate task and infer tasks on its mesh, with all that their references need. Not to be copied.
-struct StageGround {
-  Ground generation;
+struct StageContext {
+  Scenario generation;
   std::vector<std::unique_ptr<cost::ModelFacts>> models;
   InterStageTask task;
 
-  StageGround(const char* model, const llm::Layout& layout) : generation(model, layout), task{generation.task, {}, base::Ticks(0)} {}
+  StageContext(const char* model, const llm::Layout& layout) : generation(model, layout), task{generation.task, {}, base::Ticks(0)} {}
 
   /// Adds a task; `tensor` x `pipeline` devices a replica, which divide the mesh.
   InferTask& add(const char* model, int tensor, int pipeline, double sequences, double load_seconds) {

@@ -16,7 +16,7 @@ namespace dovetail::simulate::test {
 
 class StepByStep {
  public:
-  StepByStep(const Ground& ground, std::int64_t blocks) : ground_(ground), blocks_(blocks), machine_(ground.machine()) {}
+  StepByStep(const Scenario& scenario, std::int64_t blocks) : scenario_(scenario), blocks_(blocks), machine_(scenario.machine()) {}
 
   void play(const std::vector<Sample>& samples) {
     finished.assign(samples.size(), 0);
@@ -29,7 +29,7 @@ class StepByStep {
   std::int64_t preemptions = 0;
   std::int64_t recomputed = 0;
   std::int64_t prefilled = 0;
-  std::int64_t most_blocks = 0;
+  std::int64_t max_blocks = 0;
   std::int64_t prefill_steps = 0;
   bool alone = false;  ///< a sequence was longer than the cache
 
@@ -42,7 +42,7 @@ class StepByStep {
     bool again = false;
   };
 
-  const EngineOptions& options() const { return ground_.task.options; }
+  const EngineOptions& options() const { return scenario_.task.options; }
   std::int64_t up(std::int64_t tokens) const { return (tokens + options().block_tokens - 1) / options().block_tokens; }
   bool same_prompt(const State& a, const State& b) const {
     return options().prefix_sharing ? a.sample.group == b.sample.group : a.index == b.index;
@@ -79,13 +79,13 @@ class StepByStep {
       decoding.clear();
       for (State& state : running_)
         if (state.lacking == 0) decoding.push_back(&state);
-    } else if (!ground_.task.engine.chunked_prefill) {
+    } else if (!scenario_.task.engine.chunked_prefill) {
       decoding.clear();
     }
     prefill_steps += prefill.count > 0 ? 1 : 0;
     const std::int64_t now_used = running_.empty() ? 0 : used();
     alone = alone || now_used > blocks_;
-    most_blocks = std::max(most_blocks, now_used);
+    max_blocks = std::max(max_blocks, now_used);
     if (prefill.count == 0 && decoding.empty()) return;
     double context = 0;
     for (State* state : decoding) {
@@ -97,8 +97,8 @@ class StepByStep {
   }
 
   llm::Tokens enter_and_compute(std::int64_t decoding, bool may_enter) {
-    const bool chunked = ground_.task.engine.chunked_prefill;
-    std::int64_t budget = ground_.task.engine.max_num_batched_tokens - (chunked ? decoding : 0);
+    const bool chunked = scenario_.task.engine.chunked_prefill;
+    std::int64_t budget = scenario_.task.engine.max_num_batched_tokens - (chunked ? decoding : 0);
     llm::Tokens prefill;
     const auto compute = [&](State& state) {
       const std::int64_t tokens = chunked ? std::min(std::max<std::int64_t>(0, budget), state.lacking) : state.lacking;
@@ -111,7 +111,8 @@ class StepByStep {
     };
     for (State& state : running_)
       if (state.lacking > 0) compute(state);
-    while (may_enter && budget > 0 && !waiting_.empty() && static_cast<std::int64_t>(running_.size()) < ground_.task.engine.max_num_seqs) {
+    while (may_enter && budget > 0 && !waiting_.empty() &&
+           static_cast<std::int64_t>(running_.size()) < scenario_.task.engine.max_num_seqs) {
       State next = waiting_.front();
       const bool shares = std::any_of(running_.begin(), running_.end(), [&](const State& other) { return same_prompt(next, other); });
       next.lacking = next.done + (shares ? 0 : next.sample.prompt);
@@ -136,18 +137,19 @@ class StepByStep {
   }
 
   double step_seconds(double sequences, double context, const llm::Tokens& prefill) const {
-    const cost::Efficiency& efficiency = ground_.task.efficiency;
-    const double alone_seconds = cost::decode_step_seconds(ground_.facts, ground_.task.layout, sequences, context, machine_, efficiency);
+    const cost::Efficiency& efficiency = scenario_.task.efficiency;
+    const double alone_seconds =
+        cost::decode_step_seconds(scenario_.facts, scenario_.task.layout, sequences, context, machine_, efficiency);
     if (prefill.count == 0) return alone_seconds;
     cost::Machine fast = machine_;
     fast.gpu.memory_bandwidth = std::numeric_limits<double>::infinity();
     cost::Efficiency bare = efficiency;
     bare.layer_launch = bare.expert_launch = bare.slot = 0;
-    return std::max(alone_seconds, cost::decode_step_seconds(ground_.facts, ground_.task.layout, sequences, context, fast, efficiency) +
-                                       cost::prefill_seconds(ground_.facts, ground_.task.layout, prefill, machine_, bare));
+    return std::max(alone_seconds, cost::decode_step_seconds(scenario_.facts, scenario_.task.layout, sequences, context, fast, efficiency) +
+                                       cost::prefill_seconds(scenario_.facts, scenario_.task.layout, prefill, machine_, bare));
   }
 
-  const Ground& ground_;
+  const Scenario& scenario_;
   std::int64_t blocks_;
   cost::Machine machine_;
   double seconds_ = 0;

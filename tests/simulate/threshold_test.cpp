@@ -12,7 +12,7 @@ namespace {
 using base::Ticks;
 using test::layout_of;
 using test::long_tailed;
-using test::StageGround;
+using test::StageContext;
 
 std::vector<std::vector<Sample>> draws_of(double sigma, int prompts) {
   workflow::Workload workload{workflow::LengthDistribution::fixed(100),
@@ -24,16 +24,16 @@ std::vector<std::vector<Sample>> draws_of(double sigma, int prompts) {
 }
 
 TEST(Threshold, EveryPointIsASimulationOfItsOwn) {
-  StageGround ground("llama-3.1-8b", layout_of(8, 1, 1));
-  ground.add("llama-3.1-8b", 1, 1, 4, 0.2);
+  StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
+  scenario.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(0.8, 128);
-  ground.know(draws.front());
-  const ThresholdChoice choice = choose_threshold(ground.task, draws, {{0.01, 0.1, 0.3, 0.6, 0.9}, std::nullopt, 1}).value();
+  scenario.know(draws.front());
+  const ThresholdChoice choice = choose_threshold(scenario.task, draws, {{0.01, 0.1, 0.3, 0.6, 0.9}, std::nullopt, 1}).value();
   ASSERT_EQ(choice.points.size(), 6U);
   for (const ThresholdPoint& point : choice.points) {
     Ticks sum;
     for (std::size_t draw = 0; draw < draws.size(); ++draw) {
-      const InterStage played = simulate_inter_stage(ground.task, draws[draw], point.threshold);
+      const InterStage played = simulate_inter_stage(scenario.task, draws[draw], point.threshold);
       EXPECT_EQ(point.ends[draw], played.end);
       sum += played.end;
     }
@@ -45,23 +45,23 @@ TEST(Threshold, EveryPointIsASimulationOfItsOwn) {
 }
 
 TEST(Threshold, NotMigratingIsAChoice) {
-  StageGround ground("llama-3.1-8b", layout_of(8, 1, 1));
+  StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   // A load that takes longer than there is to hide.
-  ground.add("llama-3.1-8b", 1, 1, 4, 60);
+  scenario.add("llama-3.1-8b", 1, 1, 4, 60);
   const std::vector<Sample> samples = test::equal_samples(64, 100, 200);
-  ground.know(samples);
-  const ThresholdChoice choice = choose_threshold(ground.task, {samples}, {}).value();
+  scenario.know(samples);
+  const ThresholdChoice choice = choose_threshold(scenario.task, {samples}, {}).value();
   EXPECT_EQ(choice.points.size(), 23U) << "none, 1% to 3%, and 5% to 95%";
   EXPECT_EQ(choice.best, 0U);
 }
 
 TEST(Threshold, QuantilesAreDraws) {
-  StageGround ground("llama-3.1-8b", layout_of(4, 1, 1));
-  ground.add("llama-3.1-8b", 1, 1, 4, 0.2);
+  StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
+  scenario.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(0.8, 64);
-  ground.know(draws.front());
-  const ThresholdChoice worst = choose_threshold(ground.task, draws, {{0.25, 0.5, 0.75}, 1.0, 1}).value();
-  const ThresholdChoice median = choose_threshold(ground.task, draws, {{0.25, 0.5, 0.75}, 0.5, 1}).value();
+  scenario.know(draws.front());
+  const ThresholdChoice worst = choose_threshold(scenario.task, draws, {{0.25, 0.5, 0.75}, 1.0, 1}).value();
+  const ThresholdChoice median = choose_threshold(scenario.task, draws, {{0.25, 0.5, 0.75}, 0.5, 1}).value();
   for (std::size_t point = 0; point < worst.points.size(); ++point) {
     std::vector<Ticks> ends = worst.points[point].ends;
     std::sort(ends.begin(), ends.end());
@@ -71,12 +71,12 @@ TEST(Threshold, QuantilesAreDraws) {
 }
 
 TEST(Threshold, ThreadsChangeNothing) {
-  StageGround ground("llama-3.1-8b", layout_of(4, 1, 1));
-  ground.add("llama-3.1-8b", 1, 1, 4, 0.2);
+  StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
+  scenario.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(1.0, 64);
-  ground.know(draws.front());
-  const ThresholdChoice alone = choose_threshold(ground.task, draws, {{0.2, 0.6}, std::nullopt, 1}).value();
-  const ThresholdChoice together = choose_threshold(ground.task, draws, {{0.2, 0.6}, std::nullopt, 3}).value();
+  scenario.know(draws.front());
+  const ThresholdChoice alone = choose_threshold(scenario.task, draws, {{0.2, 0.6}, std::nullopt, 1}).value();
+  const ThresholdChoice together = choose_threshold(scenario.task, draws, {{0.2, 0.6}, std::nullopt, 3}).value();
   EXPECT_EQ(alone.best, together.best);
   for (std::size_t point = 0; point < alone.points.size(); ++point) EXPECT_EQ(alone.points[point].ends, together.points[point].ends);
 }

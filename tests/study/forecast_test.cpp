@@ -31,7 +31,7 @@ ForecastOptions keep(std::int64_t steps) {
 struct Example {
   plan::Job job = padded();
   predict::Software software = predict::software_of(job).value();
-  predict::Ground ground = predict::ground_of(job, software);
+  predict::Scenario scenario = predict::scenario_of(job, software);
   plan::Plan plan = lean();
 
   /// Generation takes so little that training decides what fits.
@@ -48,7 +48,7 @@ struct Example {
   predict::Estimate at(double factor) const {
     plan::Job grown = job;
     grown.workload.response_length = workflow::scaled(job.workload.response_length, factor);
-    return predict::estimate(predict::ground_of(grown, software), plan);
+    return predict::estimate(predict::scenario_of(grown, software), plan);
   }
 };
 
@@ -67,9 +67,9 @@ TEST(RunParts, CoverAllStepsOnce) {
 
 TEST(Forecast, FlatLengthsAreTheIterationTimesTheSteps) {
   const Example example;
-  const double iteration = predict::estimate(example.ground, example.plan).iteration_seconds;
+  const double iteration = predict::estimate(example.scenario, example.plan).iteration_seconds;
   for (const std::int64_t steps : {1, 7, 100, 1000}) {
-    const Forecast run = forecast(example.ground, &example.plan, flat(example.job), keep(steps)).value();
+    const Forecast run = forecast(example.scenario, &example.plan, flat(example.job), keep(steps)).value();
     EXPECT_NEAR(run.seconds, static_cast<double>(steps) * iteration, 1e-6 * run.seconds);
     EXPECT_EQ(run.steps, steps);
     EXPECT_NEAR(run.gpu_hours, run.seconds * 8 / 3600, 1e-9 * run.gpu_hours);
@@ -86,7 +86,7 @@ TEST(Forecast, AShortRunIsTheSumOfItsSteps) {
   const LengthGrowth growth = growth_of(example.job, "40:3");
   double sum = 0;
   for (int step = 0; step < 50; ++step) sum += example.at(std::min(3.0, 1 + 2 * step / 40.0)).iteration_seconds;
-  const Forecast run = forecast(example.ground, &example.plan, growth, keep(50)).value();
+  const Forecast run = forecast(example.scenario, &example.plan, growth, keep(50)).value();
   EXPECT_NEAR(run.seconds, sum, 1e-9 * sum);
   EXPECT_DOUBLE_EQ(run.spans.front().first_seconds, example.at(1).iteration_seconds);
   EXPECT_DOUBLE_EQ(run.spans.front().last_seconds, example.at(3).iteration_seconds);
@@ -98,27 +98,27 @@ TEST(Forecast, AShortRunIsTheSumOfItsSteps) {
 TEST(Forecast, PartsOfALongRunAddUpToItsSteps) {
   const Example example;
   const LengthGrowth growth = growth_of(example.job, "1000:3");
-  const Forecast run = forecast(example.ground, &example.plan, growth, keep(1000)).value();
+  const Forecast run = forecast(example.scenario, &example.plan, growth, keep(1000)).value();
   EXPECT_EQ(run.part, 10);
   double sum = 0;
   for (int step = 0; step < 1000; step += 25)
-    sum += 25 * RunStep(example.ground, growth, step + 12).estimate({example.plan, {}, {}}).iteration_seconds;
+    sum += 25 * RunStep(example.scenario, growth, step + 12).estimate({example.plan, {}, {}}).iteration_seconds;
   EXPECT_NEAR(run.seconds, sum, 0.01 * sum);
 }
 
 TEST(Forecast, WhatGrowsAndShrinksWithinAPartCounts) {
   Example example;
   const LengthGrowth growth = growth_of(example.job, "0:1,30:4,60:1");
-  const Forecast fits = forecast(example.ground, &example.plan, growth, keep(10'000)).value();
+  const Forecast fits = forecast(example.scenario, &example.plan, growth, keep(10'000)).value();
   ASSERT_EQ(fits.part, 100);
   double sum = 0;
-  for (int step = 0; step < 100; ++step) sum += RunStep(example.ground, growth, step).estimate({example.plan, {}, {}}).iteration_seconds;
+  for (int step = 0; step < 100; ++step) sum += RunStep(example.scenario, growth, step).estimate({example.plan, {}, {}}).iteration_seconds;
   EXPECT_NEAR(fits.seconds, sum + 9'900 * example.at(1).iteration_seconds, 0.05 * sum);
   EXPECT_TRUE(std::any_of(fits.points.begin(), fits.points.end(), [](const ForecastPoint& point) { return point.step == 30; }));
   // As much memory as lengths of just 2.5 times need: 1 + s / 10 passes it behind step 15.
   const std::vector<predict::TaskMemory> memory = example.at(2.5).memory;
   example.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
-  const Forecast over = forecast(example.ground, &example.plan, growth, keep(10'000)).value();
+  const Forecast over = forecast(example.scenario, &example.plan, growth, keep(10'000)).value();
   ASSERT_TRUE(over.overflow.has_value());
   EXPECT_EQ(over.overflow->step, 16);
   EXPECT_EQ(over.steps, 16);
@@ -127,9 +127,9 @@ TEST(Forecast, WhatGrowsAndShrinksWithinAPartCounts) {
 TEST(Forecast, PausesAddTheirTime) {
   const Example example;
   ForecastOptions options = keep(100);
-  const double without = forecast(example.ground, &example.plan, flat(example.job), options)->seconds;
+  const double without = forecast(example.scenario, &example.plan, flat(example.job), options)->seconds;
   options.pauses = {{10, 60}, {33, 5}};
-  const Forecast run = forecast(example.ground, &example.plan, flat(example.job), options).value();
+  const Forecast run = forecast(example.scenario, &example.plan, flat(example.job), options).value();
   EXPECT_DOUBLE_EQ(run.pause_seconds, 10 * 60 + 3 * 5);
   EXPECT_NEAR(run.seconds, without + run.pause_seconds, 1e-9 * run.seconds);
 }
@@ -142,7 +142,7 @@ TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
   ASSERT_EQ(example.job.workflow.tasks[fullest].kind, workflow::TaskKind::train);
   example.job.cluster.groups.front().gpu.usable_memory -= memory[fullest].margin();
   const LengthGrowth growth = growth_of(example.job, "1000:4");
-  const Forecast run = forecast(example.ground, &example.plan, growth, keep(1000)).value();
+  const Forecast run = forecast(example.scenario, &example.plan, growth, keep(1000)).value();
   ASSERT_TRUE(run.overflow.has_value());
   const Overflow& overflow = *run.overflow;
   // 1 + 3 s / 1000 passes 2.5 behind step 500; lengths are whole tokens.
@@ -150,8 +150,8 @@ TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
   EXPECT_LE(overflow.step, 502);
   EXPECT_EQ(run.steps, overflow.step);
   EXPECT_EQ(run.spans.back().last, overflow.step - 1);
-  EXPECT_TRUE(RunStep(example.ground, growth, overflow.step - 1).estimate({example.plan, {}, {}}).fits());
-  EXPECT_FALSE(RunStep(example.ground, growth, overflow.step).estimate({example.plan, {}, {}}).fits());
+  EXPECT_TRUE(RunStep(example.scenario, growth, overflow.step - 1).estimate({example.plan, {}, {}}).fits());
+  EXPECT_FALSE(RunStep(example.scenario, growth, overflow.step).estimate({example.plan, {}, {}}).fits());
   EXPECT_EQ(overflow.task, fullest);
   EXPECT_GT(overflow.needed, overflow.usable);
   ASSERT_TRUE(overflow.part.has_value());
@@ -162,7 +162,7 @@ TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
 TEST(Forecast, APlanThatDoesNotFitAtFirstHasNoRun) {
   Example example;
   example.job.cluster.groups.front().gpu.usable_memory = std::int64_t{1} << 30;
-  const Forecast run = forecast(example.ground, &example.plan, flat(example.job), keep(10)).value();
+  const Forecast run = forecast(example.scenario, &example.plan, flat(example.job), keep(10)).value();
   EXPECT_EQ(run.steps, 0);
   EXPECT_TRUE(run.spans.empty());
   EXPECT_EQ(run.overflow->step, 0);
@@ -183,7 +183,7 @@ TEST(Forecast, AScheduleKeepsItsRules) {
   example.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
   example.job.limits.margin = plan::MinMargin{};
   const LengthGrowth growth = growth_of(example.job, "200:4");
-  const Forecast run = forecast(example.ground, &example.plan, growth, search(200)).value();
+  const Forecast run = forecast(example.scenario, &example.plan, growth, search(200)).value();
   EXPECT_EQ(run.plans.front().plan, example.plan);
   EXPECT_FALSE(run.plans.front().found_at.has_value());
   ASSERT_GE(run.spans.size(), 2U);
@@ -194,7 +194,7 @@ TEST(Forecast, AScheduleKeepsItsRules) {
     EXPECT_EQ(span.first, next);
     next = span.last + 1;
     for (const std::int64_t step : {span.first, span.last})
-      EXPECT_TRUE(RunStep(example.ground, growth, step).estimate(run.plans[span.plan]).fits());
+      EXPECT_TRUE(RunStep(example.scenario, growth, step).estimate(run.plans[span.plan]).fits());
     if (index > 0) {
       EXPECT_NE(span.plan, run.spans[index - 1].plan);
     }
@@ -212,23 +212,23 @@ TEST(Forecast, ARestartThatCostsMoreThanItSavesIsNotMade) {
   plan::Plan slow = example.plan;
   slow.tasks.back().layout.recomputation = llm::Recomputation::full;
   slow.tasks.back().micro_batching.sequences = 1;
-  const Forecast free = forecast(example.ground, &slow, growth, options).value();
+  const Forecast free = forecast(example.scenario, &slow, growth, options).value();
   ASSERT_GE(free.spans.size(), 2U);
   ASSERT_TRUE(free.spans[1].saved.has_value());
   options.restart_seconds = 0.9 * *free.spans[1].saved;
-  const Forecast cheap = forecast(example.ground, &slow, growth, options).value();
+  const Forecast cheap = forecast(example.scenario, &slow, growth, options).value();
   EXPECT_EQ(cheap.spans.size(), 2U);
   EXPECT_DOUBLE_EQ(cheap.restart_seconds, options.restart_seconds);
   options.restart_seconds = 1.1 * *free.spans[1].saved;
-  const Forecast dear = forecast(example.ground, &slow, growth, options).value();
+  const Forecast dear = forecast(example.scenario, &slow, growth, options).value();
   EXPECT_EQ(dear.spans.size(), 1U);
   EXPECT_GT(dear.seconds, free.seconds);
 }
 
 TEST(Forecast, WithoutAPlanItBeginsWithOneThatIsAmongTheFastest) {
   const Example example;
-  const Forecast run = forecast(example.ground, nullptr, flat(example.job), search(100)).value();
-  const double fastest = planner::rank_plans(example.ground, test::quick_options())->plans.front().estimate.iteration_seconds;
+  const Forecast run = forecast(example.scenario, nullptr, flat(example.job), search(100)).value();
+  const double fastest = planner::rank_plans(example.scenario, test::quick_options())->plans.front().estimate.iteration_seconds;
   ASSERT_EQ(run.spans.size(), 1U);
   EXPECT_DOUBLE_EQ(run.spans.front().first_seconds, fastest);
   EXPECT_EQ(run.plans.front().found_at, 0);

@@ -9,11 +9,11 @@ namespace {
 
 TEST(FusionVariants, AccountForAllOfAnIteration) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  plan::Plan plan = planner::rank_plans(ground, test::quick_options()).value().plans.front().plan;
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  plan::Plan plan = planner::rank_plans(scenario, test::quick_options()).value().plans.front().plan;
   if (!plan::find_threshold_fault(0.2, job, plan.tasks)) plan.fusion.threshold = 0.2;
   ASSERT_TRUE(plan.fusion.any());
-  predict::Simulator simulator(ground, {});
+  predict::Simulator simulator(scenario, {});
   const predict::Simulation simulation = simulator.simulate(plan).value();
   const std::vector<FusionVariant> variants = play_fusion_variants(simulator, plan, simulation).value();
   EXPECT_EQ(variants.size(), plan.fusion.threshold && plan.fusion.training ? 4U : 2U);
@@ -30,9 +30,9 @@ TEST(FusionVariants, AccountForAllOfAnIteration) {
 
 TEST(FusionVariants, AreNoneOfAPlanThatFusesNothing) {
   const plan::Job job = test::grpo_job();
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job);
-  predict::Simulator simulator(ground, {});
+  predict::Simulator simulator(scenario, {});
   EXPECT_TRUE(play_fusion_variants(simulator, plan, simulator.simulate(plan).value()).value().empty());
 }
 

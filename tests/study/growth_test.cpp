@@ -65,8 +65,8 @@ TEST(Growth, OfAPartIsTheMeanOfItsStepsAndHasALongestOne) {
       sum += growth.factor_at(step);
       most = std::max(most, growth.factor_at(step));
     }
-    EXPECT_EQ(growth.mean_of(first, last), workflow::scaled(lengths(), sum / (last - first + 1), workflow::largest_length));
-    const std::int64_t longest = growth.longest_step(first, last);
+    EXPECT_EQ(growth.mean_of(first, last), workflow::scaled(lengths(), sum / (last - first + 1), workflow::max_length));
+    const std::int64_t longest = growth.step_of_max_length(first, last);
     EXPECT_EQ(growth.factor_at(static_cast<double>(longest)), most);
     EXPECT_TRUE(longest == first || growth.factor_at(static_cast<double>(longest) - 1) < most);
   }

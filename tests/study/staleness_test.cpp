@@ -40,9 +40,9 @@ TEST(Staleness, IsWhatTrainingHasNotEndedWhenWeightsAreTaken) {
     if (graph.steps[step].kind == plan::Step::Kind::reallocation) timing.steps[step] = {base::Ticks(0), base::Ticks(5)};
   timing.steps[generate] = {base::Ticks(5), base::Ticks(80)};
   // Training of the iteration before ends 100 earlier, that of the one before it 200.
-  for (const auto& [ended, behind] : {std::pair(100, 0), std::pair(101, 1), std::pair(200, 1), std::pair(201, 2), std::pair(999, 3)}) {
+  for (const auto& [ended, after] : {std::pair(100, 0), std::pair(101, 1), std::pair(200, 1), std::pair(201, 2), std::pair(999, 3)}) {
     timing.steps[train] = {base::Ticks(90), base::Ticks(ended)};
-    EXPECT_EQ(versions_behind(job, graph, timing, generate), behind) << ended;
+    EXPECT_EQ(version_lag(job, graph, timing, generate), after) << ended;
   }
 }
 
@@ -50,10 +50,10 @@ RC_GTEST_PROP(Staleness, IsNeverMoreThanTheJobAllows, ()) {
   const int steps = *rc::gen::inRange(0, 5);
   const plan::Job job = test::grpo_job(steps);
   const test::Scene scene(job, *rc::gen::arbitrary<bool>() ? test::separated(job) : test::co_located(job));
-  const predict::Estimate closed = predict::estimate(scene.ground, scene.plan);
-  const int behind = versions_behind(scene.job, closed.graph, closed.timing, *policy_task(job.workflow));
-  RC_ASSERT(behind >= 0);
-  RC_ASSERT(behind <= steps);
+  const predict::Estimate closed = predict::estimate(scene.scenario, scene.plan);
+  const int after = version_lag(scene.job, closed.graph, closed.timing, *policy_task(job.workflow));
+  RC_ASSERT(after >= 0);
+  RC_ASSERT(after <= steps);
 }
 
 }  // namespace

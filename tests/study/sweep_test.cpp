@@ -18,13 +18,13 @@ using testing::HasSubstr;
 struct Example {
   plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, price: 2");
   predict::Software software = predict::software_of(job).value();
-  predict::Ground ground = predict::ground_of(job, software);
+  predict::Scenario scenario = predict::scenario_of(job, software);
   plan::Plan plan = best_of();
 
   plan::Plan best_of() const {
     planner::RankOptions options = test::quick_options();
     options.placements = {planner::Placement::co_located};
-    plan::Plan best = planner::rank_plans(ground, options)->plans.front().plan;
+    plan::Plan best = planner::rank_plans(scenario, options)->plans.front().plan;
     best.fusion = {};
     return best;
   }
@@ -39,13 +39,13 @@ SweepOptions over(SweepInput input, std::vector<double> values = {}) {
 
 TEST(Sweep, APointIsTheEstimateOfTheJobAtThatValue) {
   const Example example;
-  const Sweep sweep = study::sweep(example.ground, &example.plan, over(SweepInput::batch, {16, 64, 128})).value();
+  const Sweep sweep = study::sweep(example.scenario, &example.plan, over(SweepInput::batch, {16, 64, 128})).value();
   ASSERT_EQ(sweep.points.size(), 3U);
   EXPECT_EQ(sweep.own, 1U);
   for (const SweepPoint& point : sweep.points) {
     plan::Job job = example.job;
     job.workload.prompts = static_cast<std::int64_t>(*point.value);
-    const predict::Estimate estimate = predict::estimate(predict::ground_of(job, example.software), example.plan);
+    const predict::Estimate estimate = predict::estimate(predict::scenario_of(job, example.software), example.plan);
     EXPECT_EQ(point.figures->iteration_seconds, estimate.iteration_seconds);
     EXPECT_EQ(point.figures->samples_per_second, estimate.samples_per_second);
     EXPECT_EQ(point.figures->tokens_per_second, estimate.tokens_per_second);
@@ -57,7 +57,7 @@ TEST(Sweep, APointIsTheEstimateOfTheJobAtThatValue) {
 
 TEST(Sweep, TheBestHasTheMostSamplesASecondOfWhatFits) {
   const Example example;
-  const Sweep sweep = study::sweep(example.ground, &example.plan, over(SweepInput::micro_batch)).value();
+  const Sweep sweep = study::sweep(example.scenario, &example.plan, over(SweepInput::micro_batch)).value();
   ASSERT_TRUE(sweep.fastest.has_value());
   EXPECT_EQ(sweep.fastest, sweep.cheapest);  // on the same devices
   const SweepFigures& best = *sweep.points[*sweep.fastest].figures;
@@ -75,7 +75,7 @@ TEST(Sweep, LengthsSayWhereThePlanStopsFitting) {
   const predict::Software software = predict::software_of(job).value();
   plan::Plan plan = test::co_located(job);
   plan.tasks.front().engine.memory_utilization = 0.1;  // training decides what fits
-  const Sweep all = study::sweep(predict::ground_of(job, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
+  const Sweep all = study::sweep(predict::scenario_of(job, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
   EXPECT_FALSE(all.fastest.has_value());  // nobody chooses lengths
   ASSERT_FALSE(all.overflow.has_value());
   const SweepFigures& at_four = *all.points[2].figures;
@@ -83,7 +83,7 @@ TEST(Sweep, LengthsSayWhereThePlanStopsFitting) {
   // As much memory as four times the lengths need, and no more.
   plan::Job scarce = job;
   scarce.cluster.groups.front().gpu.usable_memory -= at_four.usable - at_four.needed;
-  const Sweep less = study::sweep(predict::ground_of(scarce, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
+  const Sweep less = study::sweep(predict::scenario_of(scarce, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
   EXPECT_TRUE(less.points[2].figures->fits);
   EXPECT_EQ(less.overflow, 3U);
   EXPECT_EQ(less.points[3].figures->missing, all.points[3].figures->needed - at_four.needed);
@@ -93,11 +93,11 @@ TEST(Sweep, ACapKeepsLengthsBelowIt) {
   const Example example;
   SweepOptions options = over(SweepInput::length, {4});
   options.cap = 1024;
-  const Sweep sweep = study::sweep(example.ground, &example.plan, options).value();
+  const Sweep sweep = study::sweep(example.scenario, &example.plan, options).value();
   plan::Job job = example.job;
   job.workload.response_length = workflow::scaled(job.workload.response_length, 4, 1024);
   EXPECT_EQ(sweep.points.front().figures->iteration_seconds,
-            predict::estimate(predict::ground_of(job, example.software), example.plan).iteration_seconds);
+            predict::estimate(predict::scenario_of(job, example.software), example.plan).iteration_seconds);
 }
 
 TEST(Sweep, ThresholdsStandBesideNoMigrationAndAreSimulatedAsThePlanIs) {
@@ -105,7 +105,7 @@ TEST(Sweep, ThresholdsStandBesideNoMigrationAndAreSimulatedAsThePlanIs) {
   SweepOptions options = over(SweepInput::threshold, {0.2, 0.5});
   options.simulate = true;
   options.simulation.draws = 2;
-  const Sweep sweep = study::sweep(example.ground, &example.plan, options).value();
+  const Sweep sweep = study::sweep(example.scenario, &example.plan, options).value();
   ASSERT_EQ(sweep.points.size(), 3U);
   EXPECT_FALSE(sweep.points.front().value.has_value());
   EXPECT_EQ(sweep.own, 0U);
@@ -113,8 +113,8 @@ TEST(Sweep, ThresholdsStandBesideNoMigrationAndAreSimulatedAsThePlanIs) {
     plan::Plan plan = example.plan;
     plan.fusion.threshold = point.value;
     EXPECT_EQ(point.plan, plan);
-    EXPECT_EQ(point.figures->iteration_seconds, predict::estimate(example.ground, plan).iteration_seconds);
-    const predict::Simulation played = predict::Simulator(example.ground, options.simulation).simulate(plan).value();
+    EXPECT_EQ(point.figures->iteration_seconds, predict::estimate(example.scenario, plan).iteration_seconds);
+    const predict::Simulation played = predict::Simulator(example.scenario, options.simulation).simulate(plan).value();
     EXPECT_EQ(point.figures->simulated->mean, played.iteration_seconds);
     EXPECT_EQ(point.figures->simulated->least, *std::min_element(played.draws.begin(), played.draws.end()));
     EXPECT_EQ(point.figures->seconds(), played.iteration_seconds);
@@ -130,12 +130,12 @@ TEST(Sweep, OfNodesPlansAreFoundAnew) {
   SweepOptions options = over(SweepInput::nodes, {1, 2});
   options.rank = test::quick_options();
   options.rank.placements = {planner::Placement::co_located};
-  const Sweep sweep = study::sweep(example.ground, nullptr, options).value();
+  const Sweep sweep = study::sweep(example.scenario, nullptr, options).value();
   ASSERT_EQ(sweep.points.size(), 2U);
   for (const SweepPoint& point : sweep.points) {
     plan::Job job = example.job;
     job.cluster = planner::with_nodes(job.cluster, static_cast<int>(*point.value));
-    const planner::Ranking ranking = planner::rank_plans(predict::ground_of(job, example.software), options.rank).value();
+    const planner::Ranking ranking = planner::rank_plans(predict::scenario_of(job, example.software), options.rank).value();
     EXPECT_EQ(point.plan, ranking.plans.front().plan);
     EXPECT_EQ(point.figures->iteration_seconds, ranking.plans.front().estimate.iteration_seconds);
   }
@@ -143,7 +143,7 @@ TEST(Sweep, OfNodesPlansAreFoundAnew) {
 
 TEST(Sweep, AValueThatCannotBeHadIsAPointThatSaysSo) {
   const Example example;
-  const Sweep sweep = study::sweep(example.ground, &example.plan, over(SweepInput::mini_batch, {2, 1000})).value();
+  const Sweep sweep = study::sweep(example.scenario, &example.plan, over(SweepInput::mini_batch, {2, 1000})).value();
   EXPECT_TRUE(sweep.points.front().figures.has_value());
   EXPECT_FALSE(sweep.points.back().figures.has_value());
   EXPECT_THAT(sweep.points.back().problem, HasSubstr("1000 optimizer steps"));
@@ -152,12 +152,12 @@ TEST(Sweep, AValueThatCannotBeHadIsAPointThatSaysSo) {
 
 TEST(Sweep, WhatNoValueCanHaveIsAnError) {
   const Example example;
-  const auto bandwidth = study::sweep(example.ground, &example.plan, over(SweepInput::bandwidth));
+  const auto bandwidth = study::sweep(example.scenario, &example.plan, over(SweepInput::bandwidth));
   ASSERT_FALSE(bandwidth.ok());
   EXPECT_THAT(bandwidth.error().message, HasSubstr("one node"));
   const plan::Job separate = test::grpo_job();
   const plan::Plan plan = test::separated(separate);
-  const auto threshold = study::sweep(predict::ground_of(separate, example.software), &plan, over(SweepInput::threshold));
+  const auto threshold = study::sweep(predict::scenario_of(separate, example.software), &plan, over(SweepInput::threshold));
   ASSERT_FALSE(threshold.ok());
   EXPECT_FALSE(threshold.error().message.empty());
 }
@@ -167,7 +167,7 @@ TEST(Sweep, OfStalenessNeedsAPolicyThatGenerates) {
   const predict::Software software = predict::software_of(job).value();
   plan::Plan plan;
   plan.tasks.resize(job.workflow.tasks.size());
-  const auto sweep = study::sweep(predict::ground_of(job, software), &plan, over(SweepInput::staleness, {0, 1}));
+  const auto sweep = study::sweep(predict::scenario_of(job, software), &plan, over(SweepInput::staleness, {0, 1}));
   ASSERT_FALSE(sweep.ok());
   EXPECT_EQ(sweep.error().message, "dpo generates nothing: there is no policy that could be old; accepted: another input to vary");
 }
@@ -180,7 +180,7 @@ TEST(Sweep, StopsWhereItIsCancelled) {
     EXPECT_EQ(of, 3U);
     if (point == 1) cancellation.request();
   };
-  const Sweep sweep = study::sweep(predict::stopped_by(example.ground, cancellation), &example.plan, options).value();
+  const Sweep sweep = study::sweep(predict::stopped_by(example.scenario, cancellation), &example.plan, options).value();
   EXPECT_EQ(sweep.points.size(), 1U) << "what may be cut short does not stand beside the others";
   EXPECT_FALSE(sweep.complete);
   EXPECT_FALSE(sweep.fastest) << "of half of the points none is the best";

@@ -18,18 +18,18 @@ using test::ppo_with;
 using test::Scene;
 using testing::HasSubstr;
 
-TrainingAlternative way_of(const Scene& scene, TrainingWay way) { return training_alternative(scene.ground, scene.plan, way); }
+TrainingAlternative way_of(const Scene& scene, TrainingWay way) { return training_alternative(scene.scenario, scene.plan, way); }
 
 TrainingAlternative fused_of(const Scene& scene) {
   const plan::TrainPair pair = *plan::train_pair(scene.job);
   plan::Plan plan = scene.plan;
   plan.fusion.training = pair;
-  const predict::IntraStage fused = predict::intra_stage(scene.ground, plan);
-  return fused_alternative(scene.ground, scene.plan, pair, {fused.schedule_seconds, fused.activations.value()});
+  const predict::IntraStage fused = predict::intra_stage(scene.scenario, plan);
+  return fused_alternative(scene.scenario, scene.plan, pair, {fused.schedule_seconds, fused.activations.value()});
 }
 
 double scheduled(const Scene& scene, std::string_view task) {
-  return predict::scheduled_training_seconds(scene.ground, {scene.task(task), scene.plan.tasks[scene.task(task)]}).value();
+  return predict::scheduled_training_seconds(scene.scenario, {scene.task(task), scene.plan.tasks[scene.task(task)]}).value();
 }
 
 TEST(TrainingWays, OneAfterTheOtherIsTheSumOfBothSchedules) {
@@ -115,7 +115,7 @@ void expect_between_bound_and_serial(const plan::Job& job, int stages, double to
   double busiest = 0;
   for (const char* name : {"actor_train", "critic_train"}) {
     scene.plan.tasks[scene.task(name)].micro_batching.tokens = tokens;
-    const cost::TrainingPasses passes = predict::training_passes(scene.ground, {scene.task(name), scene.plan.tasks[scene.task(name)]});
+    const cost::TrainingPasses passes = predict::training_passes(scene.scenario, {scene.task(name), scene.plan.tasks[scene.task(name)]});
     double most = 0;
     for (const cost::ChunkPasses& chunk : passes.chunks) most = std::max(most, chunk.forward.sum() + chunk.backward.sum());
     busiest += most * passes.micro_batches * static_cast<double>(job.workload.optimizer_steps());

@@ -17,7 +17,7 @@ using test::Scene;
 using testing::HasSubstr;
 using Kind = Working::Kind;
 
-WhatIfs what_ifs_of(const Scene& scene) { return what_ifs(scene.ground, scene.plan, test::quick_what_ifs()); }
+WhatIfs what_ifs_of(const Scene& scene) { return what_ifs(scene.scenario, scene.plan, test::quick_what_ifs()); }
 
 std::vector<const WhatIf*> ways_of(const WhatIfs& found, Kind kind) {
   std::vector<const WhatIf*> ways;
@@ -26,8 +26,8 @@ std::vector<const WhatIf*> ways_of(const WhatIfs& found, Kind kind) {
   return ways;
 }
 
-double played_seconds(const predict::Ground& ground, const plan::Plan& plan) {
-  return predict::Simulator(ground, {}).simulate(plan)->iteration_seconds;
+double played_seconds(const predict::Scenario& scenario, const plan::Plan& plan) {
+  return predict::Simulator(scenario, {}).simulate(plan)->iteration_seconds;
 }
 
 TEST(WhatIf, ThePlanAsItIsIsWhatTheSimulatorPlays) {
@@ -41,7 +41,7 @@ TEST(WhatIf, ThePlanAsItIsIsWhatTheSimulatorPlays) {
   ASSERT_NE(plain, nullptr);
   EXPECT_TRUE(plain->planned);
   ASSERT_TRUE(plain->figures);
-  EXPECT_EQ(plain->figures->iteration_seconds, played_seconds(scene.ground, scene.plan));
+  EXPECT_EQ(plain->figures->iteration_seconds, played_seconds(scene.scenario, scene.plan));
   EXPECT_TRUE(plain->figures->simulated);
   EXPECT_EQ(plain->figures->staleness, Staleness());
   EXPECT_NEAR(plain->figures->samples_per_second * plain->figures->iteration_seconds, 64, 1e-9);
@@ -73,7 +73,7 @@ TEST(WhatIf, OlderPoliciesAreNoSlowerOnTheSameDevices) {
     ASSERT_TRUE(way->figures);
     EXPECT_EQ(way->figures->training_devices + way->figures->rollout_devices, 8);
     EXPECT_TRUE(way->figures->fits);
-    EXPECT_LE(way->figures->iteration_seconds, played_seconds(scene.ground, way->figures->plan) * (1 + 1e-9));
+    EXPECT_LE(way->figures->iteration_seconds, played_seconds(scene.scenario, way->figures->plan) * (1 + 1e-9));
     EXPECT_LE(way->figures->staleness.most, way->working.steps);
     EXPECT_GE(way->figures->staleness.most, 1);
   }
@@ -166,7 +166,7 @@ TEST(WhatIf, WhatIsCancelledIsNotComplete) {
   parallel::Cancellation cancellation;
   cancellation.request();
   const WhatIfOptions options = test::quick_what_ifs();
-  const WhatIfs found = what_ifs(predict::stopped_by(scene.ground, cancellation), scene.plan, options);
+  const WhatIfs found = what_ifs(predict::stopped_by(scene.scenario, cancellation), scene.plan, options);
   EXPECT_FALSE(found.complete);
   EXPECT_TRUE(found.ways.empty());
 }

@@ -17,11 +17,11 @@ using test::Scene;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-WhatIfs what_ifs_of(const Scene& scene) { return what_ifs(scene.ground, scene.plan, test::quick_what_ifs()); }
+WhatIfs what_ifs_of(const Scene& scene) { return what_ifs(scene.scenario, scene.plan, test::quick_what_ifs()); }
 
-TrainingWorth training_of(const Scene& scene) { return training_worth(scene.ground, scene.plan, what_ifs_of(scene).training); }
+TrainingWorth training_of(const Scene& scene) { return training_worth(scene.scenario, scene.plan, what_ifs_of(scene).training); }
 
-GenerationWorth generation_of(const Scene& scene) { return generation_worth(scene.ground, scene.plan, what_ifs_of(scene), 1); }
+GenerationWorth generation_of(const Scene& scene) { return generation_worth(scene.scenario, scene.plan, what_ifs_of(scene), 1); }
 
 TEST(Worth, OfFusedTrainingIsNoWithoutACritic) {
   const plan::Job job = test::grpo_job();
@@ -62,7 +62,7 @@ TEST(Worth, OfFusedTrainingIsYesWhereNothingElseFillsTheBubbles) {
   double best[2] = {1e9, 1e9};
   for (const TrainingAlternative& way : training.ways)
     if (way.why_not.empty() && way.fits) best[is_fused(way.way)] = std::min(best[is_fused(way.way)], way.seconds);
-  EXPECT_LE(best[true], best[false] * (1 - least_gain));
+  EXPECT_LE(best[true], best[false] * (1 - min_gain));
   ASSERT_EQ(training.ways[4].way, TrainingWay::fused);
   EXPECT_GE(training.ways[4].seconds, *training.bound - 1e-9);
 }
@@ -101,14 +101,14 @@ TEST(Worth, OfFusedGenerationIsNoWhereScoringSideBySideGainsAsMuch) {
   // Three tasks that score, each with data handed over: side by side that takes less than one after the other.
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
-  ASSERT_GT(scene.ground.software.efficiency.task, 0);
+  ASSERT_GT(scene.scenario.software.efficiency.task, 0);
   WhatIfs found = what_ifs_of(scene);
-  const GenerationWorth generation = generation_worth(scene.ground, scene.plan, found, 1);
+  const GenerationWorth generation = generation_worth(scene.scenario, scene.plan, found, 1);
   EXPECT_TRUE(generation.fusion.worth);
   EXPECT_LT(generation.side_by_side, *generation.plain);
   EXPECT_THAT(generation.fusion.reason, HasSubstr("less than with scoring side by side"));
   found.thresholds->side_by_side = found.thresholds->points[found.thresholds->best].value;
-  const Worth fusion = generation_worth(scene.ground, scene.plan, found, 1).fusion;
+  const Worth fusion = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_FALSE(fusion.worth);
   EXPECT_THAT(fusion.reason, HasSubstr("as much is had without fusion, by tasks that score side by side"));
 }
@@ -132,7 +132,7 @@ TEST(Worth, OfFusedGenerationIsNoWhereNoReplicaFitsOnWhatCanBeFreed) {
   layout.tensor = 8;
   const WhatIfs found = what_ifs_of(scene);
   const std::string reason = "a replica of reference_infer has 8 devices, and no more than 7 can be freed";
-  EXPECT_EQ(generation_worth(scene.ground, scene.plan, found, 1).fusion.reason, reason);
+  EXPECT_EQ(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason, reason);
   EXPECT_EQ(find_fusion(found, true, false)->why_not, reason);
 }
 
@@ -154,7 +154,7 @@ TEST(Worth, OfFusedGenerationIsWhatThresholdsSave) {
   if (generation.best) {
     for (const FusedAt& fused : generation.fused) EXPECT_GE(fused.seconds, generation.fused[*generation.best].seconds);
     const double without = std::min(*generation.plain, generation.side_by_side);
-    EXPECT_EQ(generation.fusion.worth, generation.fused[*generation.best].seconds <= without * (1 - least_gain));
+    EXPECT_EQ(generation.fusion.worth, generation.fused[*generation.best].seconds <= without * (1 - min_gain));
   }
 }
 
@@ -162,21 +162,21 @@ TEST(Worth, OfFusedGenerationIsNoWhereTheIterationIsNoShorterOrDoesNotFit) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   WhatIfs found = what_ifs_of(scene);
-  ASSERT_TRUE(generation_worth(scene.ground, scene.plan, found, 1).fusion.worth);
+  ASSERT_TRUE(generation_worth(scene.scenario, scene.plan, found, 1).fusion.worth);
   WhatIfFigures& fused = *found.ways[static_cast<std::size_t>(find_fusion(found, true, false) - found.ways.data())].figures;
   fused.iteration_seconds = find_fusion(found, false, false)->figures->iteration_seconds + 1;
-  const Worth longer = generation_worth(scene.ground, scene.plan, found, 1).fusion;
+  const Worth longer = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_FALSE(longer.worth);
   EXPECT_THAT(longer.reason, ContainsRegex("less than one after the other, .* but the iteration takes [0-9.]+% more"));
   WhatIfFigures& plain = *found.ways[static_cast<std::size_t>(find_fusion(found, false, false) - found.ways.data())].figures;
   fused.iteration_seconds = plain.iteration_seconds;
-  const Worth as_long = generation_worth(scene.ground, scene.plan, found, 1).fusion;
+  const Worth as_long = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_FALSE(as_long.worth);
   EXPECT_THAT(as_long.reason, HasSubstr("but the iteration is no shorter"));
   fused.fits = false;
-  EXPECT_THAT(generation_worth(scene.ground, scene.plan, found, 1).fusion.reason, HasSubstr("but what devices then hold does not fit"));
+  EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason, HasSubstr("but what devices then hold does not fit"));
   plain.fits = false;
-  EXPECT_THAT(generation_worth(scene.ground, scene.plan, found, 1).fusion.reason, HasSubstr("but the plan does not fit, fused or not"));
+  EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason, HasSubstr("but the plan does not fit, fused or not"));
 }
 
 }  // namespace

@@ -47,11 +47,11 @@ struct Goal {
 /// met once. Waiting on purpose helps neither objective: the peak of a device depends on the order of its ops alone.
 class Search {
  public:
-  Search(const OpGraph& graph, Goal goal, std::int64_t most_steps)
+  Search(const OpGraph& graph, Goal goal, std::int64_t max_steps)
       : graph_(graph),
         goal_(goal),
-        steps_left_(most_steps),
-        tails_(pipeline::longest_tails(graph)),
+        steps_left_(max_steps),
+        tails_(pipeline::max_tails(graph)),
         waits_(graph.size()),
         end_(graph.size()),
         free_at_(static_cast<std::size_t>(graph.devices)),
@@ -143,14 +143,14 @@ OpGraph prepared(const OpGraph& graph, const BruteForceOptions& options) {
 
 std::optional<Ticks> brute_force_makespan(const OpGraph& graph, const BruteForceOptions& options) {
   const OpGraph searched = prepared(graph, options);
-  Search search(searched, {}, options.most_steps);
+  Search search(searched, {}, options.max_steps);
   if (!search.run()) return std::nullopt;
   return search.makespan();
 }
 
 std::optional<Memory> brute_force_peak(const OpGraph& graph, Ticks deadline, const BruteForceOptions& options) {
   const OpGraph searched = prepared(graph, options);
-  Search search(searched, {false, deadline}, options.most_steps);
+  Search search(searched, {false, deadline}, options.max_steps);
   if (!search.run()) return std::nullopt;
   DOVETAIL_ASSERT(search.peak() < Memory::max());
   return search.peak();
@@ -160,9 +160,9 @@ std::optional<Optimum> brute_force(const OpGraph& graph, const BruteForceOptions
   const std::optional<Ticks> makespan = brute_force_makespan(graph, options);
   if (!makespan) return std::nullopt;
   const std::optional<Memory> peak_at_makespan = brute_force_peak(graph, *makespan, options);
-  const std::optional<Memory> least_peak = brute_force_peak(graph, Ticks::max(), options);
-  if (!peak_at_makespan || !least_peak) return std::nullopt;
-  return Optimum{*makespan, *peak_at_makespan, *least_peak};
+  const std::optional<Memory> min_peak = brute_force_peak(graph, Ticks::max(), options);
+  if (!peak_at_makespan || !min_peak) return std::nullopt;
+  return Optimum{*makespan, *peak_at_makespan, *min_peak};
 }
 
 }  // namespace dovetail::test

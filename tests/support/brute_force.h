@@ -13,14 +13,14 @@ struct BruteForceOptions {
   /// (docs/bounds.md, tested against a search without it) and saves a factor of many factorials.
   bool in_order = true;
   /// Gives up beyond this many ops placed.
-  std::int64_t most_steps = 20'000'000;
+  std::int64_t max_steps = 20'000'000;
 };
 
 /// The true optima of a graph.
 struct Optimum {
   base::Ticks makespan;
   base::Memory peak_at_makespan;  ///< least, over schedules of the least makespan
-  base::Memory least_peak;        ///< least, over all schedules
+  base::Memory min_peak;          ///< least, over all schedules
 };
 
 /// All three, unless the search gives up. Try the split form of a problem first: whole backwards are among its schedules.

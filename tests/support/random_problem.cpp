@@ -24,10 +24,10 @@ class ProblemMaker {
 
   Problem make() {
     Problem problem;
-    problem.devices = from(1, options_.most_devices);
+    problem.devices = from(1, options_.max_devices);
     const auto devices = static_cast<std::size_t>(problem.devices);
     problem.resident.assign(devices, Memory(0));
-    const int models = from(1, options_.most_models);
+    const int models = from(1, options_.max_models);
     for (int index = 0; index < models; ++index) problem.models.push_back(make_model("model" + std::to_string(index), problem.devices));
     if (options_.resident && chance(3))
       for (Memory& resident : problem.resident) resident = memory();
@@ -46,7 +46,7 @@ class ProblemMaker {
     return least + static_cast<int>(state_ % static_cast<std::uint64_t>(most - least + 1));
   }
   bool chance(int one_in) { return from(1, one_in) == 1; }
-  Ticks time(int least) { return Ticks(from(least, options_.longest_op)); }
+  Ticks time(int least) { return Ticks(from(least, options_.max_op)); }
   /// Up to four units, mostly not whole.
   Memory memory() { return Memory(250'000) * from(0, 16); }
 
@@ -76,10 +76,10 @@ class ProblemMaker {
   Model make_model(std::string name, int devices) {
     Model model;
     model.name = std::move(name);
-    const int stages = from(1, options_.shared_devices ? options_.most_stages : std::min(options_.most_stages, devices));
+    const int stages = from(1, options_.shared_devices ? options_.max_stages : std::min(options_.max_stages, devices));
     const auto count = static_cast<std::size_t>(stages);
-    model.microbatches = from(1, options_.most_microbatches);
-    const int replicas = chance(2) ? 1 : from(1, options_.most_replicas);
+    model.microbatches = from(1, options_.max_microbatches);
+    const int replicas = chance(2) ? 1 : from(1, options_.max_replicas);
     for (int r = 0; r < replicas; ++r) model.replicas.push_back(make_replica(stages, devices));
     model.forward = per_stage<Ticks>(count, [this] { return time(1); });
     model.backward = per_stage<Ticks>(count, [this] { return time(1); });
@@ -100,12 +100,12 @@ class ProblemMaker {
         for (Memory& kept : model.weight_activation) kept = Memory(kept.count() / 4 * from(0, 4));
     }
     if (options_.transfers && chance(2)) {
-      const int longest = options_.longest_op / 2;
+      const int longest = options_.max_op / 2;
       model.transfer_forward = per_stage<Ticks>(stages - 1, [this, longest] { return Ticks(from(0, longest)); });
       model.transfer_backward = per_stage<Ticks>(stages - 1, [this, longest] { return Ticks(from(0, longest)); });
     }
     if (options_.steps && chance(2)) {
-      model.minibatches = from(1, options_.most_minibatches);
+      model.minibatches = from(1, options_.max_minibatches);
       if (chance(2)) model.step = per_stage<Ticks>(stages, [this] { return time(0); });
     }
   }
@@ -126,7 +126,7 @@ std::int64_t count_split_ops(const Problem& problem) {
 Problem random_problem(std::uint64_t seed, const RandomProblemOptions& options) {
   for (std::uint64_t attempt = 0;; ++attempt) {
     Problem problem = ProblemMaker(base::scatter(seed) + attempt, options).make();
-    if (options.most_ops && count_split_ops(problem) > *options.most_ops) continue;
+    if (options.max_ops && count_split_ops(problem) > *options.max_ops) continue;
     DOVETAIL_ASSERT(!pipeline::find_fault(problem));
     return problem;
   }

@@ -12,13 +12,13 @@ namespace dovetail::test {
 
 /// Which problems to make. What is switched off is never there; what is on is there in some.
 struct RandomProblemOptions {
-  int most_models = 3;
-  int most_stages = 4;
-  int most_microbatches = 4;  ///< per mini-batch
-  int most_replicas = 2;
-  int most_minibatches = 2;
-  int most_devices = 4;
-  int longest_op = 6;          ///< ticks; transfers last at most half of it
+  int max_models = 3;
+  int max_stages = 4;
+  int max_microbatches = 4;  ///< per mini-batch
+  int max_replicas = 2;
+  int max_minibatches = 2;
+  int max_devices = 4;
+  int max_op = 6;              ///< ticks; transfers last at most half of it
   bool uneven = true;          ///< times and activations that differ between stages
   bool shared_devices = true;  ///< several stages of a pipeline on one device
   bool transfers = true;
@@ -26,8 +26,8 @@ struct RandomProblemOptions {
   bool weight_activation = true;  ///< less than the whole activation, in problems with split backward
   bool steps = true;              ///< also optimizer steps that take no time
   bool resident = true;
-  bool capacity = false;                 ///< one that may be too small for any schedule
-  std::optional<std::int64_t> most_ops;  ///< with every split backward as two ops
+  bool capacity = false;                ///< one that may be too small for any schedule
+  std::optional<std::int64_t> max_ops;  ///< with every split backward as two ops
 };
 
 /// The problem of that seed; the same on every machine.

@@ -15,14 +15,14 @@ namespace dovetail::test {
 /// A job with its ground and a plan of it.
 struct Scene {
   Scene(plan::Job of, plan::Plan with)
-      : job(std::move(of)), ground(predict::ground_of(job, predict::software_of(job).value())), plan(std::move(with)) {}
+      : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())), plan(std::move(with)) {}
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;
 
   std::size_t task(std::string_view name) const { return workflow::find_task(job.workflow, name)->index(); }
 
   plan::Job job;
-  predict::Ground ground;
+  predict::Scenario scenario;
   plan::Plan plan;
 };
 

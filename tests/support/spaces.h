@@ -13,14 +13,14 @@ namespace dovetail::test {
 
 /// A space with what it refers to.
 struct Place {
-  explicit Place(plan::Job of) : job(std::move(of)), ground(predict::ground_of(job, predict::software_of(job).value())) {
-    space = planner::make_search_space(ground, planner::search_meshes(job), {}, 1);
+  explicit Place(plan::Job of) : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {
+    space = planner::make_search_space(scenario, planner::search_meshes(job), {}, 1);
   }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
   plan::Job job;
-  predict::Ground ground;
+  predict::Scenario scenario;
   planner::SearchSpace space;
 };
 
@@ -35,29 +35,29 @@ inline plan::Job small_job(const std::string& algorithm, const std::string& mode
       .value();
 }
 
-inline planner::Picks random_picks(const planner::SearchSpace& space, base::Random& random) {
-  planner::Picks picks(space.choices.size());
-  for (std::size_t task = 0; task < picks.size(); ++task) {
+inline planner::Selection random_selection(const planner::SearchSpace& space, base::Random& random) {
+  planner::Selection selection(space.choices.size());
+  for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space.is_rule(task)) continue;
-    picks[task].mesh = space.open[task][random.below(static_cast<std::uint32_t>(space.open[task].size()))];
-    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(picks[task].mesh)]];
-    picks[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices.size())));
+    selection[task].mesh = space.open[task][random.below(static_cast<std::uint32_t>(space.open[task].size()))];
+    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(selection[task].mesh)]];
+    selection[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices.size())));
   }
-  return picks;
+  return selection;
 }
 
 /// All tasks on the largest mesh.
-inline planner::Picks random_co_located_picks(const planner::SearchSpace& space, base::Random& random) {
-  planner::Picks picks(space.choices.size());
+inline planner::Selection random_co_located_selection(const planner::SearchSpace& space, base::Random& random) {
+  planner::Selection selection(space.choices.size());
   std::size_t largest = 0;
   for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh)
     if (space.meshes[mesh].count > space.meshes[largest].count) largest = mesh;
-  for (std::size_t task = 0; task < picks.size(); ++task) {
+  for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space.is_rule(task)) continue;
     const std::size_t choices = space.choices[task][space.shapes[largest]].size();
-    picks[task] = {static_cast<std::int32_t>(largest), static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices)))};
+    selection[task] = {static_cast<std::int32_t>(largest), static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices)))};
   }
-  return picks;
+  return selection;
 }
 
 }  // namespace dovetail::test

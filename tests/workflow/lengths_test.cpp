@@ -23,7 +23,7 @@ std::string error_of(std::vector<LengthPoint> points) {
 /// Some distribution; few points, or so many that they are thinned.
 LengthDistribution any_lengths() {
   const int count = *rc::gen::element(1, 2, 5, 40, 7000);
-  const std::int64_t longest = *rc::gen::element<std::int64_t>(3, 100, 20'000, largest_length);
+  const std::int64_t longest = *rc::gen::element<std::int64_t>(3, 100, 20'000, max_length);
   base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
   std::vector<LengthPoint> points{{1, 1}};
   for (int i = 0; i < count; ++i)
@@ -107,25 +107,24 @@ TEST(LengthDistribution, RefusesWhatIsNone) {
   EXPECT_EQ(error_of({{0, 3}}), "all lengths are 0; accepted: at least one that is longer");
   EXPECT_EQ(error_of({{0, 3}, {4, 0}}), "all lengths are 0; accepted: at least one that is longer");
   EXPECT_EQ(error_of({{-1, 3}}), "a length is -1 tokens; accepted: a whole number from 0 to 16777216");
-  EXPECT_EQ(error_of({{largest_length + 1, 3}}), "a length is 16777217 tokens; accepted: a whole number from 0 to 16777216");
+  EXPECT_EQ(error_of({{max_length + 1, 3}}), "a length is 16777217 tokens; accepted: a whole number from 0 to 16777216");
   const std::string weights = "a weight is negative, or the weights add up to more than is accepted, 68719476736";
   EXPECT_EQ(error_of({{1, -1}}), weights);
-  EXPECT_EQ(error_of({{1, largest_weight}, {2, 1}}), weights);
-  EXPECT_EQ(error_of({{largest_length, largest_weight}}), "no error");
+  EXPECT_EQ(error_of({{1, max_weight}, {2, 1}}), weights);
+  EXPECT_EQ(error_of({{max_length, max_weight}}), "no error");
 }
 
 TEST(LengthBins, AreAllLengthsWhereTheyAreFew) {
   const std::vector<LengthBin> bins = length_bins(4999);
-  EXPECT_EQ(bins.size(), most_length_points);
+  EXPECT_EQ(bins.size(), max_length_points);
   for (const LengthBin& bin : bins) EXPECT_EQ(bin.first, bin.last);
 }
 
 RC_GTEST_PROP(LengthBinsProperty, CoverAllLengthsAsFineAsTheySay, ()) {
-  const std::int64_t longest =
-      *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 20'000), rc::gen::inRange<std::int64_t>(0, largest_length));
+  const std::int64_t longest = *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 20'000), rc::gen::inRange<std::int64_t>(0, max_length));
   std::int64_t next = 0;
   const std::vector<LengthBin> bins = length_bins(longest);
-  RC_ASSERT(bins.size() <= most_length_points);
+  RC_ASSERT(bins.size() <= max_length_points);
   for (const auto& [first, last] : bins) {
     RC_ASSERT(first == next);
     RC_ASSERT(last >= first);
@@ -145,7 +144,7 @@ RC_GTEST_PROP(LengthDistributionProperty, ThinningKeepsTheMeanAndTheQuantiles, (
   }
   std::sort(all.begin(), all.end());
   const LengthDistribution distribution = lengths(points);
-  RC_ASSERT(distribution.points().size() <= most_length_points);
+  RC_ASSERT(distribution.points().size() <= max_length_points);
   double sum = 0.0;
   for (const std::int64_t length : all) sum += static_cast<double>(length);
   RC_ASSERT(std::abs(distribution.mean() - sum / 8000) <= 0.5);

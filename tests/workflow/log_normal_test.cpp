@@ -89,8 +89,8 @@ TEST(LogNormal, EqualFiguresAreOneLength) {
 
 TEST(LogNormal, StaysWithinTheLongestLength) {
   const LengthDistribution distribution = made({.p50 = 1e6, .sigma = 3.0});
-  EXPECT_EQ(distribution.longest(), largest_length);
-  EXPECT_LE(distribution.points().size(), most_length_points);
+  EXPECT_EQ(distribution.longest(), max_length);
+  EXPECT_LE(distribution.points().size(), max_length_points);
   EXPECT_NEAR(static_cast<double>(distribution.quantile(0.5)), 1e6, 1e6 / 300);
 }
 
@@ -98,7 +98,7 @@ TEST(LogNormal, KeepsItsWeightsForEver) {
   const LengthDistribution distribution = made({.p50 = 800, .p90 = 2100, .p99 = 3900, .mean = 1050, .cap = 4096});
   std::uint64_t hash = 0;
   for (const auto& [length, weight] : distribution.points())
-    hash = base::scatter(hash ^ base::scatter(static_cast<std::uint64_t>(length * largest_weight + weight)));
+    hash = base::scatter(hash ^ base::scatter(static_cast<std::uint64_t>(length * max_weight + weight)));
   EXPECT_EQ(hash, 8147777063930941992U);
 }
 
@@ -182,7 +182,7 @@ RC_GTEST_PROP(LogNormalProperty, AnyFiguresHaveAFaultOrADistribution, ()) {
   };
   LengthFigures figures{.p50 = length(), .p90 = length(), .p99 = length(), .mean = length()};
   if (*rc::gen::arbitrary<bool>()) figures.sigma = *rc::gen::element(0.0, 1e-9, 0.3, 1.0, 5.0);
-  if (*rc::gen::arbitrary<bool>()) figures.cap = *rc::gen::element<std::int64_t>(1, 2, 4096, 100'000, largest_length);
+  if (*rc::gen::arbitrary<bool>()) figures.cap = *rc::gen::element<std::int64_t>(1, 2, 4096, 100'000, max_length);
   if (*rc::gen::arbitrary<bool>()) figures.at_cap = *rc::gen::element(1e-9, 0.0099, 0.00999999999, 0.01, 0.1, 0.3, 0.4999999999, 0.999);
   const auto fault = find_fault(figures);
   if (fault) {
@@ -190,9 +190,9 @@ RC_GTEST_PROP(LogNormalProperty, AnyFiguresHaveAFaultOrADistribution, ()) {
     return;
   }
   const LengthDistribution distribution = log_normal_lengths(figures);
-  RC_ASSERT(distribution.points().size() <= most_length_points);
-  RC_ASSERT(distribution.longest() <= figures.cap.value_or(largest_length));
-  RC_ASSERT(distribution.total_weight() <= largest_weight);
+  RC_ASSERT(distribution.points().size() <= max_length_points);
+  RC_ASSERT(distribution.longest() <= figures.cap.value_or(max_length));
+  RC_ASSERT(distribution.total_weight() <= max_weight);
   if (figures.at_cap) RC_ASSERT(std::abs(at_cap(distribution, *figures.cap) - *figures.at_cap) <= 1e-7);
 }
 

@@ -22,8 +22,8 @@ using pipeline::PipelineId;
 using pipeline::Problem;
 using pipeline::StageId;
 
-constexpr std::size_t most_stages_on_a_device = 1 << 15;
-constexpr double most_activation = 4e18;
+constexpr std::size_t max_stages_on_a_device = 1 << 15;
+constexpr double max_activation = 4e18;
 
 bool any_positive(const std::vector<Ticks>& times) {
   return std::any_of(times.begin(), times.end(), [](Ticks time) { return time > Ticks(0); });
@@ -53,10 +53,10 @@ std::optional<std::string> why_not_annealed(const Problem& problem) {
     for (const auto& replica : model.replicas)
       for (std::size_t stage = 0; stage < replica.size(); ++stage) {
         activation += static_cast<double>(model.activation[stage].count()) * model.total_microbatches();
-        if (++stages[replica[stage].index()] > most_stages_on_a_device) return "a device has more than 32768 stages";
+        if (++stages[replica[stage].index()] > max_stages_on_a_device) return "a device has more than 32768 stages";
       }
   }
-  if (activation > most_activation) return "activations are too large to be added up: a larger unit would do";
+  if (activation > max_activation) return "activations are too large to be added up: a larger unit would do";
   return std::nullopt;
 }
 

@@ -12,9 +12,9 @@ using base::Memory;
 namespace {
 
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t most_steps = 100'000;
+constexpr std::int64_t max_steps = 100'000;
 /// More amounts have too many sums to look for.
-constexpr std::size_t most_items = 64;
+constexpr std::size_t max_items = 64;
 
 }  // namespace
 
@@ -46,13 +46,13 @@ void ActivationLevels::merge(std::vector<Item>& items) {
 }
 
 /// The least sum of the items from `first` on that reaches `target` > 0; `none` where all of them do not.
-std::int64_t ActivationLevels::least_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target, std::int64_t& steps_left) {
+std::int64_t ActivationLevels::min_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target, std::int64_t& steps_left) {
   if (first == items.size()) return none;
   const Item& item = items[first];
   const std::int64_t enough = (target - 1) / item.amount + 1;
   std::int64_t best = enough <= item.most ? enough * item.amount : none;
   for (std::int64_t count = 0; count < enough && count <= item.most && --steps_left > 0; ++count) {
-    const std::int64_t rest = least_sum(items, first + 1, target - count * item.amount, steps_left);
+    const std::int64_t rest = min_sum(items, first + 1, target - count * item.amount, steps_left);
     if (rest != none) best = std::min(best, count * item.amount + rest);
   }
   return best;
@@ -69,8 +69,8 @@ std::optional<Memory> ActivationLevels::at_or_above(Memory amount) const {
       total += item.amount * item.most;
     }
     if (total < amount.count()) continue;
-    std::int64_t steps_left = items.size() > most_items ? 0 : most_steps;
-    const std::int64_t least = steps_left > 0 ? least_sum(items, 0, amount.count(), steps_left) : none;
+    std::int64_t steps_left = items.size() > max_items ? 0 : max_steps;
+    const std::int64_t least = steps_left > 0 ? min_sum(items, 0, amount.count(), steps_left) : none;
     best = std::min(best, steps_left > 0 ? least : ((amount.count() - 1) / divisor + 1) * divisor);
   }
   if (best == none) return std::nullopt;

@@ -26,7 +26,7 @@ class ActivationLevels {
   };
 
   static void merge(std::vector<Item>& items);
-  static std::int64_t least_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target, std::int64_t& steps_left);
+  static std::int64_t min_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target, std::int64_t& steps_left);
 
   std::vector<std::vector<Item>> devices_;
 };

@@ -41,7 +41,7 @@ std::vector<std::vector<ModelOnDevice>> models_by_device(const OpGraph& graph, c
 
 /// The largest, over subsets, of least head + work + least tail. The best subset for given least head and tail is all that have
 /// neither less, so that only the pairs of a head and a tail that occur need to be tried.
-Ticks largest_head_work_tail(std::vector<ModelOnDevice> models) {
+Ticks max_head_work_tail(std::vector<ModelOnDevice> models) {
   std::sort(models.begin(), models.end(), [](const ModelOnDevice& a, const ModelOnDevice& b) { return a.tail > b.tail; });
   Ticks largest;
   for (const ModelOnDevice& earliest : models) {
@@ -81,7 +81,7 @@ std::vector<Ticks> one_machine_by_device(const Problem& problem) {
 
 /// [device] the least activation that any schedule holds there at some moment: when the forward of the last stage ends, its
 /// micro-batch is held on all stages of its pipeline.
-std::vector<base::Memory> least_peaks(const Problem& problem) {
+std::vector<base::Memory> min_peaks(const Problem& problem) {
   std::vector<base::Memory> least(static_cast<std::size_t>(problem.devices));
   std::vector<base::Memory> held(least.size());
   for (const pipeline::Model& model : problem.models) {
@@ -97,18 +97,18 @@ std::vector<base::Memory> least_peaks(const Problem& problem) {
   return least;
 }
 
-Ticks largest_of(const std::vector<Ticks>& times) { return *std::max_element(times.begin(), times.end()); }
+Ticks max_of(const std::vector<Ticks>& times) { return *std::max_element(times.begin(), times.end()); }
 
 }  // namespace
 
 base::Memory peak_activation_bound(const Problem& problem) {
-  const std::vector<base::Memory> least = least_peaks(problem);
+  const std::vector<base::Memory> least = min_peaks(problem);
   return *std::max_element(least.begin(), least.end());
 }
 
 std::vector<pipeline::CapacityExcess> find_impossible(const Problem& problem, std::optional<base::Memory> cap) {
   pipeline::Evaluation least;
-  for (const base::Memory peak : least_peaks(problem)) least.devices.push_back({{}, {}, {}, peak});
+  for (const base::Memory peak : min_peaks(problem)) least.devices.push_back({{}, {}, {}, peak});
   return pipeline::find_excess(problem, least, cap);
 }
 
@@ -116,18 +116,18 @@ Bounds bounds_of(const Problem& problem) {
   Bounds bounds;
   {
     const OpGraph graph = pipeline::lower(problem, pipeline::BackwardForm::split).graph;
-    const std::vector<Ticks> heads = pipeline::longest_heads(graph);
+    const std::vector<Ticks> heads = pipeline::max_heads(graph);
     for (std::size_t op = 0; op < graph.size(); ++op) bounds.path = std::max(bounds.path, heads[op] + graph.duration[op]);
-    for (auto& models : models_by_device(graph, heads, pipeline::longest_tails(graph))) {
+    for (auto& models : models_by_device(graph, heads, pipeline::max_tails(graph))) {
       Ticks work;
       for (const ModelOnDevice& model : models) work += model.work;
       bounds.work = std::max(bounds.work, work);
-      bounds.head_work_tail_by_device.push_back(largest_head_work_tail(std::move(models)));
+      bounds.head_work_tail_by_device.push_back(max_head_work_tail(std::move(models)));
     }
   }
   bounds.one_machine_by_device = one_machine_by_device(problem);
-  bounds.head_work_tail = largest_of(bounds.head_work_tail_by_device);
-  bounds.one_machine = largest_of(bounds.one_machine_by_device);
+  bounds.head_work_tail = max_of(bounds.head_work_tail_by_device);
+  bounds.one_machine = max_of(bounds.one_machine_by_device);
   bounds.makespan = std::max({bounds.path, bounds.work, bounds.head_work_tail, bounds.one_machine});
   bounds.peak_activation = peak_activation_bound(problem);
   return bounds;

@@ -152,7 +152,7 @@ void DeviceSequencing::apply(const PositionNetwork& network, const std::vector<c
 }
 
 DeviceSequencing::Outcome DeviceSequencing::tighten(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines,
-                                                    Memory room, std::size_t most_states, WindowPropagation& propagation) {
+                                                    Memory room, std::size_t max_states, WindowPropagation& propagation) {
   parts_.clear();
   std::size_t states = 1;
   Outcome outcome;
@@ -163,7 +163,7 @@ DeviceSequencing::Outcome DeviceSequencing::tighten(const PositionNetwork& netwo
       propagation.set_impossible();
       return outcome;
     }
-    if (parts_.back().size() > most_states / states) return {false, outcome.work};
+    if (parts_.back().size() > max_states / states) return {false, outcome.work};
     states *= parts_.back().size();
   }
   inner_count_ = parts_.back().size();

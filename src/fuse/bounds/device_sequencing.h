@@ -23,9 +23,9 @@ class DeviceSequencing {
   };
 
   /// Tightens the windows of `propagation` by what all sequences of the ops of `pipelines` on a device, with at most `room` held at
-  /// once, have in common, or finds that there is none. Gives up where that would take more than `most_states` states.
+  /// once, have in common, or finds that there is none. Gives up where that would take more than `max_states` states.
   Outcome tighten(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines, base::Memory room,
-                  std::size_t most_states, WindowPropagation& propagation);
+                  std::size_t max_states, WindowPropagation& propagation);
 
  private:
   /// One state of every pipeline but the last.

@@ -45,7 +45,7 @@ class MakespanSearch {
 
   Ticks run() && {
     search(ProofDepth::windows);
-    if (refutation_.network().size() > most_ops_to_sequence) return least_;
+    if (refutation_.network().size() > max_ops_to_sequence) return least_;
     search(ProofDepth::sequences);
     search(ProofDepth::cases);
     return least_;
@@ -62,7 +62,7 @@ class MakespanSearch {
   }
 
   /// Steps grow, up to what all times of a problem may add up to.
-  Ticks next_step(Ticks step) const { return std::min(step * 2 + Ticks(least_.count() / 4096 + 1), Ticks(pipeline::largest_sum)); }
+  Ticks next_step(Ticks step) const { return std::min(step * 2 + Ticks(least_.count() / 4096 + 1), Ticks(pipeline::max_sum)); }
 
   void search(ProofDepth depth) {
     Ticks open = most_;  // not refuted by `depth`, or not to be
@@ -90,7 +90,7 @@ class MakespanSearch {
 
 Ticks makespan_bound(const Problem& problem, std::optional<Memory> cap, const BoundOptions& options) {
   const Ticks least = bounds_of(problem).makespan;
-  if (pipeline::count_ops(problem) > most_ops_to_refute || options.work == 0) return least;
+  if (pipeline::count_ops(problem) > max_ops_to_refute || options.work == 0) return least;
   if (!find_impossible(problem, cap).empty()) return least;
   return MakespanSearch(problem, pipeline::room_of(problem, cap), least, options).run();
 }

@@ -103,7 +103,7 @@ class PeakSearch {
 
   Memory run() && {
     search(ProofDepth::windows);
-    if (refutation_.network().size() > most_ops_to_sequence) return least_;
+    if (refutation_.network().size() > max_ops_to_sequence) return least_;
     search(ProofDepth::sequences);
     while (!is_settled() && refutes(least_, ProofDepth::cases)) raise_above(least_);
     return least_;
@@ -126,7 +126,7 @@ class PeakSearch {
   }
 
   /// Steps grow, up to what all activations of a device may add up to.
-  Memory next_step(Memory step) const { return std::min(step * 2 + Memory(least_.count() / 64 + 1), Memory(pipeline::largest_sum)); }
+  Memory next_step(Memory step) const { return std::min(step * 2 + Memory(least_.count() / 64 + 1), Memory(pipeline::max_sum)); }
 
   /// Finds the least cap that `depth` does not refute. What fits into a cap fits into a larger one, so bisection does, after steps that
   /// grow: low caps have the fewest states, and those far too low are refuted at once.
@@ -163,7 +163,7 @@ class PeakSearch {
 
 Memory peak_activation_bound(const pipeline::Problem& problem, Ticks deadline, const BoundOptions& options) {
   const Memory least = std::max(peak_activation_bound(problem), in_flight_bound(problem, deadline));
-  if (pipeline::count_ops(problem) > most_ops_to_refute || options.work == 0) return least;
+  if (pipeline::count_ops(problem) > max_ops_to_refute || options.work == 0) return least;
   return PeakSearch(problem, deadline, least, options).run();
 }
 

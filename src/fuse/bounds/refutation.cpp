@@ -11,11 +11,11 @@ using base::Ticks;
 namespace {
 
 /// Beyond this many entries of Windows::preceding nothing is refuted: 128 MiB.
-constexpr std::size_t most_precedences = std::size_t{1} << 25;
+constexpr std::size_t max_precedences = std::size_t{1} << 25;
 /// Beyond this many states a pipeline is left out of its device's sequences.
-constexpr std::size_t most_states_of_a_pipeline = 20'000;
+constexpr std::size_t max_states_of_a_pipeline = 20'000;
 /// Beyond this many, a device's pipelines are sequenced in pairs, then each alone: 64 MiB.
-constexpr std::size_t most_states_of_a_device = std::size_t{1} << 22;
+constexpr std::size_t max_states_of_a_device = std::size_t{1} << 22;
 /// What it costs to find a state of a pipeline, in states of a device looked at.
 constexpr std::int64_t work_of_a_pipeline_state = 8;
 /// A case that is this deep within others is not distinguished further.
@@ -38,7 +38,7 @@ std::int64_t default_work(const pipeline::Problem& problem) {
 Refutation::Refutation(const pipeline::Problem& problem) : network_(position_network(problem)) {}
 
 bool Refutation::refutes(Ticks deadline, const std::vector<Memory>& room, ProofDepth depth, ProofBudget& budget) {
-  if (network_.precedence_count > most_precedences) return false;
+  if (network_.precedence_count > max_precedences) return false;
   std::int64_t work = 0;
   Windows windows = first_windows(network_, deadline, room, work);
   budget.work_left -= work;
@@ -58,8 +58,8 @@ bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& 
     for (const std::int32_t row : network_.on[device]) pipelines.push_back(network_.rows[static_cast<std::size_t>(row)].pipeline);
     pipelines.erase(std::unique(pipelines.begin(), pipelines.end()), pipelines.end());
     for (const base::PipelineId pipeline : pipelines) {
-      auto states = pipeline_states(network_, base::DeviceId(device), pipeline, room[device], most_states_of_a_pipeline);
-      budget.work_left -= work_of_a_pipeline_state * static_cast<std::int64_t>(states ? states->size() : most_states_of_a_pipeline);
+      auto states = pipeline_states(network_, base::DeviceId(device), pipeline, room[device], max_states_of_a_pipeline);
+      budget.work_left -= work_of_a_pipeline_state * static_cast<std::int64_t>(states ? states->size() : max_states_of_a_pipeline);
       if (states && states->size() == 0) return false;
       if (states) states_[device].push_back(*std::move(states));
     }
@@ -71,7 +71,7 @@ bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& 
 void Refutation::sequence_device(const DeviceStates& states, Memory room, WindowPropagation& propagation, ProofBudget& budget) {
   const auto is_over = [&] { return propagation.windows().impossible || budget.spent(); };
   const auto tighten = [&](const std::vector<const PipelineStates*>& pipelines) {
-    const DeviceSequencing::Outcome outcome = sequencing_.tighten(network_, pipelines, room, most_states_of_a_device, propagation);
+    const DeviceSequencing::Outcome outcome = sequencing_.tighten(network_, pipelines, room, max_states_of_a_device, propagation);
     budget.work_left -= outcome.work;
     return outcome.done;
   };

@@ -14,9 +14,9 @@
 namespace dovetail::fuse {
 
 /// Beyond this many ops (pipeline::count_ops) only heads, tails and work are counted, which take no time.
-inline constexpr std::int64_t most_ops_to_refute = 200'000;
+inline constexpr std::int64_t max_ops_to_refute = 200'000;
 /// Beyond this many ops of the network (I and W apart) the devices are not sequenced.
-inline constexpr std::size_t most_ops_to_sequence = 20'000;
+inline constexpr std::size_t max_ops_to_sequence = 20'000;
 
 /// What proofs may cost together. Counted in steps of the work itself, so that the same proofs are found on every machine.
 struct ProofBudget {

@@ -15,7 +15,7 @@ using pipeline::OpId;
 using pipeline::Ticks;
 
 template <class T>
-using SmallestFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
+using MinFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
 enum class EventKind : std::uint8_t { end, ready };
 
@@ -116,12 +116,12 @@ class Dispatcher {
   const DispatchRules& rules_;
   std::vector<std::int32_t> waits_;
   std::vector<Ticks> earliest_;
-  std::vector<std::int32_t> open_;             // [gate] how many more may take it
-  std::vector<SmallestFirst<Choice>> parked_;  // [gate] ready ops that found it closed
-  std::vector<SmallestFirst<Choice>> ready_;   // [device]
-  std::vector<bool> busy_;                     // [device]
-  std::vector<std::vector<OpId>> sequences_;   // [device]
-  SmallestFirst<Event> events_;
+  std::vector<std::int32_t> open_;            // [gate] how many more may take it
+  std::vector<MinFirst<Choice>> parked_;      // [gate] ready ops that found it closed
+  std::vector<MinFirst<Choice>> ready_;       // [device]
+  std::vector<bool> busy_;                    // [device]
+  std::vector<std::vector<OpId>> sequences_;  // [device]
+  MinFirst<Event> events_;
   std::vector<DeviceId> touched_;
   std::size_t remaining_ = 0;
 };

@@ -38,7 +38,7 @@ std::vector<std::int64_t> remaining_times(const Problem& problem, const Lowering
       most = std::max(most, model.forward[stage] + model.whole_backward(stage));
     slowest.push_back(most);
   }
-  const std::vector<Ticks> tails = pipeline::longest_tails(lowering.graph);
+  const std::vector<Ticks> tails = pipeline::max_tails(lowering.graph);
   std::vector<std::int64_t> remaining(lowering.graph.size());
   for (std::size_t op = 0; op < lowering.graph.size(); ++op) {
     const OpLabel& label = lowering.graph.labels[op];

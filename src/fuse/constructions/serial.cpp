@@ -17,7 +17,7 @@ using pipeline::StageId;
 using pipeline::Ticks;
 
 /// Barriers join every last op to every first one; more of them than this would not fit into memory.
-constexpr std::size_t most_barriers = 1 << 24;
+constexpr std::size_t max_barriers = 1 << 24;
 
 /// The ops of `sequences` at one of their ends that have no arcs on that side: whatever is in the sequences lies behind (or before) one.
 std::vector<OpId> loose_ends(const OpGraph& graph, const std::vector<std::vector<OpId>>& sequences, bool last) {
@@ -35,7 +35,7 @@ bool append_model(Order& order, const OpGraph& graph, const std::vector<std::vec
                   const std::vector<std::vector<OpId>>& next) {
   const std::vector<OpId> last = loose_ends(graph, before, true);
   const std::vector<OpId> first = loose_ends(graph, next, false);
-  if (last.size() * first.size() > most_barriers) return false;
+  if (last.size() * first.size() > max_barriers) return false;
   for (const OpId from : last)
     for (const OpId to : first) order.barriers.push_back({from, to, Ticks(0)});
   for (std::size_t device = 0; device < next.size(); ++device)

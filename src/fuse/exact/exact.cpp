@@ -23,7 +23,7 @@ using pipeline::Problem;
 using Outcome = ExactSearch::Outcome;
 
 /// The search looks at every op in each node, and goes one call deeper with each op.
-constexpr std::int64_t most_ops = 2000;
+constexpr std::int64_t max_ops = 2000;
 constexpr std::int64_t no_cap = Memory::max().count();
 
 std::int64_t count_split_ops(const Problem& problem) {
@@ -70,7 +70,7 @@ class Prover {
         search_(model_, limits.nodes, limits.memory_bytes, options.cancellation) {
     search_.on_nodes = [this] { report_progress(); };
     // Weak bounds, on purpose: the search soon improves on them, and what it proves can then be held against the stronger ones.
-    result_.makespan_bound = least_makespan_ = bounds_of(problem).makespan;
+    result_.makespan_bound = min_makespan_ = bounds_of(problem).makespan;
     result_.peak_bound = peak_activation_bound(problem);
   }
 
@@ -85,7 +85,7 @@ class Prover {
     best_.solver = {};
     best_.solver.name = "exact";
     best_.solver.iterations = result_.nodes;
-    best_.proven_makespan = least_makespan_;
+    best_.proven_makespan = min_makespan_;
     best_.proven_peak = result_.peak_bound;
     best_.stopped_by = result_.interrupted ? pipeline::StoppedBy::interrupt
                        : stopped_          ? pipeline::StoppedBy::iterations
@@ -103,7 +103,7 @@ class Prover {
   void run_makespan_first() {
     const Ticks deadline = options_.deadline.value_or(Ticks(0));
     const bool done = minimise_makespan(deadline, no_cap);
-    least_makespan_ = result_.makespan_bound;
+    min_makespan_ = result_.makespan_bound;
     const bool in_time = best_.evaluation.makespan <= deadline;
     const Ticks last = std::max(deadline, best_.evaluation.makespan);
     result_.makespan_proven = done && !in_time;
@@ -195,15 +195,15 @@ class Prover {
   Solution best_;
   ExactSearch search_;
   ExactResult result_;
-  Ticks least_makespan_;  // a bound for all that fit, whatever their peak
+  Ticks min_makespan_;  // a bound for all that fit, whatever their peak
   std::string_view phase_;
   bool stopped_ = false;
 };
 
 std::optional<std::string> why_not_exact(const Problem& problem) {
   if (auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return other;
-  if (count_split_ops(problem) <= most_ops) return std::nullopt;
-  return fmt::format("it has {} ops, and the exact search takes at most {}", count_split_ops(problem), most_ops);
+  if (count_split_ops(problem) <= max_ops) return std::nullopt;
+  return fmt::format("it has {} ops, and the exact search takes at most {}", count_split_ops(problem), max_ops);
 }
 
 }  // namespace

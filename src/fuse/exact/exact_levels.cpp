@@ -7,7 +7,7 @@ namespace dovetail::fuse {
 namespace {
 
 /// More sums than these are not listed.
-constexpr std::size_t most_levels = 1 << 18;
+constexpr std::size_t max_levels = 1 << 18;
 
 void sort_and_remove_equal(std::vector<std::int64_t>& levels) {
   std::sort(levels.begin(), levels.end());
@@ -27,7 +27,7 @@ std::optional<std::vector<std::int64_t>> levels_of_stage(const ExactModel& model
       if (kept == 0) break;
     }
   sort_and_remove_equal(levels);
-  if (levels.size() > most_levels) return std::nullopt;
+  if (levels.size() > max_levels) return std::nullopt;
   return levels;
 }
 
@@ -37,7 +37,7 @@ std::optional<std::vector<std::int64_t>> levels_of_device(const ExactModel& mode
   for (const auto& stage : model.activation) {
     if (model.classes[stage[0]].device != device) continue;
     const auto levels = levels_of_stage(model, stage, most);
-    if (!levels || levels->size() * sums.size() > 16 * most_levels) return std::nullopt;
+    if (!levels || levels->size() * sums.size() > 16 * max_levels) return std::nullopt;
     std::vector<std::int64_t> larger;
     for (const std::int64_t sum : sums)
       for (const std::int64_t level : *levels) {
@@ -46,7 +46,7 @@ std::optional<std::vector<std::int64_t>> levels_of_device(const ExactModel& mode
       }
     sort_and_remove_equal(larger);
     sums = std::move(larger);
-    if (sums.size() > most_levels) return std::nullopt;
+    if (sums.size() > max_levels) return std::nullopt;
   }
   return sums;
 }

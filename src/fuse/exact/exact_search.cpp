@@ -19,7 +19,7 @@ constexpr std::int64_t nodes_a_report = 65536;
 
 ExactSearch::ExactSearch(const ExactModel& model, std::int64_t nodes, std::size_t memory_bytes, const parallel::Cancellation* cancellation)
     : model_(model),
-      most_nodes_(nodes),
+      max_nodes_(nodes),
       cancellation_(cancellation),
       failed_(model.classes.size(), memory_bytes),
       end_(model.size()),
@@ -42,7 +42,7 @@ ExactSearch::Outcome ExactSearch::find(std::int64_t deadline, const CappedModel&
 }
 
 ExactSearch::Outcome ExactSearch::explore(std::int64_t now, std::size_t now_device) {
-  if (nodes_ >= most_nodes_) return Outcome::stopped;
+  if (nodes_ >= max_nodes_) return Outcome::stopped;
   ++nodes_;
   if (nodes_ % nodes_a_look == 0 && cancellation_ && cancellation_->requested()) return Outcome::stopped;
   if (nodes_ % nodes_a_report == 0 && on_nodes) on_nodes();
@@ -138,7 +138,7 @@ bool ExactSearch::fits_memory(std::size_t device) const {
     for (std::size_t k = started_[model_.activation[stage][0]]; k < forward.count; ++k) {
       const std::int64_t moment = deadline_ - capped_->tail[forward.first + k] - forward.duration;
       std::int64_t held = 0;
-      for (const std::size_t other : model_.stages_of_device[device]) held += least_held(model_.activation[other], moment);
+      for (const std::size_t other : model_.stages_of_device[device]) held += min_held(model_.activation[other], moment);
       if (held > capped_->cap[device]) return false;
     }
   }
@@ -146,7 +146,7 @@ bool ExactSearch::fits_memory(std::size_t device) const {
 }
 
 /// How many ops of the class can have ended at `moment`.
-std::size_t ExactSearch::most_ended(std::size_t index, std::int64_t moment) const {
+std::size_t ExactSearch::max_ended(std::size_t index, std::int64_t moment) const {
   const ExactClass& own = model_.classes[index];
   std::size_t count = started_[index];
   if (count > 0 && end_[own.first + count - 1] > moment) return count - 1;
@@ -155,14 +155,14 @@ std::size_t ExactSearch::most_ended(std::size_t index, std::int64_t moment) cons
 }
 
 /// What the pipeline stage holds right after `moment`, at least: forwards that must have started, less backwards that can have ended.
-std::int64_t ExactSearch::least_held(const std::vector<std::size_t>& stage, std::int64_t moment) const {
+std::int64_t ExactSearch::min_held(const std::vector<std::size_t>& stage, std::int64_t moment) const {
   const ExactClass& forward = model_.classes[stage[0]];
   std::size_t forwards = started_[stage[0]];
   while (forwards < forward.count && deadline_ - capped_->tail[forward.first + forwards] - forward.duration <= moment) ++forwards;
-  const std::size_t backwards = std::min(forwards, most_ended(stage[1], moment));
+  const std::size_t backwards = std::min(forwards, max_ended(stage[1], moment));
   std::int64_t held = forward.acquire * static_cast<std::int64_t>(forwards - backwards);
   if (stage.size() > 2)
-    held += model_.classes[stage[2]].release * static_cast<std::int64_t>(backwards - std::min(backwards, most_ended(stage[2], moment)));
+    held += model_.classes[stage[2]].release * static_cast<std::int64_t>(backwards - std::min(backwards, max_ended(stage[2], moment)));
   return held;
 }
 

@@ -55,8 +55,8 @@ class ExactSearch {
   void gather_rows(std::size_t device);
   bool fits_machine(std::size_t device);
   bool fits_memory(std::size_t device) const;
-  std::size_t most_ended(std::size_t index, std::int64_t moment) const;
-  std::int64_t least_held(const std::vector<std::size_t>& stage, std::int64_t moment) const;
+  std::size_t max_ended(std::size_t index, std::int64_t moment) const;
+  std::int64_t min_held(const std::vector<std::size_t>& stage, std::int64_t moment) const;
   bool is_known_to_fail();
   std::size_t append_children(std::int64_t now, std::size_t now_device);
   void start(const Child& child);
@@ -71,7 +71,7 @@ class ExactSearch {
   const CappedModel* capped_ = nullptr;
   std::int64_t deadline_ = 0;
   std::int64_t allowance_ = 0;
-  std::int64_t most_nodes_;
+  std::int64_t max_nodes_;
   std::int64_t nodes_ = 0;
   const parallel::Cancellation* cancellation_;
   FailedStates failed_;

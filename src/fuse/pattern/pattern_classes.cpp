@@ -13,7 +13,7 @@ using pipeline::ReplicaId;
 using pipeline::StageId;
 
 /// More micro-batches than this of one pipeline are not put into a round: a round should be short beside the whole.
-constexpr std::int64_t most_per_round = 4;
+constexpr std::int64_t max_per_round = 4;
 
 class Builder {
  public:
@@ -43,7 +43,7 @@ class Builder {
     for (int stage = 0; stage < model.stages(); ++stage) {
       const auto s = static_cast<std::size_t>(stage);
       graph_.stages.push_back({model.replicas[replica.index()][s].value, model.activation[s].count()});
-      pipeline.largest_activation = std::max(pipeline.largest_activation, model.activation[s].count());
+      pipeline.max_activation = std::max(pipeline.max_activation, model.activation[s].count());
     }
     graph_.pipelines.push_back(pipeline);
     std::int32_t last = -1;
@@ -86,7 +86,7 @@ void set_rounds(ClassGraph& graph) {
     most = std::max(most, pipeline.microbatches);
   }
   std::int64_t unit = divisor;
-  if (most / divisor > most_per_round) unit = std::max(least, most / most_per_round);
+  if (most / divisor > max_per_round) unit = std::max(least, most / max_per_round);
   graph.rounds = most;
   for (PatternPipeline& pipeline : graph.pipelines) {
     pipeline.per_round = std::max<std::int64_t>(1, (pipeline.microbatches + unit / 2) / unit);
@@ -108,10 +108,10 @@ void set_period(ClassGraph& graph) {
 
 /// Whether all times that are formed later stay far below 2^63: each class may wait for a few periods and a transfer.
 bool times_fit(const ClassGraph& graph) {
-  std::int64_t longest_lag = 0;
-  for (const PatternClass& op_class : graph.classes) longest_lag = std::max(longest_lag, op_class.parent.lag);
+  std::int64_t max_lag = 0;
+  for (const PatternClass& op_class : graph.classes) max_lag = std::max(max_lag, op_class.parent.lag);
   const auto waits = static_cast<std::int64_t>(16 * (graph.classes.size() + 16));
-  return graph.period + longest_lag < (std::int64_t{1} << 60) / waits;
+  return graph.period + max_lag < (std::int64_t{1} << 60) / waits;
 }
 
 }  // namespace

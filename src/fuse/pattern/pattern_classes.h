@@ -43,7 +43,7 @@ struct PatternPipeline {
   std::int64_t microbatches = 0;  ///< of one mini-batch
   std::int64_t per_round = 0;     ///< micro-batches in a round of the pattern
   std::int64_t remainder = 0;     ///< micro-batches beyond `rounds` rounds
-  std::int64_t largest_activation = 0;
+  std::int64_t max_activation = 0;
 };
 
 /// A problem by classes. Parents stand before their children.

@@ -219,7 +219,7 @@ class Player {
   Ramp ramp_;
 };
 
-std::int64_t largest_sum_of(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+std::int64_t max_sum_of(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
   std::int64_t largest = -never;
   for (std::size_t index = 0; index < a.size(); ++index) largest = std::max(largest, a[index] + b[index]);
   return largest;
@@ -272,7 +272,7 @@ std::optional<Ramp> improve_ramp(const RampTask& task, const std::vector<std::in
     if (cancellation && cancellation->requested()) break;
     std::optional<Ramp> forth = Player(task, Play::to_cut, slack, start).run();
     if (!forth) break;
-    const std::int64_t late = largest_sum_of(forth->lateness, slack);
+    const std::int64_t late = max_sum_of(forth->lateness, slack);
     start = forth->start;
     if (late < least) {
       least = late;

@@ -14,14 +14,14 @@ using pipeline::Model;
 using pipeline::Problem;
 
 /// Plays of ops that a search may take, some ten seconds on one core; and how many it takes for each second of a short time limit.
-constexpr std::int64_t most_plays = 60'000'000;
+constexpr std::int64_t max_plays = 60'000'000;
 constexpr std::int64_t plays_per_second = 3'000'000;
 /// Problems with twice as many classes or more are tuned on a part of their devices first, which has about so many.
-constexpr std::size_t most_classes_tuned = 256;
+constexpr std::size_t max_classes_tuned = 256;
 constexpr int passes = 4;
 
 /// What all trials on one problem share.
-struct Ground {
+struct Scenario {
   const ClassGraph& graph;
   Timetable timetable;                 ///< without buffers
   std::int64_t unit = 0;               ///< rounds in flight
@@ -47,31 +47,31 @@ std::int64_t excess_of(const std::vector<std::int64_t>& held, const std::vector<
 }
 
 /// A period with which all times still fit into 64 bits.
-std::int64_t longest_period(const ClassGraph& graph) {
+std::int64_t max_period(const ClassGraph& graph) {
   return std::max(graph.period, (std::int64_t{1} << 60) / static_cast<std::int64_t>(16 * (graph.classes.size() + 16)));
 }
 
 /// The fastest timetable whose activations fit; where none does, one so slow that hardly more than a round is in flight.
-Ground survey(const ClassGraph& graph, std::vector<std::int64_t> capacity, const SolveOptions& options) {
-  Ground ground{graph, {}, 0, 0, std::move(capacity), options};
+Scenario survey(const ClassGraph& graph, std::vector<std::int64_t> capacity, const SolveOptions& options) {
+  Scenario scenario{graph, {}, 0, 0, std::move(capacity), options};
   // Percent of the period; the last one leaves a micro-batch the time to pass alone.
   std::vector<std::int64_t> stretches{100, 110, 125, 150, 200, 300, 400, 600, 800, 1600};
-  const std::int64_t longest = longest_period(graph);
+  const std::int64_t longest = max_period(graph);
   for (std::size_t index = 0; index < stretches.size(); ++index) {
     const std::int64_t period = std::min(longest, graph.period * stretches[index] / 100);
-    ground.timetable = make_timetable(graph, period);
-    const std::vector<std::int64_t> held = activation_of(graph, in_flight_of(graph, ground.timetable));
-    ground.activation = *std::max_element(held.begin(), held.end());
-    ground.unit = rounds_in_flight(graph, ground.timetable);
-    if (excess_of(held, ground.capacity) == 0 || period == longest) break;
-    if (index == 0) stretches.push_back(std::max<std::int64_t>(1600, 100 * ground.unit));
+    scenario.timetable = make_timetable(graph, period);
+    const std::vector<std::int64_t> held = activation_of(graph, in_flight_of(graph, scenario.timetable));
+    scenario.activation = *std::max_element(held.begin(), held.end());
+    scenario.unit = rounds_in_flight(graph, scenario.timetable);
+    if (excess_of(held, scenario.capacity) == 0 || period == longest) break;
+    if (index == 0) stretches.push_back(std::max<std::int64_t>(1600, 100 * scenario.unit));
   }
-  return ground;
+  return scenario;
 }
 
-std::vector<std::int64_t> room_of(const Ground& ground, const PatternParameters& parameters) {
-  std::vector<std::int64_t> room = ground.capacity;
-  const std::int64_t percent = ground.activation / 100 + 1;
+std::vector<std::int64_t> room_of(const Scenario& scenario, const PatternParameters& parameters) {
+  std::vector<std::int64_t> room = scenario.capacity;
+  const std::int64_t percent = scenario.activation / 100 + 1;
   const std::int64_t most = percent > std::numeric_limits<std::int64_t>::max() / std::max(1, parameters.memory)
                                 ? std::numeric_limits<std::int64_t>::max()
                                 : percent * parameters.memory;
@@ -80,28 +80,28 @@ std::vector<std::int64_t> room_of(const Ground& ground, const PatternParameters&
 }
 
 /// The timetable with the buffers asked for, or as much of them as there is room for.
-Timetable buffered(const Ground& ground, const PatternParameters& parameters, const std::vector<std::int64_t>& room) {
+Timetable buffered(const Scenario& scenario, const PatternParameters& parameters, const std::vector<std::int64_t>& room) {
   std::vector<std::int64_t> extra;
-  for (const PatternPipeline& pipeline : ground.graph.pipelines)
-    extra.push_back(ground.unit * parameters.buffer[static_cast<std::size_t>(pipeline.model)] / 100);
+  for (const PatternPipeline& pipeline : scenario.graph.pipelines)
+    extra.push_back(scenario.unit * parameters.buffer[static_cast<std::size_t>(pipeline.model)] / 100);
   for (;;) {
-    Timetable timetable = with_buffers(ground.graph, ground.timetable, extra);
+    Timetable timetable = with_buffers(scenario.graph, scenario.timetable, extra);
     const bool none = std::all_of(extra.begin(), extra.end(), [](std::int64_t rounds) { return rounds == 0; });
-    if (none || excess_of(activation_of(ground.graph, in_flight_of(ground.graph, timetable)), room) == 0) return timetable;
+    if (none || excess_of(activation_of(scenario.graph, in_flight_of(scenario.graph, timetable)), room) == 0) return timetable;
     for (std::int64_t& rounds : extra) rounds = rounds * 3 / 4;
   }
 }
 
 /// The cut of a ramp: when the pattern has begun on all classes, and some time later; but at most the half of the micro-batches.
-std::int64_t cut_of(const Ground& ground, const Side& side, const PatternParameters& parameters) {
+std::int64_t cut_of(const Scenario& scenario, const Side& side, const PatternParameters& parameters) {
   std::int64_t begun = std::numeric_limits<std::int64_t>::min();
   std::int64_t half = std::numeric_limits<std::int64_t>::max();
-  for (std::size_t index = 0; index < ground.graph.classes.size(); ++index) {
-    const std::int64_t all = ground.graph.pipelines[static_cast<std::size_t>(ground.graph.classes[index].pipeline)].microbatches;
+  for (std::size_t index = 0; index < scenario.graph.classes.size(); ++index) {
+    const std::int64_t all = scenario.graph.pipelines[static_cast<std::size_t>(scenario.graph.classes[index].pipeline)].microbatches;
     begun = std::max(begun, side.at(index, 0));
     half = std::min(half, side.at(index, side.from_end ? all - all / 2 : all / 2));
   }
-  return std::min(half, begun + ground.unit * side.timetable->period * parameters.settle / 100);
+  return std::min(half, begun + scenario.unit * side.timetable->period * parameters.settle / 100);
 }
 
 /// One set of parameters tried: the schedule, and the plays that it took. Nothing where cancelled, or where the ramps do not end.
@@ -111,12 +111,12 @@ struct Trial {
 };
 
 /// Both ramps, improved in turn: each knows how late the other is on each device.
-bool improve_in_turn(const Ground& ground, const RampTask (&tasks)[2], Ramp (&ramps)[2], std::vector<std::int64_t> (&late)[2]) {
-  late[1].assign(ground.capacity.size(), 0);
+bool improve_in_turn(const Scenario& scenario, const RampTask (&tasks)[2], Ramp (&ramps)[2], std::vector<std::int64_t> (&late)[2]) {
+  late[1].assign(scenario.capacity.size(), 0);
   for (int turn = 0; turn < 4; ++turn) {
     const std::size_t side = static_cast<std::size_t>(turn % 2);
     auto best = improve_ramp(tasks[side], late[1 - side], turn < 2 ? passes : 2, turn < 2 ? std::vector<std::int64_t>{} : ramps[side].start,
-                             ground.options.cancellation);
+                             scenario.options.cancellation);
     if (!best) return false;
     ramps[side] = std::move(*best);
     late[side] = settled_lateness(tasks[side].side, ramps[side].lateness);
@@ -129,35 +129,35 @@ std::size_t devices_used(const ClassGraph& graph) {
       std::count_if(graph.on_device.begin(), graph.on_device.end(), [](const auto& classes) { return !classes.empty(); }));
 }
 
-Trial try_parameters(const Ground& ground, const PatternParameters& parameters) {
-  const ClassGraph& graph = ground.graph;
+Trial try_parameters(const Scenario& scenario, const PatternParameters& parameters) {
+  const ClassGraph& graph = scenario.graph;
   Trial trial;
   CompactSchedule schedule;
-  const std::vector<std::int64_t> room = room_of(ground, parameters);
-  schedule.timetable = buffered(ground, parameters, room);
+  const std::vector<std::int64_t> room = room_of(scenario, parameters);
+  schedule.timetable = buffered(scenario, parameters, room);
   const std::vector<std::int64_t> in_flight = in_flight_of(graph, schedule.timetable);
   std::vector<std::int64_t> last;
   for (const PatternPipeline& pipeline : graph.pipelines) {
-    schedule.ahead.push_back(ground.unit * parameters.lead[static_cast<std::size_t>(pipeline.model)] / 100 * pipeline.per_round);
+    schedule.ahead.push_back(scenario.unit * parameters.lead[static_cast<std::size_t>(pipeline.model)] / 100 * pipeline.per_round);
     last.push_back(pipeline.remainder - 1 - schedule.ahead.back());
   }
   const Side start{&graph, &schedule.timetable, false, schedule.ahead};
   const Side end{&graph, &schedule.timetable, true, last};
-  const RampTask tasks[2] = {make_ramp_task(start, cut_of(ground, start, parameters), in_flight, room),
-                             make_ramp_task(end, cut_of(ground, end, parameters), in_flight, room)};
+  const RampTask tasks[2] = {make_ramp_task(start, cut_of(scenario, start, parameters), in_flight, room),
+                             make_ramp_task(end, cut_of(scenario, end, parameters), in_flight, room)};
   Ramp ramps[2];
   std::vector<std::int64_t> late[2];
   // A play looks at all classes of the device.
   const auto looked_at = static_cast<std::int64_t>(graph.classes.size() / (4 * devices_used(graph)) + 1);
   trial.plays = static_cast<std::int64_t>(tasks[0].first.back() + tasks[1].first.back()) * (2 * passes + 2) * looked_at;
-  if (!improve_in_turn(ground, tasks, ramps, late)) return trial;
+  if (!improve_in_turn(scenario, tasks, ramps, late)) return trial;
   const std::vector<std::int64_t> held = activation_of(graph, in_flight);
   schedule.makespan = std::numeric_limits<std::int64_t>::min();
   for (std::size_t device = 0; device < held.size(); ++device)
     if (!graph.on_device[device].empty())
       schedule.makespan = std::max(schedule.makespan, late[0][device] + late[1][device] + graph.rounds * schedule.timetable.period);
   schedule.peak_activation = std::max({ramps[0].peak, ramps[1].peak, *std::max_element(held.begin(), held.end())});
-  schedule.excess = excess_of(held, ground.capacity);
+  schedule.excess = excess_of(held, scenario.capacity);
   schedule.warm_up_count = tasks[0].count;
   schedule.drain_count = tasks[1].count;
   schedule.warm_up = std::move(ramps[0].order);
@@ -182,8 +182,8 @@ std::vector<PatternParameters> first_parameters(const ClassGraph& graph) {
   std::int64_t largest = -1;
   for (const PatternPipeline& pipeline : graph.pipelines) {
     models = std::max(models, static_cast<std::size_t>(pipeline.model) + 1);
-    if (pipeline.largest_activation <= largest) continue;
-    largest = pipeline.largest_activation;
+    if (pipeline.max_activation <= largest) continue;
+    largest = pipeline.max_activation;
     heaviest = static_cast<std::size_t>(pipeline.model);
   }
   std::vector<PatternParameters> made;
@@ -220,16 +220,16 @@ std::vector<PatternParameters> neighbours(const PatternParameters& parameters, i
 }
 
 /// Tries all, keeps what is better than `best`, in their order; true if one was.
-bool try_all(const Ground& ground, const std::vector<PatternParameters>& list, std::optional<CompactSchedule>& best,
+bool try_all(const Scenario& scenario, const std::vector<PatternParameters>& list, std::optional<CompactSchedule>& best,
              std::int64_t& plays_left) {
   std::vector<Trial> trials(list.size());
-  parallel::for_each_index(static_cast<int>(list.size()), ground.options.threads, [&](int index) {
-    trials[static_cast<std::size_t>(index)] = try_parameters(ground, list[static_cast<std::size_t>(index)]);
+  parallel::for_each_index(static_cast<int>(list.size()), scenario.options.threads, [&](int index) {
+    trials[static_cast<std::size_t>(index)] = try_parameters(scenario, list[static_cast<std::size_t>(index)]);
   });
   bool improved = false;
   for (Trial& trial : trials) {
     plays_left -= trial.plays;
-    if (!trial.schedule || (best && !better(*trial.schedule, *best, ground.options))) continue;
+    if (!trial.schedule || (best && !better(*trial.schedule, *best, scenario.options))) continue;
     best = std::move(trial.schedule);
     improved = true;
   }
@@ -237,11 +237,11 @@ bool try_all(const Ground& ground, const std::vector<PatternParameters>& list, s
 }
 
 /// Pattern search of the parameters: the best step as long as one helps, then smaller steps.
-std::optional<CompactSchedule> tune(const Ground& ground, const std::vector<PatternParameters>& first, std::int64_t plays_left) {
+std::optional<CompactSchedule> tune(const Scenario& scenario, const std::vector<PatternParameters>& first, std::int64_t plays_left) {
   std::optional<CompactSchedule> best;
-  try_all(ground, first, best, plays_left);
+  try_all(scenario, first, best, plays_left);
   for (int step = 48; best && step >= 3 && plays_left > 0;)
-    if (!try_all(ground, neighbours(best->parameters, step), best, plays_left)) step /= 2;
+    if (!try_all(scenario, neighbours(best->parameters, step), best, plays_left)) step /= 2;
   return best;
 }
 
@@ -275,7 +275,7 @@ std::optional<Problem> thin_out(const Problem& problem, int stride) {
 /// The parameters that are best on a part of the devices, for a problem that is too large to try many; nothing for others.
 std::optional<PatternParameters> tune_on_part(const Problem& problem, const ClassGraph& whole, const std::vector<PatternParameters>& first,
                                               std::int64_t plays, const SolveOptions& options) {
-  const int stride = static_cast<int>(whole.classes.size() / most_classes_tuned);
+  const int stride = static_cast<int>(whole.classes.size() / max_classes_tuned);
   if (stride < 2) return std::nullopt;
   const auto thin = thin_out(problem, stride);
   if (!thin) return std::nullopt;
@@ -308,7 +308,7 @@ std::variant<PatternFound, std::string> search_pattern(const Problem& problem, c
   if (auto* why = std::get_if<std::string>(&made)) return std::move(*why);
   const SolveOptions of_one = for_one_minibatch(problem, options);
   PatternFound found{std::get<ClassGraph>(std::move(made)), {}};
-  std::int64_t plays = most_plays;
+  std::int64_t plays = max_plays;
   if (options.time_limit_seconds)
     plays = std::min(plays, static_cast<std::int64_t>(std::clamp(*options.time_limit_seconds, 0.0, 1e6) * plays_per_second));
   std::vector<PatternParameters> first = first_parameters(found.graph);

@@ -15,11 +15,11 @@ using pipeline::OpKind;
 constexpr std::int64_t not_placed = -1;
 /// Beam states, fewer where problems are so large that copying them would take seconds.
 constexpr std::size_t widest_beam = 64;
-constexpr std::size_t most_copied_places = std::size_t{1} << 19;
+constexpr std::size_t max_copied_places = std::size_t{1} << 19;
 /// Up to this many ops a device, all their orders are tried.
-constexpr std::size_t most_permuted = 4;
+constexpr std::size_t max_permuted = 4;
 /// And of many ops a device, so many orders and rotations.
-constexpr std::size_t most_variants = 24;
+constexpr std::size_t max_variants = 24;
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 std::int64_t modulo(std::int64_t a, std::int64_t b) { return a - floor_divide(a, b) * b; }
@@ -46,8 +46,8 @@ constexpr Tilt tilts[] = {Tilt::none, Tilt::forward, Tilt::backward, Tilt::even_
 
 std::int64_t tilted_weight(const ClassGraph& graph, const PatternClass& op_class, Tilt tilt) {
   std::int64_t largest = 1;
-  for (const PatternPipeline& pipeline : graph.pipelines) largest = std::max(largest, pipeline.largest_activation);
-  const std::int64_t own = graph.pipelines[static_cast<std::size_t>(op_class.pipeline)].largest_activation;
+  for (const PatternPipeline& pipeline : graph.pipelines) largest = std::max(largest, pipeline.max_activation);
+  const std::int64_t own = graph.pipelines[static_cast<std::size_t>(op_class.pipeline)].max_activation;
   const std::int64_t weight = 1 + (largest > 1000 ? own / (largest / 100 + 1) : own * 99 / largest);
   const bool even = op_class.pipeline % 2 == 0;
   const bool forward = is_forward(op_class);
@@ -100,7 +100,7 @@ class BeamSearch {
       : blocks_(blocks), period_(period), unit_(std::max<std::int64_t>(1, period >> 20)), scratch_(blocks.blocks.size(), not_placed) {}
 
   Partial run() {
-    const std::size_t width = std::clamp(most_copied_places / blocks_.blocks.size(), std::size_t{1}, widest_beam);
+    const std::size_t width = std::clamp(max_copied_places / blocks_.blocks.size(), std::size_t{1}, widest_beam);
     std::vector<Partial> states(1);
     states[0].place.assign(blocks_.blocks.size(), not_placed);
     for (const auto& ids : blocks_.on_device)
@@ -149,7 +149,7 @@ class BeamSearch {
   std::vector<std::vector<std::int32_t>> orders_of(const Partial& state, const std::vector<std::int32_t>& ids) const {
     std::vector<std::vector<std::int32_t>> orders;
     std::vector<std::int32_t> order = ids;
-    if (ids.size() <= most_permuted) {
+    if (ids.size() <= max_permuted) {
       do orders.push_back(order);
       while (std::next_permutation(order.begin() + 1, order.end()));
       return orders;
@@ -166,7 +166,7 @@ class BeamSearch {
     std::sort(wanted.begin(), wanted.end());
     std::transform(wanted.begin(), wanted.end(), order.begin(), [](const auto& pair) { return pair.second; });
     orders.push_back(order);
-    for (std::size_t index = 0; index < std::min(order.size(), most_variants); ++index) {
+    for (std::size_t index = 0; index < std::min(order.size(), max_variants); ++index) {
       std::swap(order[index], order[(index + 1) % order.size()]);
       orders.push_back(order);
       std::swap(order[index], order[(index + 1) % order.size()]);
@@ -188,7 +188,7 @@ class BeamSearch {
       if (anchors.empty()) anchors.push_back(0);
       std::sort(anchors.begin(), anchors.end());
       anchors.erase(std::unique(anchors.begin(), anchors.end()), anchors.end());
-      if (anchors.size() > most_variants) anchors.resize(most_variants);
+      if (anchors.size() > max_variants) anchors.resize(max_variants);
       for (const std::int64_t anchor : anchors) {
         candidates.push_back(candidate_at(state, from, ids, order, anchor, 0));
         if (slack > 0) candidates.push_back(candidate_at(state, from, ids, order, anchor, slack));
@@ -277,7 +277,7 @@ Timetable timetable_of(const ClassGraph& graph, const Blocks& blocks, const std:
 
 /// What warm-up and drain leave idle at least on the busiest devices, were work divisible: a device that lies x ahead of another in
 /// its mean place cannot be x sooner at work. In parts of the period.
-std::int64_t least_idle(const ClassGraph& graph, const Timetable& timetable) {
+std::int64_t min_idle(const ClassGraph& graph, const Timetable& timetable) {
   const std::int64_t unit = std::max<std::int64_t>(1, timetable.period >> 20);
   std::vector<std::int64_t> head(graph.classes.size());
   std::vector<std::int64_t> tail(graph.classes.size());
@@ -329,7 +329,7 @@ Timetable make_timetable(const ClassGraph& graph, std::int64_t period) {
     const Blocks blocks = make_blocks(graph, tilt);
     const Partial placed = BeamSearch(blocks, period).run();
     Timetable timetable = timetable_of(graph, blocks, placed.place, period);
-    const std::pair value{least_idle(graph, timetable), placed.cost};
+    const std::pair value{min_idle(graph, timetable), placed.cost};
     if (value >= least) continue;
     least = value;
     best = std::move(timetable);

@@ -22,7 +22,7 @@ void CutWalk::cut() {
   for (std::size_t device = 0; device < cut_.size(); ++device)
     while (is_early[index(cut_[device])]) ++cut_[device];
   ahead_.clear();
-  behind_.clear();
+  beyond_.clear();
   crossing_.assign(walk_.end_.size(), -1);
   for (const Place place : walk_.place_of_) {
     const Place before = walk_.before_.first[index(place)];
@@ -37,27 +37,27 @@ void CutWalk::cut() {
   }
 }
 
-void CutWalk::add_crossing(Place ahead, Place behind) {
+void CutWalk::add_crossing(Place ahead, Place beyond) {
   ahead_.push_back(ahead);
-  behind_.push_back(behind);
-  cross(static_cast<std::int32_t>(ahead_.size()) - 1, ahead, behind);
+  beyond_.push_back(beyond);
+  cross(static_cast<std::int32_t>(ahead_.size()) - 1, ahead, beyond);
 }
 
 /// The crossing now leads from `ahead` to `behind`.
-void CutWalk::cross(std::int32_t crossing, Place ahead, Place behind) {
+void CutWalk::cross(std::int32_t crossing, Place ahead, Place beyond) {
   ahead_[index(crossing)] = ahead;
-  behind_[index(crossing)] = behind;
+  beyond_[index(crossing)] = beyond;
   if (ahead != walk_.source_) crossing_[index(ahead)] = crossing;
-  if (behind != walk_.sink_) crossing_[index(behind)] = crossing;
+  if (beyond != walk_.sink_) crossing_[index(beyond)] = crossing;
 }
 
-std::int64_t CutWalk::longest_across() const {
+std::int64_t CutWalk::max_across() const {
   const std::int64_t* const end = walk_.end_.data();
   const std::int64_t* const tail = walk_.tail_.data();
   std::int64_t longest = 0;
   for (const Place place : cut_) longest = std::max(longest, end[place - 1] + tail[place]);
   for (std::size_t crossing = 0; crossing < ahead_.size(); ++crossing)
-    longest = std::max(longest, end[ahead_[crossing]] + tail[behind_[crossing]]);
+    longest = std::max(longest, end[ahead_[crossing]] + tail[beyond_[crossing]]);
   return longest;
 }
 
@@ -76,7 +76,7 @@ void CutWalk::swap_within(Place near) {
   const std::int64_t far_time = time_of(near, near_time);
   walk_.exchange(first);
   std::swap(crossing_[index(near)], crossing_[index(far)]);
-  std::vector<Place>& ends = step > 0 ? ahead_ : behind_;
+  std::vector<Place>& ends = step > 0 ? ahead_ : beyond_;
   for (const Place place : {near, far})
     if (crossing_[index(place)] >= 0) ends[index(crossing_[index(place)])] = place;
   WalkFront<step, false>(times, walk_.duration_, waits, holds, walk_.queue_).update(near, near_time, far_time);
@@ -93,7 +93,7 @@ void CutWalk::take_ahead(Place place) {
 }
 
 /// The last op of its device ahead of the cut, which leads to none ahead of it, goes behind it.
-void CutWalk::take_behind(Place place) {
+void CutWalk::take_beyond(Place place) {
   const Place after = walk_.after_.first[index(place)];
   walk_.tail_[index(place)] = std::max(walk_.tail(after), walk_.tail(place + 1)) + walk_.duration(place);
   walk_.end_[index(place)] = beyond_any_time;
@@ -122,7 +122,7 @@ CutWalk::Outcome CutWalk::swap(Place first, double loss) {
     if (is_ahead(before))
       take_ahead(second);
     else if (!is_ahead(walk_.after_.first[index(first)]))
-      take_behind(first);
+      take_beyond(first);
     else
       return swap_mended(first, loss);
   }
@@ -133,7 +133,7 @@ template <int step>
 CutWalk::Outcome CutWalk::swap_on_one_side(Place near, double loss) {
   if (walk_.is_cycle<step>(near)) return Outcome::cycle;
   swap_within<step>(near);
-  const std::int64_t longest = longest_across();
+  const std::int64_t longest = max_across();
   if (is_too_long(longest, walk_.makespan(), loss)) {
     swap_within<step>(near);
     return Outcome::too_long;

@@ -34,9 +34,9 @@ class CutWalk {
 
  private:
   void cut();
-  void add_crossing(Place ahead, Place behind);
-  void cross(std::int32_t crossing, Place ahead, Place behind);
-  std::int64_t longest_across() const;
+  void add_crossing(Place ahead, Place beyond);
+  void cross(std::int32_t crossing, Place ahead, Place beyond);
+  std::int64_t max_across() const;
   static std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
   bool is_ahead(Place place) const { return walk_.end_[index(place)] != beyond_any_time; }
   template <int step>
@@ -44,13 +44,13 @@ class CutWalk {
   template <int step>
   Outcome swap_on_one_side(Place near, double loss);
   void take_ahead(Place place);
-  void take_behind(Place place);
+  void take_beyond(Place place);
   Outcome swap_mended(Place first, double loss);
 
   SwapWalk& walk_;
   std::vector<Place> cut_;              // [device] its first place behind the cut
   std::vector<Place> ahead_;            // [crossing] where it comes from, or source_
-  std::vector<Place> behind_;           // [crossing] where it leads, or sink_
+  std::vector<Place> beyond_;           // [crossing] where it leads, or sink_
   std::vector<std::int32_t> crossing_;  // [place] the crossing that the op there is an end of, or -1
 };
 

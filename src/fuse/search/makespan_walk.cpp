@@ -12,9 +12,9 @@ MakespanWalk::~MakespanWalk() {
 /// cut is cut anew: the cut wanders off the middle.
 void MakespanWalk::choose_way() {
   constexpr int steps_a_choice = 4096;
-  constexpr int most_too_long = steps_a_choice / 8;
+  constexpr int max_too_long = steps_a_choice / 8;
   if (++steps_ < steps_a_choice) return;
-  const bool pays = too_long_ <= most_too_long && walk_.can_be_cut() && !prompt_;
+  const bool pays = too_long_ <= max_too_long && walk_.can_be_cut() && !prompt_;
   steps_ = 0;
   too_long_ = 0;
   if (cut_) cut_->mend();

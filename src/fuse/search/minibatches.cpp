@@ -21,14 +21,14 @@ pipeline::Problem only_minibatch(const pipeline::Problem& problem, int index) {
 }
 
 pipeline::Order join_minibatches(const pipeline::Problem& problem, const pipeline::Lowering& lowering, const std::vector<Solution>& parts) {
-  std::vector<SearchOrderPart> behind;
+  std::vector<SearchOrderPart> after;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     std::vector<std::int32_t> models;  // [model of the part] its index in the problem
     for (std::size_t model = 0; model < problem.models.size(); ++model)
       if (std::cmp_less(part, problem.models[model].minibatches)) models.push_back(static_cast<std::int32_t>(model));
-    behind.push_back({&parts[part], std::move(models)});
+    after.push_back({&parts[part], std::move(models)});
   }
-  return search_order(lowering, behind);
+  return search_order(lowering, after);
 }
 
 }  // namespace dovetail::fuse

@@ -16,9 +16,9 @@
 #include "fuse/search/peak_search.h"
 #include "fuse/search/rounds.h"
 #include "fuse/search/search_order.h"
-#include "fuse/search/squeeze.h"
 #include "fuse/search/steady_walk.h"
 #include "fuse/search/stop_request.h"
+#include "fuse/search/tighten.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -33,16 +33,16 @@ using pipeline::StoppedBy;
 /// [device] what may be held there without what is resident; empty where nothing is limited. For the least peak it is that peak: it is
 /// known, as one micro-batch at a time has it, and what is left to find is the least makespan at it.
 std::vector<std::int64_t> room_of(const Problem& problem, const SolveOptions& options) {
-  const bool least_peak = options.objective == Objective::memory && !options.deadline;
-  if (!least_peak && !options.memory_cap && !problem.capacity) return {};
-  const Memory most = least_peak ? peak_activation_bound(problem) : Memory::max();
+  const bool min_peak = options.objective == Objective::memory && !options.deadline;
+  if (!min_peak && !options.memory_cap && !problem.capacity) return {};
+  const Memory most = min_peak ? peak_activation_bound(problem) : Memory::max();
   std::vector<std::int64_t> room;
   for (const Memory here : pipeline::room_of(problem, options.memory_cap)) room.push_back(std::min(here, most).count());
   return room;
 }
 
 /// More than any time limit is worth, and small enough to multiply.
-constexpr double most_iterations = 1e15;
+constexpr double max_iterations = 1e15;
 
 /// How long a search is to be.
 struct Plan {
@@ -74,9 +74,9 @@ class Search {
   }
 
   void shorten_and_lower(const std::vector<Order>& free) {
-    const bool least_peak = options_.objective == Objective::memory && !options_.deadline;
-    if (!room_.empty() && !least_peak && least_makespan() > goal_)
-      free_ = squeeze(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned()});
+    const bool min_peak = options_.objective == Objective::memory && !options_.deadline;
+    if (!room_.empty() && !min_peak && min_makespan() > goal_)
+      free_ = tighten(rounds_, lowering_.graph, free, {room_, goal_, options_.seed, rounds_.planned()});
     shorten_all();
     if (!rounds_.stopped()) lower_all();
   }
@@ -84,7 +84,7 @@ class Search {
   /// Takes its time whatever the iterations are.
   void steady() {
     if (options_.brief && options_.robustness_percent == 0) return;
-    if (!rounds_.stopped() && lowering_.graph.size() <= most_ops_for_steadiness) steady_all();
+    if (!rounds_.stopped() && lowering_.graph.size() <= max_ops_for_steadiness) steady_all();
   }
 
   /// Iterations of each chain in a second: of the second phase if it is most of a search, as the first ends early where it meets its
@@ -98,7 +98,7 @@ class Search {
   }
 
  private:
-  static constexpr std::size_t most_ops_for_steadiness = 50'000;
+  static constexpr std::size_t max_ops_for_steadiness = 50'000;
   static constexpr double brief_seconds = 1;  // in less, there is no time for a costly proof
 
   std::tuple<std::int64_t, std::int64_t, std::int64_t> key_of(const Standing& standing) const {
@@ -121,7 +121,7 @@ class Search {
 
   std::int64_t ops() const { return static_cast<std::int64_t>(lowering_.graph.size()); }
 
-  std::int64_t least_makespan() const {
+  std::int64_t min_makespan() const {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (const Standing& standing : rounds_.standings()) least = std::min(least, standing.makespan);
     return least;
@@ -131,7 +131,7 @@ class Search {
   void shorten_all() {
     const std::vector<std::int64_t> lengths = makespan_coolings(ops(), (rounds_.planned() - rounds_.done()) / 2);
     for (std::size_t cooling = 0; cooling < lengths.size(); ++cooling) {
-      if (rounds_.stopped() || least_makespan() <= goal_) return;
+      if (rounds_.stopped() || min_makespan() <= goal_) return;
       depends_on_plan_ = cooling + 1 == lengths.size();
       std::vector<MakespanDescent> descents;
       for (std::size_t own = 0; own < rounds_.chains().size(); ++own) {
@@ -141,13 +141,13 @@ class Search {
         rounds_.chains()[own].walk.reset(rounds_.chains()[own].best);
       }
       rounds_.run_rounds(
-          "makespan", lengths[cooling], [this] { return least_makespan() <= goal_; },
+          "makespan", lengths[cooling], [this] { return min_makespan() <= goal_; },
           [&](std::size_t own, std::int64_t count) { shorten(rounds_.chains()[own], descents[own], count, goal_, room_); });
     }
   }
 
   void lower_all() {
-    const std::int64_t deadline = std::max(goal_, least_makespan());
+    const std::int64_t deadline = std::max(goal_, min_makespan());
     const Standing& best = rounds_.standings()[rounds_.best()];
     BoundOptions proof;
     proof.work = options_.proof_work;
@@ -192,7 +192,7 @@ class Search {
     constexpr double margin = 0.93;
     const double seconds_left = margin * *options_.time_limit_seconds - rounds_.seconds() - steadiness_seconds_;
     const double left = std::max(0.0, seconds_left) * speed;
-    rounds_.plan(std::max(rounds_.planned(), rounds_.done() + static_cast<std::int64_t>(std::min(left, most_iterations))));
+    rounds_.plan(std::max(rounds_.planned(), rounds_.done() + static_cast<std::int64_t>(std::min(left, max_iterations))));
   }
 
   /// Of equals the steadiest; or, where steadiness is weighed, what is worth most at the makespan found and at somewhat later deadlines.
@@ -252,14 +252,13 @@ Starts starts_of(const Problem& problem, std::vector<Solution> found, const Solv
     return pipeline::find_excess(problem, solution.evaluation, options.memory_cap).empty();
   };
   const pipeline::Evaluation best = found.front().evaluation;
-  const bool least_peak = options.objective == Objective::memory && !options.deadline;
+  const bool min_peak = options.objective == Objective::memory && !options.deadline;
   Starts starts;
   for (const Solution& solution : found) {
     // Where nothing fits, only the first has the least excess, and no walk goes beyond that. What takes twice as long as the best is no
     // start: one micro-batch at a time where nothing limits the memory.
     const bool far = solution.evaluation.makespan.count() / 2 > best.makespan.count();
-    if (far || (&solution != &found.front() && !fits(solution)) ||
-        (least_peak && solution.evaluation.peak_activation > best.peak_activation))
+    if (far || (&solution != &found.front() && !fits(solution)) || (min_peak && solution.evaluation.peak_activation > best.peak_activation))
       continue;
     add_order(starts.fitting, lowering, solution);
   }
@@ -302,7 +301,7 @@ Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowerin
   Plan plan{fewest, (spent - walked) * chains_a_lane};
   const double left = margin * std::max(0.0, seconds - spent) - plan.steadiness_seconds;
   const double iterations = std::max(0.0, left) * search.speed() / chains_a_lane;
-  plan.iterations = static_cast<std::int64_t>(std::clamp(iterations, static_cast<double>(fewest), most_iterations));
+  plan.iterations = static_cast<std::int64_t>(std::clamp(iterations, static_cast<double>(fewest), max_iterations));
   return plan;
 }
 

@@ -13,7 +13,7 @@ namespace dovetail::fuse {
 
 /// Larger than any time of a problem that is accepted; two of them, or one and a time, still fit 64 bits.
 inline constexpr std::int64_t beyond_any_time = std::numeric_limits<std::int64_t>::max() / 2;
-static_assert(beyond_any_time > pipeline::largest_sum + 1);
+static_assert(beyond_any_time > pipeline::max_sum + 1);
 
 /// [place] the places of at most two neighbours in the graph, on one side. What stands for no neighbour is the walk's business.
 struct WalkNeighbours {
@@ -43,7 +43,7 @@ class WalkFront {
         holds_lag_(holds.lag.data()),
         room_(&room),
         queue_(room.data()),
-        most_queued_(room.size() - 3) {}
+        max_queued_(room.size() - 3) {}
 
   /// Sets the times of two neighbours that changed places: `near` is the place that comes first in this direction. Updates all that
   /// follows.
@@ -75,9 +75,9 @@ class WalkFront {
   /// What begins no earlier although this fell, because the op in front of it on its device holds it there, is not looked at: that one
   /// will see to it should it fall as well.
   void push_held(std::ptrdiff_t place, std::int64_t reach, bool fell) {
-    if (queued_ > most_queued_) {
+    if (queued_ > max_queued_) {
       queue_ = grown(*room_);
-      most_queued_ = room_->size() - 3;
+      max_queued_ = room_->size() - 3;
     }
     const std::ptrdiff_t held = holds_first_[place];
     const std::int64_t held_begin = begin(held);
@@ -124,7 +124,7 @@ class WalkFront {
   const std::int64_t* holds_lag_;
   std::vector<Place>* room_;
   Place* queue_;
-  std::size_t most_queued_;  // so that three more find room
+  std::size_t max_queued_;  // so that three more find room
   std::size_t queued_ = 0;
 };
 

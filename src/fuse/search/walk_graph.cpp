@@ -14,13 +14,13 @@ using pipeline::OpGraph;
 using pipeline::OpId;
 
 /// Where an op waits for more than so many, as the steps do, detours are not looked for.
-constexpr std::size_t most_to_look_at = 4;
+constexpr std::size_t max_to_look_at = 4;
 
 /// Whether a path of two edges, or up to `depth`, from `from` to `to` lasts at least `least`, from the end of `from` to the start of `to`.
 /// Three edges find that a backward need not wait for its own forward: it waits for the next stage's backward, that for its forward.
 bool has_detour(const OpGraph& graph, OpId from, OpId to, std::int64_t least, int depth) {
   for (const Arc& arc : graph.predecessors(to)) {
-    if (arc.op == from || graph.predecessors(arc.op).size() > most_to_look_at) continue;
+    if (arc.op == from || graph.predecessors(arc.op).size() > max_to_look_at) continue;
     const std::int64_t rest = least - arc.lag.count() - graph.duration[arc.op.index()].count();
     for (const Arc& before : graph.predecessors(arc.op))
       if (before.op == from && before.lag.count() >= rest) return true;
@@ -41,7 +41,7 @@ std::vector<WalkEdge> needed_edges(const OpGraph& graph) {
     const auto before = graph.predecessors(OpId(op));
     arcs.assign(before.begin(), before.end());
     std::sort(arcs.begin(), arcs.end(), [](const Arc& a, const Arc& b) { return a.op < b.op; });
-    const bool may_have_detour = arcs.size() > 1 && arcs.size() <= most_to_look_at;
+    const bool may_have_detour = arcs.size() > 1 && arcs.size() <= max_to_look_at;
     for (std::size_t i = 0; i < arcs.size(); ++i) {
       if (i + 1 < arcs.size() && alike(arcs[i].op, arcs[i + 1].op)) continue;
       if (may_have_detour && has_detour(graph, arcs[i].op, OpId(op), arcs[i].lag.count(), deepest)) continue;

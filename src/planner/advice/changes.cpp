@@ -11,9 +11,9 @@
 namespace dovetail::planner {
 namespace {
 
-/// Picks with what Trial says of them.
+/// Selection with what Trial says of them.
 struct Candidate {
-  Picks picks;
+  Selection selection;
   Score score;
 };
 
@@ -23,11 +23,11 @@ constexpr std::size_t evaluated = 3;
 /// The best few by their periods, of those that fit.
 class Shortlist {
  public:
-  void add(const Picks& picks, const Score& score) {
+  void add(const Selection& selection, const Score& score) {
     if (score.excess > 0 || (best_.size() == evaluated && score.period >= best_.back().score.period)) return;
     const auto place = std::upper_bound(best_.begin(), best_.end(), score.period,
                                         [](base::Ticks period, const Candidate& known) { return period < known.score.period; });
-    best_.insert(place, {picks, score});
+    best_.insert(place, {selection, score});
     if (best_.size() > evaluated) best_.pop_back();
   }
 
@@ -44,37 +44,38 @@ struct Origin {
 };
 
 /// The fastest of a few that fit by predict::estimate.
-std::optional<Change> fastest_change(const predict::Ground& ground, const Origin& from, const SearchSpace& space, const Shortlist& list) {
+std::optional<Change> fastest_change(const predict::Scenario& scenario, const Origin& from, const SearchSpace& space,
+                                     const Shortlist& list) {
   std::optional<Change> fastest;
   for (const Candidate& candidate : list.best()) {
-    Change change = change_to(ground, from.plan, plan_of(space, candidate.picks, "custom"), from.over_bound);
+    Change change = change_to(scenario, from.plan, plan_of(space, candidate.selection, "custom"), from.over_bound);
     if (change.fit != predict::Fit::fits || change.tasks.empty()) continue;
     if (!fastest || change.iteration_seconds < fastest->iteration_seconds) fastest = std::move(change);
   }
   return fastest;
 }
 
-void add_single_changes(const predict::Ground& ground, const Origin& from, const PlanSpace& around, Trial& trial,
+void add_single_changes(const predict::Scenario& scenario, const Origin& from, const PlanSpace& around, Trial& trial,
                         std::vector<Change>& changes) {
   const SearchSpace& space = around.space;
-  for (std::size_t task = 0; task < around.picks.size(); ++task) {
+  for (std::size_t task = 0; task < around.selection.size(); ++task) {
     if (space.is_rule(task)) continue;
     std::map<ChangeKind, Shortlist> lists;
     const plan::TaskPlan& now = from.plan.tasks[task];
     for (const std::int32_t mesh : space.open[task]) {
       const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]];
       for (std::size_t choice = 0; choice < choices.size(); ++choice) {
-        const Pick pick{mesh, static_cast<std::int32_t>(choice)};
-        Picks picks = around.picks;
-        if (pick == around.picks[task] || !take(space, picks, task, pick)) continue;
-        if (ground.is_stopped()) return;
+        const SelectedChoice selected{mesh, static_cast<std::int32_t>(choice)};
+        Selection selection = around.selection;
+        if (selected == around.selection[task] || !take(space, selection, task, selected)) continue;
+        if (scenario.is_stopped()) return;
         plan::TaskPlan changed = choices[choice].planned;
         changed.mesh = space.meshes[static_cast<std::size_t>(mesh)];
-        lists[kind_of(now, changed)].add(picks, trial.score(picks));
+        lists[kind_of(now, changed)].add(selection, trial.score(selection));
       }
     }
     for (const auto& [kind, list] : lists)
-      if (auto change = fastest_change(ground, from, space, list)) changes.push_back(std::move(*change));
+      if (auto change = fastest_change(scenario, from, space, list)) changes.push_back(std::move(*change));
   }
 }
 
@@ -113,43 +114,43 @@ std::vector<std::pair<std::int32_t, std::int32_t>> splits_of(const SearchSpace& 
 }
 
 /// Gives the two tasks, in turn, the choice on their meshes that costs the least.
-void choose(const SearchSpace& space, Trial& trial, Picks& picks, const std::pair<std::size_t, std::size_t>& tasks) {
-  const std::int64_t usable = smallest_memory(space);
-  double least = trial.score(picks).cost(usable);
+void choose(const SearchSpace& space, Trial& trial, Selection& selection, const std::pair<std::size_t, std::size_t>& tasks) {
+  const std::int64_t usable = min_memory(space);
+  double least = trial.score(selection).cost(usable);
   for (const std::size_t task : {tasks.first, tasks.second, tasks.first}) {
-    const Picks before = picks;
-    Picks best = picks;
-    const std::int32_t mesh = picks[task].mesh;
+    const Selection before = selection;
+    Selection best = selection;
+    const std::int32_t mesh = selection[task].mesh;
     const std::size_t choices = space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size();
     for (std::size_t choice = 0; choice < choices; ++choice) {
-      picks = before;
-      if (!take(space, picks, task, {mesh, static_cast<std::int32_t>(choice)})) continue;
-      const double cost = trial.score(picks).cost(usable);
+      selection = before;
+      if (!take(space, selection, task, {mesh, static_cast<std::int32_t>(choice)})) continue;
+      const double cost = trial.score(selection).cost(usable);
       if (cost >= least) continue;
       least = cost;
-      best = picks;
+      best = selection;
     }
-    picks = std::move(best);
+    selection = std::move(best);
   }
 }
 
-void add_pairs(const predict::Ground& ground, const Origin& from, const PlanSpace& around, Trial& trial, std::vector<Change>& changes) {
+void add_pairs(const predict::Scenario& scenario, const Origin& from, const PlanSpace& around, Trial& trial, std::vector<Change>& changes) {
   const SearchSpace& space = around.space;
-  const std::vector<std::vector<bool>> independent = independence_of(ground.job);
-  for (std::size_t a = 0; a < around.picks.size(); ++a)
-    for (std::size_t b = a + 1; b < around.picks.size(); ++b) {
+  const std::vector<std::vector<bool>> independent = independence_of(scenario.job);
+  for (std::size_t a = 0; a < around.selection.size(); ++a)
+    for (std::size_t b = a + 1; b < around.selection.size(); ++b) {
       if (space.is_rule(a) || space.is_rule(b) || !independent[a][b]) continue;
-      if (ground.is_stopped()) return;
+      if (scenario.is_stopped()) return;
       Shortlist list;
       for (const auto& [of_a, of_b] : splits_of(space, from.plan.tasks[a].mesh, from.plan.tasks[b].mesh)) {
         if (!space.is_open(a, of_a) || !space.is_open(b, of_b)) continue;
-        if (ground.is_stopped()) return;
-        Picks picks = around.picks;
-        if (!take(space, picks, a, {of_a, 0}) || !take(space, picks, b, {of_b, 0})) continue;
-        choose(space, trial, picks, {a, b});
-        list.add(picks, trial.score(picks));
+        if (scenario.is_stopped()) return;
+        Selection selection = around.selection;
+        if (!take(space, selection, a, {of_a, 0}) || !take(space, selection, b, {of_b, 0})) continue;
+        choose(space, trial, selection, {a, b});
+        list.add(selection, trial.score(selection));
       }
-      auto change = fastest_change(ground, from, space, list);
+      auto change = fastest_change(scenario, from, space, list);
       if (!change || change->tasks.size() < 2) continue;
       change->kind = ChangeKind::side_by_side;
       changes.push_back(std::move(*change));
@@ -172,26 +173,26 @@ std::vector<std::size_t> tasks_of(const plan::GenerationStage& stage) {
 }
 
 /// Other fusions of the plan as it is.
-void add_fusions(const predict::Ground& ground, const plan::Plan& plan, std::vector<Change>& changes) {
+void add_fusions(const predict::Scenario& scenario, const plan::Plan& plan, std::vector<Change>& changes) {
   const auto add = [&](ChangeKind kind, std::vector<std::size_t> tasks, const plan::Fusion& fusion) {
-    if (fusion == plan.fusion || !plan::agrees(ground.job.fixed_fusion, fusion)) return;
+    if (fusion == plan.fusion || !plan::agrees(scenario.job.fixed_fusion, fusion)) return;
     Change change;
     change.kind = kind;
     change.tasks = std::move(tasks);
     change.plan = plan;
     change.plan.placement = "custom";
     change.plan.fusion = fusion;
-    fill(estimate(ground, change.plan), change);
+    fill(estimate(scenario, change.plan), change);
     if (change.fit == predict::Fit::fits) changes.push_back(std::move(change));
   };
-  if (const auto stage = plan::generation_stage(ground.job, plan.tasks)) {
-    const auto threshold = chosen_threshold(ground, plan.tasks);
+  if (const auto stage = plan::generation_stage(scenario.job, plan.tasks)) {
+    const auto threshold = chosen_threshold(scenario, plan.tasks);
     const bool now = plan.fusion.threshold.has_value();
     if (threshold)
       add(now ? ChangeKind::threshold : ChangeKind::fusion, tasks_of(*stage), {.threshold = threshold, .training = plan.fusion.training});
     if (now) add(ChangeKind::fusion, tasks_of(*stage), {.threshold = std::nullopt, .training = plan.fusion.training});
   }
-  const auto pair = plan.fusion.training ? plan.fusion.training : fusible_pair(ground.job, plan.tasks);
+  const auto pair = plan.fusion.training ? plan.fusion.training : fusible_pair(scenario.job, plan.tasks);
   if (!pair) return;
   const auto other = plan.fusion.training ? std::nullopt : pair;
   add(ChangeKind::fusion, {(*pair)[0], (*pair)[1]}, {.threshold = plan.fusion.threshold, .training = other});
@@ -269,9 +270,9 @@ Missing missing_of(const std::vector<predict::TaskMemory>& memory) {
   return missing;
 }
 
-Change change_to(const predict::Ground& ground, const plan::Plan& from, plan::Plan plan, std::optional<double> over_bound) {
-  plan.fusion = plan::possible_part(from.fusion, ground.job, plan.tasks);
-  const predict::Estimate estimate = predict::estimate_like(ground, plan, over_bound);
+Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan, std::optional<double> over_bound) {
+  plan.fusion = plan::possible_part(from.fusion, scenario.job, plan.tasks);
+  const predict::Estimate estimate = predict::estimate_like(scenario, plan, over_bound);
   Change change;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
     if (from.tasks[task] != plan.tasks[task]) change.tasks.push_back(task);
@@ -281,14 +282,14 @@ Change change_to(const predict::Ground& ground, const plan::Plan& from, plan::Pl
   return change;
 }
 
-std::vector<Change> changes_of(const predict::Ground& ground, const plan::Plan& plan, const PlanSpace& around, Means means) {
+std::vector<Change> changes_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around, OptionSet option_set) {
   std::vector<Change> changes;
   Trial trial(around.space);
   Origin from{plan, std::nullopt};
-  if (plan.fusion.training) from.over_bound = predict::intra_stage(ground, plan).over_bound();
-  add_single_changes(ground, from, around, trial, changes);
-  add_pairs(ground, from, around, trial, changes);
-  if (means == Means::all && !ground.is_stopped()) add_fusions(ground, plan, changes);
+  if (plan.fusion.training) from.over_bound = predict::intra_stage(scenario, plan).over_bound();
+  add_single_changes(scenario, from, around, trial, changes);
+  add_pairs(scenario, from, around, trial, changes);
+  if (option_set == OptionSet::all && !scenario.is_stopped()) add_fusions(scenario, plan, changes);
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return a.iteration_seconds < b.iteration_seconds; });
   std::vector<Change> needed;

@@ -49,7 +49,8 @@ struct Change {
 
 /// The change that makes `plan` of `from`. It keeps what of the fusion of `from` its tasks can have; its train tasks are as far above the
 /// bound of their schedule as `over_bound` says, where that is given (estimate_like).
-Change change_to(const predict::Ground& ground, const plan::Plan& from, plan::Plan plan, std::optional<double> over_bound = std::nullopt);
+Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan,
+                 std::optional<double> over_bound = std::nullopt);
 
 /// The task of an estimate whose device has the least left. REQUIRES: a task that is no rule.
 std::size_t fullest_task(const std::vector<predict::TaskMemory>& memory);
@@ -69,6 +70,7 @@ Missing missing_of(const std::vector<predict::TaskMemory>& memory);
 /// fused where they are not (at the best threshold, with a real schedule) and apart where they are, and the best other threshold, as far as
 /// the job lets them. The fastest first; nothing that does not fit, nor the plan itself. ReaL's means fuse nothing. Where it
 /// is stopped, of the tasks that were looked at to the end.
-std::vector<Change> changes_of(const predict::Ground& ground, const plan::Plan& plan, const PlanSpace& around, Means means = Means::all);
+std::vector<Change> changes_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around,
+                               OptionSet option_set = OptionSet::all);
 
 }  // namespace dovetail::planner

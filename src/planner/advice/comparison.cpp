@@ -44,8 +44,8 @@ bool is_fused(const plan::IterationGraph& graph, std::size_t step) {
   return graph.steps[step].within || std::any_of(graph.steps.begin(), graph.steps.end(), is_member);
 }
 
-void add_uses(const predict::Ground& ground, const EstimatedPlan& of, double SecondsPair::* side, Account& account) {
-  const double devices = cluster::device_count(ground.job.cluster);
+void add_uses(const predict::Scenario& scenario, const EstimatedPlan& of, double SecondsPair::* side, Account& account) {
+  const double devices = cluster::device_count(scenario.job.cluster);
   double busy = 0;
   double hidden = 0;
   for (std::size_t index = 0; index < of.estimate.steps.size(); ++index) {
@@ -53,9 +53,9 @@ void add_uses(const predict::Ground& ground, const EstimatedPlan& of, double Sec
     const Step& step = steps[index];
     // What is fused with another step is on its devices.
     const Step& where = step.within ? steps[*step.within] : step;
-    const double share = device_count(plan::meshes_of(where, ground.job, of.plan)) / devices;
+    const double share = device_count(plan::meshes_of(where, scenario.job, of.plan)) / devices;
     const bool fused = is_fused(of.estimate.graph, index);
-    const predict::StepSeconds seconds = fused ? predict::step_seconds(ground, of.plan, step) : of.estimate.steps[index];
+    const predict::StepSeconds seconds = fused ? predict::step_seconds(scenario, of.plan, step) : of.estimate.steps[index];
     if (fused) hidden += share * (of.estimate.steps[index].seconds - seconds.seconds);
     for (const predict::SecondsPart& part : seconds.parts) {
       if (share == 0 || part.seconds == 0) continue;
@@ -64,18 +64,18 @@ void add_uses(const predict::Ground& ground, const EstimatedPlan& of, double Sec
     }
   }
   if (hidden != 0) account.add(hidden_by_fusion, side, hidden);
-  account.add("between iterations", side, ground.software.efficiency.iteration);
-  account.add(idle_use, side, std::max(0.0, of.estimate.iteration_seconds - ground.software.efficiency.iteration - busy - hidden));
+  account.add("between iterations", side, scenario.software.efficiency.iteration);
+  account.add(idle_use, side, std::max(0.0, of.estimate.iteration_seconds - scenario.software.efficiency.iteration - busy - hidden));
 }
 
 /// Idle seconds of each device; neighbours that idle alike together.
-std::vector<IdleDevices> idle_devices(const predict::Ground& ground, const EstimatedPlan& of) {
-  const int devices = cluster::device_count(ground.job.cluster);
-  const double period = of.estimate.iteration_seconds - ground.software.efficiency.iteration;
+std::vector<IdleDevices> idle_devices(const predict::Scenario& scenario, const EstimatedPlan& of) {
+  const int devices = cluster::device_count(scenario.job.cluster);
+  const double period = of.estimate.iteration_seconds - scenario.software.efficiency.iteration;
   std::vector<double> idle(static_cast<std::size_t>(devices), period);
   for (std::size_t index = 0; index < of.estimate.steps.size(); ++index) {
     std::vector<bool> counted(idle.size(), false);
-    for (const cluster::Mesh& mesh : plan::meshes_of(of.estimate.graph.steps[index], ground.job, of.plan))
+    for (const cluster::Mesh& mesh : plan::meshes_of(of.estimate.graph.steps[index], scenario.job, of.plan))
       for (int device = mesh.first; device < mesh.first + mesh.count; ++device) {
         if (counted[static_cast<std::size_t>(device)]) continue;
         counted[static_cast<std::size_t>(device)] = true;
@@ -120,9 +120,9 @@ void find_part(const predict::StepSeconds& here, const predict::StepSeconds* the
   }
 }
 
-std::vector<StepComparison> compare_steps(const predict::Ground& ground, const EstimatedPlan& here, const EstimatedPlan& there) {
-  const std::vector<double> critical_here = criticality(ground, here);
-  const std::vector<double> critical_there = criticality(ground, there);
+std::vector<StepComparison> compare_steps(const predict::Scenario& scenario, const EstimatedPlan& here, const EstimatedPlan& there) {
+  const std::vector<double> critical_here = criticality(scenario, here);
+  const std::vector<double> critical_there = criticality(scenario, there);
   std::vector<StepComparison> steps;
   for (std::size_t index = 0; index < here.estimate.steps.size(); ++index) {
     const Step& step = here.estimate.graph.steps[index];
@@ -149,14 +149,14 @@ std::vector<StepComparison> compare_steps(const predict::Ground& ground, const E
 
 }  // namespace
 
-std::vector<double> criticality(const predict::Ground& ground, const EstimatedPlan& of) {
+std::vector<double> criticality(const predict::Scenario& scenario, const EstimatedPlan& of) {
   std::vector<base::Ticks> durations = predict::durations_of(of.estimate.steps);
   std::vector<double> shares;
   for (base::Ticks& duration : durations) {
     const base::Ticks whole = duration;
     const base::Ticks less(whole.count() / 100);
     duration = whole - less;
-    const base::Ticks period = plan::time_iterations(of.estimate.graph, ground.job, of.plan, durations).period;
+    const base::Ticks period = plan::time_iterations(of.estimate.graph, scenario.job, of.plan, durations).period;
     duration = whole;
     const double gain = static_cast<double>((of.estimate.timing.period - period).count());
     shares.push_back(less.count() == 0 ? 0 : gain / static_cast<double>(less.count()));
@@ -164,13 +164,13 @@ std::vector<double> criticality(const predict::Ground& ground, const EstimatedPl
   return shares;
 }
 
-Comparison compare(const predict::Ground& ground, const EstimatedPlan& here, const EstimatedPlan& there) {
+Comparison compare(const predict::Scenario& scenario, const EstimatedPlan& here, const EstimatedPlan& there) {
   Comparison comparison;
-  comparison.steps = compare_steps(ground, here, there);
+  comparison.steps = compare_steps(scenario, here, there);
   Account account(comparison.uses);
-  add_uses(ground, here, &SecondsPair::here, account);
-  add_uses(ground, there, &SecondsPair::there, account);
-  comparison.idle = idle_devices(ground, here);
+  add_uses(scenario, here, &SecondsPair::here, account);
+  add_uses(scenario, there, &SecondsPair::there, account);
+  comparison.idle = idle_devices(scenario, here);
   std::stable_sort(comparison.steps.begin(), comparison.steps.end(),
                    [](const StepComparison& a, const StepComparison& b) { return a.seconds.lost() > b.seconds.lost(); });
   std::stable_sort(comparison.uses.begin(), comparison.uses.end(),

@@ -65,8 +65,8 @@ struct EstimatedPlan {
 };
 
 /// How much the iteration has of each step: [step], the change of the period by a hundredth of the step, as a part of that.
-std::vector<double> criticality(const predict::Ground& ground, const EstimatedPlan& of);
+std::vector<double> criticality(const predict::Scenario& scenario, const EstimatedPlan& of);
 
-Comparison compare(const predict::Ground& ground, const EstimatedPlan& here, const EstimatedPlan& there);
+Comparison compare(const predict::Scenario& scenario, const EstimatedPlan& here, const EstimatedPlan& there);
 
 }  // namespace dovetail::planner

@@ -9,11 +9,11 @@ namespace dovetail::planner {
 namespace {
 
 /// What a change must gain at least of the iteration to be worth a line.
-constexpr double least_gain = 0.001;
+constexpr double min_gain = 0.001;
 
 /// The first that the search found, or a change or a repair that is faster by the closed form than all that it found: of changes nothing
 /// else is known.
-std::optional<RankedPlan> best_of(const predict::Ground& ground, const Explanation& explanation) {
+std::optional<RankedPlan> best_of(const predict::Scenario& scenario, const Explanation& explanation) {
   const std::vector<RankedPlan>& found = explanation.ranking.plans;
   std::optional<RankedPlan> best;
   if (!found.empty()) best = found.front();
@@ -21,7 +21,7 @@ std::optional<RankedPlan> best_of(const predict::Ground& ground, const Explanati
   if (!explanation.changes.empty()) change = &explanation.changes.front();
   const auto is_slower = [&](const RankedPlan& ranked) { return change->iteration_seconds < ranked.estimate.iteration_seconds; };
   if (change != nullptr && std::all_of(found.begin(), found.end(), is_slower))
-    best = RankedPlan{Placement::searched, change->plan, predict::estimate(ground, change->plan)};
+    best = RankedPlan{Placement::searched, change->plan, predict::estimate(scenario, change->plan)};
   return best;
 }
 
@@ -34,33 +34,32 @@ std::vector<std::size_t> unlike_pins(const plan::Job& job, const plan::Plan& pla
 
 }  // namespace
 
-base::Result<Explanation> explain(const predict::Ground& given, const plan::Plan& plan, const RankOptions& options) {
+base::Result<Explanation> explain(const predict::Scenario& given, const plan::Plan& plan, const RankOptions& options) {
   const parallel::Cancellation limit(given.cancellation, options.search.time_limit_seconds);
-  const predict::Ground ground = predict::stopped_by(given, limit);
+  const predict::Scenario scenario = predict::stopped_by(given, limit);
   Explanation explanation;
-  explanation.estimate = predict::estimate(ground, plan);
+  explanation.estimate = predict::estimate(scenario, plan);
   const Missing missing = missing_of(explanation.estimate.memory);
   explanation.missing = missing.bytes;
   explanation.limit = missing.task;
-  explanation.unlike_pins = unlike_pins(ground.job, plan);
-  auto ranking = rank_plans(ground, with_share_of_time(options, ground, 2));
+  explanation.unlike_pins = unlike_pins(scenario.job, plan);
+  auto ranking = rank_plans(scenario, with_share_of_time(options, scenario, 2));
   if (ranking.ok())
     explanation.ranking = std::move(ranking).value();
   else if (ranking.error().failure == base::Failure::infeasible && !limit.requested())
     explanation.impossible = ranking.error().message;
   else
     return ranking.error();
-  const PlanSpace around = space_around(ground, plan, {options.means}, options.search.threads);
-  explanation.changes = changes_of(ground, plan, around, options.means);
-  if (!explanation.fits() && explanation.changes.empty()) explanation.repair = repair(ground, plan, around);
+  const PlanSpace around = space_around(scenario, plan, {options.option_set}, options.search.threads);
+  explanation.changes = changes_of(scenario, plan, around, options.option_set);
+  if (!explanation.fits() && explanation.changes.empty()) explanation.repair = repair(scenario, plan, around);
   if (explanation.fits())
-    std::erase_if(explanation.changes, [&](const Change& change) {
-      return change.iteration_seconds > explanation.estimate.iteration_seconds * (1 - least_gain);
-    });
+    std::erase_if(explanation.changes,
+                  [&](const Change& change) { return change.iteration_seconds > explanation.estimate.iteration_seconds * (1 - min_gain); });
   if (!explanation.ranking.cut_short) explanation.ranking.cut_short = limit.ended_by();
-  explanation.best = best_of(ground, explanation);
+  explanation.best = best_of(scenario, explanation);
   if (explanation.best && (explanation.best->plan.tasks != plan.tasks || explanation.best->plan.fusion != plan.fusion))
-    explanation.comparison = compare(ground, {plan, explanation.estimate}, {explanation.best->plan, explanation.best->estimate});
+    explanation.comparison = compare(scenario, {plan, explanation.estimate}, {explanation.best->plan, explanation.best->estimate});
   return explanation;
 }
 

@@ -34,6 +34,6 @@ struct Explanation {
 
 /// Searches the best plan, and all plans around the given one, within the time limit of `options`. Where it is stopped, what was not looked
 /// at is missing, and ranking.cut_short says so. Errors as rank_plans. REQUIRES: the plan has no fault.
-base::Result<Explanation> explain(const predict::Ground& ground, const plan::Plan& plan, const RankOptions& options);
+base::Result<Explanation> explain(const predict::Scenario& scenario, const plan::Plan& plan, const RankOptions& options);
 
 }  // namespace dovetail::planner

@@ -13,8 +13,8 @@
 namespace dovetail::planner {
 namespace {
 
-constexpr int most_times = 64;
-constexpr int most_devices = 8192;
+constexpr int max_times = 64;
+constexpr int max_devices = 8192;
 
 /// The meshes that named placements have: such as begin or end where the cluster does, and those that are pinned.
 std::vector<cluster::Mesh> outer_meshes(const plan::Job& job) {
@@ -43,34 +43,34 @@ bool may_start_from(const RankOptions& options, Placement placement) {
 }
 
 /// The starts of the named placements.
-std::vector<std::pair<Placement, Picks>> starts_of(const SearchSpace& space, const RankOptions& options) {
-  std::vector<std::pair<Placement, Picks>> starts;
+std::vector<std::pair<Placement, Selection>> starts_of(const SearchSpace& space, const RankOptions& options) {
+  std::vector<std::pair<Placement, Selection>> starts;
   for (const Placement placement : named_placements) {
     if (!may_start_from(options, placement)) continue;
-    for (Picks& picks : picks_of(space, placement)) starts.emplace_back(placement, std::move(picks));
+    for (Selection& selection : selection_of(space, placement)) starts.emplace_back(placement, std::move(selection));
   }
   return starts;
 }
 
-RankedPlan ranked_plan(const SearchSpace& space, const std::pair<Placement, Picks>& of) {
+RankedPlan ranked_plan(const SearchSpace& space, const std::pair<Placement, Selection>& of) {
   RankedPlan ranked{of.first, plan_of(space, of.second, std::string(name_of(of.first))), {}};
-  ranked.estimate = predict::estimate(*space.ground, ranked.plan);
+  ranked.estimate = predict::estimate(*space.scenario, ranked.plan);
   return ranked;
 }
 
-std::int64_t least_margin(const RankedPlan& ranked) {
+std::int64_t min_margin(const RankedPlan& ranked) {
   const std::vector<predict::TaskMemory>& memory = ranked.estimate.memory;
   return memory[fullest_task(memory)].margin();
 }
 
 /// The fastest plan that descent finds to fit on the meshes of the named placements.
-std::optional<RankedPlan> fitting_plan(const predict::Ground& ground, const RankOptions& options) {
-  const SearchSpace space = make_search_space(ground, outer_meshes(ground.job), {options.means}, options.search.threads);
+std::optional<RankedPlan> fitting_plan(const predict::Scenario& scenario, const RankOptions& options) {
+  const SearchSpace space = make_search_space(scenario, outer_meshes(scenario.job), {options.option_set}, options.search.threads);
   if (impossible_task(space)) return std::nullopt;
   Trial trial(space);
   std::optional<RankedPlan> fastest;
   for (auto& start : starts_of(space, options)) {
-    if (ground.is_stopped()) break;
+    if (scenario.is_stopped()) break;
     // What the descent to the least cost left, where that fits; else whatever does.
     if (trial.score(start.second).excess > 0 && improve_choices(space, trial, start.second, Aim::excess).excess > 0) continue;
     RankedPlan ranked = ranked_plan(space, start);
@@ -90,26 +90,26 @@ plan::Job on_cluster(const plan::Job& job, cluster::Cluster cluster) {
 /// Tries clusters of one kind, each with the software of the job.
 class ClusterTrial {
  public:
-  ClusterTrial(const predict::Ground& ground, const RankOptions& options) : ground_(ground), options_(options) {}
+  ClusterTrial(const predict::Scenario& scenario, const RankOptions& options) : scenario_(scenario), options_(options) {}
 
   /// Whether a plan fits on it; if so it is the smallest so far.
   bool fits(const cluster::Cluster& cluster) {
-    const plan::Job job = on_cluster(ground_.job, cluster);
+    const plan::Job job = on_cluster(scenario_.job, cluster);
     if (is_stopped() || !has_what_is_fixed(job)) return false;
-    const predict::Ground ground = predict::ground_of(job, ground_.software, ground_.cancellation);
-    auto ranked = fitting_plan(ground, options_);
+    const predict::Scenario scenario = predict::scenario_of(job, scenario_.software, scenario_.cancellation);
+    auto ranked = fitting_plan(scenario, options_);
     if (!ranked) return false;
     smallest_ = FittingCluster{cluster, std::move(*ranked)};
     return true;
   }
 
   /// What did not fit may then not have been looked at.
-  bool is_stopped() const { return ground_.is_stopped(); }
+  bool is_stopped() const { return scenario_.is_stopped(); }
 
   std::optional<FittingCluster> take() { return std::move(smallest_); }
 
  private:
-  const predict::Ground& ground_;
+  const predict::Scenario& scenario_;
   const RankOptions& options_;
   std::optional<FittingCluster> smallest_;
 };
@@ -127,11 +127,11 @@ std::vector<cluster::Cluster> parts_of_node(const cluster::Cluster& cluster) {
   return parts;
 }
 
-GrownLengths grown(const predict::Ground& ground, const plan::Plan& plan, std::optional<std::int64_t> length) {
-  plan::Job job = ground.job;
+GrownLengths grown(const predict::Scenario& scenario, const plan::Plan& plan, std::optional<std::int64_t> length) {
+  plan::Job job = scenario.job;
   const double mean = job.workload.response_length.mean();
   if (length) job.workload.response_length = workflow::LengthDistribution::fixed(*length);
-  const predict::Estimate estimate = predict::estimate(predict::ground_of(job, ground.software), plan);
+  const predict::Estimate estimate = predict::estimate(predict::scenario_of(job, scenario.software), plan);
   GrownLengths row{length, length ? static_cast<double>(*length) / mean : 1, estimate.fit(), 0, 0, estimate.iteration_seconds};
   bool first = true;
   for (std::size_t task = 0; task < estimate.memory.size(); ++task) {
@@ -154,40 +154,40 @@ predict::Fit JobFit::fit() const {
   return ranking.nearest ? ranking.nearest->fit : predict::Fit::does_not_fit;
 }
 
-std::vector<GrownLengths> grow_lengths(const predict::Ground& ground, const plan::Plan& plan) {
-  const workflow::LengthDistribution& lengths = ground.job.workload.response_length;
+std::vector<GrownLengths> grow_lengths(const predict::Scenario& scenario, const plan::Plan& plan) {
+  const workflow::LengthDistribution& lengths = scenario.job.workload.response_length;
   const std::int64_t longest = lengths.longest();
-  std::vector<GrownLengths> rows{grown(ground, plan, std::nullopt)};
+  std::vector<GrownLengths> rows{grown(scenario, plan, std::nullopt)};
   if (lengths.shortest() == longest) return rows;
   // 1.5, 2, 3, 4, 6, ...
   for (double factor = 1.5, next = 2; factor * lengths.mean() < static_cast<double>(longest); factor = std::exchange(next, 2 * factor))
-    rows.push_back(grown(ground, plan, std::llround(factor * lengths.mean())));
-  rows.push_back(grown(ground, plan, longest));
+    rows.push_back(grown(scenario, plan, std::llround(factor * lengths.mean())));
+  rows.push_back(grown(scenario, plan, longest));
   return rows;
 }
 
-std::optional<RankedPlan> roomiest_plan(const predict::Ground& ground, const RankOptions& options) {
-  SearchSpace space = make_search_space(ground, search_meshes(ground.job), {options.means}, options.search.threads);
+std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, const RankOptions& options) {
+  SearchSpace space = make_search_space(scenario, search_meshes(scenario.job), {options.option_set}, options.search.threads);
   if (impossible_task(space)) return std::nullopt;
-  std::vector<std::pair<Placement, Picks>> starts = starts_of(space, options);
+  std::vector<std::pair<Placement, Selection>> starts = starts_of(space, options);
   // With all but a byte of the smallest device taken, what is missing is what is needed.
-  plan::Job job = ground.job;
+  plan::Job job = scenario.job;
   std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
   for (const cluster::NodeGroup& group : job.cluster.groups) smallest = std::min(smallest, group.gpu.usable_memory);
   for (cluster::NodeGroup& group : job.cluster.groups) group.gpu.usable_memory -= smallest - 1;
   job.limits.margin = plan::MinMargin{};
-  const predict::Ground scarce = predict::ground_of(job, ground.software, ground.cancellation);
-  std::optional<RankedPlan> roomiest;
+  const predict::Scenario scarce = predict::scenario_of(job, scenario.software, scenario.cancellation);
+  std::optional<RankedPlan> max_margin;
   for (auto& start : starts) {
-    if (ground.is_stopped()) break;
-    space.ground = &scarce;
+    if (scenario.is_stopped()) break;
+    space.scenario = &scarce;
     Trial trial(space);
     improve_choices(space, trial, start.second, Aim::excess);
-    space.ground = &ground;
+    space.scenario = &scenario;
     RankedPlan ranked = ranked_plan(space, start);
-    if (ranked.estimate.keeps_margin() && (!roomiest || least_margin(ranked) > least_margin(*roomiest))) roomiest = std::move(ranked);
+    if (ranked.estimate.keeps_margin() && (!max_margin || min_margin(ranked) > min_margin(*max_margin))) max_margin = std::move(ranked);
   }
-  return roomiest;
+  return max_margin;
 }
 
 bool has_what_is_fixed(const plan::Job& job) {
@@ -210,9 +210,9 @@ cluster::Cluster with_nodes(const cluster::Cluster& cluster, int nodes) {
   return other;
 }
 
-std::optional<FittingCluster> smallest_cluster(const predict::Ground& ground, const RankOptions& options) {
-  const cluster::Cluster& cluster = ground.job.cluster;
-  ClusterTrial trial(ground, options);
+std::optional<FittingCluster> min_cluster(const predict::Scenario& scenario, const RankOptions& options) {
+  const cluster::Cluster& cluster = scenario.job.cluster;
+  ClusterTrial trial(scenario, options);
   const int own = cluster::node_count(cluster);
   int enough = own;
   int short_of = 0;  // so many nodes are too few
@@ -220,7 +220,7 @@ std::optional<FittingCluster> smallest_cluster(const predict::Ground& ground, co
   while (!fits(enough)) {
     short_of = enough;
     enough *= 2;
-    if (trial.is_stopped() || enough > own * most_times || cluster::device_count(with_nodes(cluster, enough)) > most_devices)
+    if (trial.is_stopped() || enough > own * max_times || cluster::device_count(with_nodes(cluster, enough)) > max_devices)
       return std::nullopt;
   }
   while (enough - short_of > 1 && !trial.is_stopped()) {
@@ -233,13 +233,13 @@ std::optional<FittingCluster> smallest_cluster(const predict::Ground& ground, co
   return trial.take();
 }
 
-base::Result<JobFit> fit_job(const predict::Ground& given, const RankOptions& options) {
+base::Result<JobFit> fit_job(const predict::Scenario& given, const RankOptions& options) {
   const parallel::Cancellation limit(given.cancellation, options.search.time_limit_seconds);
-  const predict::Ground ground = predict::stopped_by(given, limit);
+  const predict::Scenario scenario = predict::stopped_by(given, limit);
   JobFit fit;
-  const RankOptions half = with_share_of_time(options, ground, 2);
+  const RankOptions half = with_share_of_time(options, scenario, 2);
   const parallel::Cancellation in_half(&limit, half.search.time_limit_seconds);
-  auto ranking = rank_plans(predict::stopped_by(ground, in_half), half);
+  auto ranking = rank_plans(predict::stopped_by(scenario, in_half), half);
   if (ranking.ok())
     fit.ranking = std::move(ranking).value();
   else if (ranking.error().failure == base::Failure::infeasible && !in_half.requested())
@@ -247,15 +247,15 @@ base::Result<JobFit> fit_job(const predict::Ground& given, const RankOptions& op
   else
     return ranking.error();
   if (fit.impossible.empty() && fit.fastest() == nullptr && !fit.ranking.nearest) fit.impossible = none_can_be_had(fit.ranking);
-  if (fit.fastest() != nullptr) fit.roomiest = roomiest_plan(ground, options);
-  fit.smallest = smallest_cluster(ground, options);
+  if (fit.fastest() != nullptr) fit.max_margin = max_margin_plan(scenario, options);
+  fit.smallest = min_cluster(scenario, options);
   // The search may find what descent does not.
   if (const RankedPlan* fastest = fit.fastest();
-      fastest != nullptr && (!fit.smallest || cluster::device_count(fit.smallest->cluster) > cluster::device_count(ground.job.cluster)))
-    fit.smallest = FittingCluster{ground.job.cluster, *fastest};
+      fastest != nullptr && (!fit.smallest || cluster::device_count(fit.smallest->cluster) > cluster::device_count(scenario.job.cluster)))
+    fit.smallest = FittingCluster{scenario.job.cluster, *fastest};
   if (!fit.ranking.cut_short) fit.ranking.cut_short = limit.ended_by();
   for (const RankedPlan& ranked : fit.ranking.plans)
-    if (!fit.roomiest || least_margin(ranked) > least_margin(*fit.roomiest)) fit.roomiest = ranked;
+    if (!fit.max_margin || min_margin(ranked) > min_margin(*fit.max_margin)) fit.max_margin = ranked;
   return fit;
 }
 

@@ -23,11 +23,11 @@ struct GrownLengths {
 
 /// The plan with the job's lengths, then with every response at 1.5, 2, 3, 4, 6, ... times their mean, last at the longest. Prompts stay as
 /// they are. REQUIRES: the plan has no fault.
-std::vector<GrownLengths> grow_lengths(const predict::Ground& ground, const plan::Plan& plan);
+std::vector<GrownLengths> grow_lengths(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// A plan with the most memory left on its fullest device that descent finds from every named placement that may be looked at
 /// (all, where the search may); nothing where none fits.
-std::optional<RankedPlan> roomiest_plan(const predict::Ground& ground, const RankOptions& options);
+std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, const RankOptions& options);
 
 /// A cluster of the same kind with a plan that fits on it.
 struct FittingCluster {
@@ -44,12 +44,12 @@ bool has_what_is_fixed(const plan::Job& job);
 /// The fewest nodes, and if one will do, the fewest devices of it, on which descent finds a plan that fits: by bisection, as if what fits
 /// on some nodes did on more; what does not fit on the job's own is tried on up to 64 times as many, or 8192 devices. Pins stay: of what
 /// they ask for, there must be enough. Nothing where no plan was found. The smallest so far where it is stopped.
-std::optional<FittingCluster> smallest_cluster(const predict::Ground& ground, const RankOptions& options);
+std::optional<FittingCluster> min_cluster(const predict::Scenario& scenario, const RankOptions& options);
 
 struct JobFit {
   Ranking ranking;
-  std::string impossible;              ///< why no plan at all can be had; empty: some was looked at
-  std::optional<RankedPlan> roomiest;  ///< where one fits
+  std::string impossible;                ///< why no plan at all can be had; empty: some was looked at
+  std::optional<RankedPlan> max_margin;  ///< where one fits
   std::optional<FittingCluster> smallest;
 
   /// The fastest plan that fits, nothing where none does.
@@ -60,6 +60,6 @@ struct JobFit {
 
 /// Searches all of it, within the time limit of `options`. Where it is stopped, what was not looked at is missing, the smallest cluster may
 /// be larger than it needs to be, and ranking.cut_short says so. Errors as rank_plans.
-base::Result<JobFit> fit_job(const predict::Ground& ground, const RankOptions& options);
+base::Result<JobFit> fit_job(const predict::Scenario& scenario, const RankOptions& options);
 
 }  // namespace dovetail::planner

@@ -13,28 +13,28 @@ enum class Reach { settings, layouts, meshes };
 class Repair {
  public:
   Repair(const PlanSpace& around, const plan::Plan& plan, Reach reach)
-      : space_(around.space), original_(around.picks), picks_(around.picks), trial_(around.space) {
-    for (std::size_t task = 0; task < picks_.size(); ++task) options_.push_back(options_of(plan, task, reach));
+      : space_(around.space), original_(around.selection), selection_(around.selection), trial_(around.space) {
+    for (std::size_t task = 0; task < selection_.size(); ++task) options_.push_back(options_of(plan, task, reach));
   }
 
   /// The picks that fit; nothing where none were met.
-  std::optional<Picks> run() {
-    Score now = trial_.score(picks_);
+  std::optional<Selection> run() {
+    Score now = trial_.score(selection_);
     while (now.excess > 0) {
-      if (space_.ground->is_stopped()) return std::nullopt;
+      if (space_.scenario->is_stopped()) return std::nullopt;
       const Score next = step(now);
       if (next.excess >= now.excess) return std::nullopt;
       now = next;
     }
-    for (std::size_t task = 0; task < picks_.size(); ++task) give_back(task);
-    for (std::size_t task = 0; task < picks_.size(); ++task)
-      if (picks_[task] != original_[task]) quicken(task);
-    return picks_;
+    for (std::size_t task = 0; task < selection_.size(); ++task) give_back(task);
+    for (std::size_t task = 0; task < selection_.size(); ++task)
+      if (selection_[task] != original_[task]) quicken(task);
+    return selection_;
   }
 
  private:
-  std::vector<Pick> options_of(const plan::Plan& plan, std::size_t task, Reach reach) const {
-    std::vector<Pick> options;
+  std::vector<SelectedChoice> options_of(const plan::Plan& plan, std::size_t task, Reach reach) const {
+    std::vector<SelectedChoice> options;
     if (space_.is_rule(task)) return options;
     for (const std::int32_t mesh : space_.open[task]) {
       if (reach != Reach::meshes && mesh != original_[task].mesh) continue;
@@ -52,58 +52,58 @@ class Repair {
   /// The change of one task after which the least is missing; of several the fastest.
   Score step(const Score& now) {
     Score best = now;
-    Picks to = picks_;
-    const Picks before = picks_;
-    for (std::size_t task = 0; task < picks_.size(); ++task) {
-      for (const Pick option : options_[task]) {
-        picks_ = before;
-        if (!take(space_, picks_, task, option)) continue;
-        const Score score = trial_.score(picks_);
+    Selection to = selection_;
+    const Selection before = selection_;
+    for (std::size_t task = 0; task < selection_.size(); ++task) {
+      for (const SelectedChoice option : options_[task]) {
+        selection_ = before;
+        if (!take(space_, selection_, task, option)) continue;
+        const Score score = trial_.score(selection_);
         if (score.excess > best.excess || (score.excess == best.excess && score.period >= best.period)) continue;
         best = score;
-        to = picks_;
+        to = selection_;
       }
     }
-    picks_ = best.excess < now.excess ? to : before;
+    selection_ = best.excess < now.excess ? to : before;
     return best;
   }
 
   void give_back(std::size_t task) {
-    if (picks_[task] == original_[task]) return;
-    const Picks changed = picks_;
-    if (!take(space_, picks_, task, original_[task]) || trial_.score(picks_).excess > 0) picks_ = changed;
+    if (selection_[task] == original_[task]) return;
+    const Selection changed = selection_;
+    if (!take(space_, selection_, task, original_[task]) || trial_.score(selection_).excess > 0) selection_ = changed;
   }
 
   void quicken(std::size_t task) {
-    const Picks before = picks_;
-    Picks best = picks_;
-    base::Ticks least = trial_.score(picks_).period;
-    for (const Pick option : options_[task]) {
-      picks_ = before;
-      if (!take(space_, picks_, task, option)) continue;
-      const Score score = trial_.score(picks_);
+    const Selection before = selection_;
+    Selection best = selection_;
+    base::Ticks least = trial_.score(selection_).period;
+    for (const SelectedChoice option : options_[task]) {
+      selection_ = before;
+      if (!take(space_, selection_, task, option)) continue;
+      const Score score = trial_.score(selection_);
       if (score.excess > 0 || score.period >= least) continue;
       least = score.period;
-      best = picks_;
+      best = selection_;
     }
-    picks_ = std::move(best);
+    selection_ = std::move(best);
   }
 
   const SearchSpace& space_;
-  const Picks& original_;
-  Picks picks_;
+  const Selection& original_;
+  Selection selection_;
   Trial trial_;
-  std::vector<std::vector<Pick>> options_;  // [task]
+  std::vector<std::vector<SelectedChoice>> options_;  // [task]
 };
 
 }  // namespace
 
-std::optional<Change> repair(const predict::Ground& ground, const plan::Plan& plan, const PlanSpace& around) {
+std::optional<Change> repair(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around) {
   for (const Reach reach : {Reach::settings, Reach::layouts, Reach::meshes}) {
-    if (ground.is_stopped()) break;
-    const auto picks = Repair(around, plan, reach).run();
-    if (!picks) continue;
-    Change change = change_to(ground, plan, plan_of(around.space, *picks, "custom"));
+    if (scenario.is_stopped()) break;
+    const auto selection = Repair(around, plan, reach).run();
+    if (!selection) continue;
+    Change change = change_to(scenario, plan, plan_of(around.space, *selection, "custom"));
     if (change.fit == predict::Fit::fits) return change;
   }
   return std::nullopt;

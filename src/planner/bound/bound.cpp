@@ -14,43 +14,43 @@ namespace {
 
 constexpr int first_rounds = 2000;
 constexpr int later_rounds = 60;
-constexpr int most_cuts = 1000;
+constexpr int max_cuts = 1000;
 
 /// What a choice costs: seconds, those that bring new weights to it, and its part of all devices.
 struct Cost {
   TaskFloor floor;
-  double refit;              ///< wherever the weights are trained
-  double refit_overlapping;  ///< where some of the devices train them, too
+  double refit;                    ///< wherever the weights are trained
+  double weight_sync_overlapping;  ///< where some of the devices train them, too
   double devices;
 
   /// `trained_on`: the least part of all devices that trains its weights.
   double weighed(const TermPart& part, double trained_on) const {
     // A hair's breadth more than all devices, whatever the rounding.
-    const double arrival = trained_on + devices > 1 + 1e-9 ? refit_overlapping : refit;
+    const double arrival = trained_on + devices > 1 + 1e-9 ? weight_sync_overlapping : refit;
     return part.seconds * floor.seconds + part.whole * floor.whole + (part.busy + part.work * devices) * floor.busy +
-           (part.refit + part.refit_work * devices) * arrival;
+           (part.refit + part.weight_sync_work * devices) * arrival;
   }
 };
 /// [task] by their devices, the fewest first.
 using Costs = std::vector<std::vector<Cost>>;
 
 /// The least on meshes of each shape, with weights of its own and without.
-Costs costs_of(const SearchSpace& space, FusionPick fusion) {
-  const double devices = cluster::device_count(space.ground->job.cluster);
+Costs costs_of(const SearchSpace& space, FusionSelection fusion) {
+  const double devices = cluster::device_count(space.scenario->job.cluster);
   Costs costs(space.choices.size());
   for (std::size_t task = 0; task < costs.size(); ++task) {
     if (space.is_rule(task)) costs[task] = {{all_alike(base::seconds_of_ticks(space.rules[task])), 0, 0, 0}};
-    const bool generates = space.ground->job.workflow.tasks[task].kind == workflow::TaskKind::generate;
+    const bool generates = space.scenario->job.workflow.tasks[task].kind == workflow::TaskKind::generate;
     for (std::size_t shape = 0; shape < space.choices[task].size(); ++shape) {
       std::optional<TaskFloor> least[2];
       for (const Choice& choice : space.choices[task][shape]) {
-        if (space.ground->is_stopped()) return {};
+        if (space.scenario->is_stopped()) return {};
         auto& known = least[generates && choice.planned.engine.own_weights ? 1 : 0];
-        const TaskFloor floor = task_floor(*space.ground, task, choice, fusion);
-        known = known ? least_of(*known, floor) : floor;
+        const TaskFloor floor = task_floor(*space.scenario, task, choice, fusion);
+        known = known ? min_of(*known, floor) : floor;
       }
       const double part = space.examples[shape].count / devices;
-      const RefitTicks& refit = space.refits[task][shape];
+      const WeightSyncTicks& refit = space.weight_syncs[task][shape];
       if (least[0]) costs[task].push_back({*least[0], 0, 0, part});
       if (least[1])
         costs[task].push_back(
@@ -72,10 +72,10 @@ struct Part {
 
 class Relaxation {
  public:
-  Relaxation(const SearchSpace& space, FusionPick fusion)
-      : ground_(*space.ground),
-        workflow_(ground_.job.workflow),
-        terms_(bound_terms(ground_.job, fusion.generation)),
+  Relaxation(const SearchSpace& space, FusionSelection fusion)
+      : scenario_(*space.scenario),
+        workflow_(scenario_.job.workflow),
+        terms_(bound_terms(scenario_.job, fusion.generation)),
         costs_(costs_of(space, fusion)) {}
 
   /// Whether there was no time to look at all costs.
@@ -129,7 +129,7 @@ class Relaxation {
     const Term shared = shared_device(part);
     const Around around = this->around(part, shared);
     std::vector<std::vector<std::size_t>> chosen;  // [round][task]
-    for (int round = 0; round < rounds && (round == 0 || !ground_.is_stopped()); ++round) {
+    for (int round = 0; round < rounds && (round == 0 || !scenario_.is_stopped()); ++round) {
       const std::vector<std::size_t>& now = chosen.emplace_back(choose(part, around));
       double bound = 0;
       double most = -1;
@@ -163,7 +163,7 @@ class Relaxation {
       if (widest[index].first == 0) break;
       const std::size_t task = widest[index].second;
       term[task].busy = 1;
-      term[task].refit = terms_.front()[task].refit_work;
+      term[task].refit = terms_.front()[task].weight_sync_work;
     }
     return term;
   }
@@ -188,7 +188,7 @@ class Relaxation {
         mean.busy += part.weights[index] * of_term.busy;
         mean.work += part.weights[index] * of_term.work;
         mean.refit += part.weights[index] * of_term.refit;
-        mean.refit_work += part.weights[index] * of_term.refit_work;
+        mean.weight_sync_work += part.weights[index] * of_term.weight_sync_work;
       }
       std::size_t best = part.ranges[task].first;
       double known = costs_[task][best].weighed(mean, around.trained_on[task]);
@@ -228,7 +228,7 @@ class Relaxation {
     }
   }
 
-  const predict::Ground& ground_;
+  const predict::Scenario& scenario_;
   const workflow::Workflow& workflow_;
   std::vector<Term> terms_;
   Costs costs_;
@@ -236,13 +236,13 @@ class Relaxation {
 
 }  // namespace
 
-double period_bound(const SearchSpace& space, FusionPick fusion) {
+double period_bound(const SearchSpace& space, FusionSelection fusion) {
   const Relaxation relaxation(space, fusion);
   if (relaxation.is_cut_short()) return 0;
   const auto is_above = [](const Part& a, const Part& b) { return a.bound > b.bound; };
   std::priority_queue<Part, std::vector<Part>, decltype(is_above)> parts(is_above);
   parts.push(relaxation.whole());
-  for (int cut = 0; cut < most_cuts && parts.top().middle > 0 && !space.ground->is_stopped(); ++cut) {
+  for (int cut = 0; cut < max_cuts && parts.top().middle > 0 && !space.scenario->is_stopped(); ++cut) {
     auto [fewer, more] = relaxation.cut(parts.top());
     parts.pop();
     parts.push(std::move(fewer));

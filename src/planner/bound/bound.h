@@ -36,6 +36,6 @@ namespace dovetail::planner {
 
 /// Seconds: no plan of the space's meshes and choices that fuses nothing but `fusion`, or less, has a period below. What an iteration has
 /// beside its steps (Efficiency::iteration) is not in it. A lower one where it is stopped, maybe 0. REQUIRES: no impossible_task(space).
-double period_bound(const SearchSpace& space, FusionPick fusion = {});
+double period_bound(const SearchSpace& space, FusionSelection fusion = {});
 
 }  // namespace dovetail::planner

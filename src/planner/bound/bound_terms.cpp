@@ -10,10 +10,10 @@ namespace {
 
 using workflow::TaskKind;
 
-constexpr std::size_t most_circles = 256;
-constexpr std::size_t most_terms = 1024;
-constexpr std::size_t most_on_circle = 8;  // of which stretches are taken out
-constexpr int most_lag = 7;
+constexpr std::size_t max_circles = 256;
+constexpr std::size_t max_terms = 1024;
+constexpr std::size_t max_on_circle = 8;  // of which stretches are taken out
+constexpr int max_lag = 7;
 
 struct Edge {
   std::size_t to;
@@ -54,8 +54,8 @@ class Circles {
     for (const Edge& edge : edges_[task]) {
       path_.edges.push_back(edge);
       path_.lag += edge.lag;
-      if (edge.to == first_ && path_.lag > 0 && circles_.size() < most_circles) circles_.push_back(path_);
-      if (edge.to > first_ && !on_path_[edge.to] && circles_.size() < most_circles) follow(edge.to);
+      if (edge.to == first_ && path_.lag > 0 && circles_.size() < max_circles) circles_.push_back(path_);
+      if (edge.to > first_ && !on_path_[edge.to] && circles_.size() < max_circles) follow(edge.to);
       path_.lag -= edge.lag;
       path_.edges.pop_back();
     }
@@ -76,7 +76,7 @@ class Precedence {
   explicit Precedence(const std::vector<std::vector<Edge>>& edges) : lags_(edges.size(), std::vector<std::uint32_t>(edges.size())) {
     for (std::size_t from = 0; from < edges.size(); ++from)
       for (const Edge& edge : edges[from])
-        if (edge.lag <= most_lag) lags_[from][edge.to] |= 1U << edge.lag;
+        if (edge.lag <= max_lag) lags_[from][edge.to] |= 1U << edge.lag;
     for (bool grew = true; grew;) {
       grew = false;
       for (std::size_t from = 0; from < edges.size(); ++from)
@@ -92,7 +92,7 @@ class Precedence {
   /// The tasks of which one execution lies between `from` and the execution of `to` that is `lag` iterations later.
   std::vector<std::size_t> between(std::size_t from, std::size_t to, int lag) const {
     std::vector<std::size_t> tasks;
-    for (std::size_t task = 0; lag <= most_lag && task < lags_.size(); ++task)
+    for (std::size_t task = 0; lag <= max_lag && task < lags_.size(); ++task)
       if (task != from && task != to && ((sums(lags_[from][task], lags_[task][to]) >> lag) & 1U) != 0) tasks.push_back(task);
     return tasks;
   }
@@ -101,9 +101,9 @@ class Precedence {
   /// All sums of a lag of `a` and one of `b`.
   static std::uint32_t sums(std::uint32_t a, std::uint32_t b) {
     std::uint32_t all = 0;
-    for (int lag = 0; lag <= most_lag; ++lag)
+    for (int lag = 0; lag <= max_lag; ++lag)
       if (((a >> lag) & 1U) != 0) all |= b << lag;
-    return all & ((2U << most_lag) - 1);
+    return all & ((2U << max_lag) - 1);
   }
 
   std::vector<std::vector<std::uint32_t>> lags_;  // [from][to] a bit for each number of iterations by which it follows
@@ -165,13 +165,13 @@ std::vector<Term> bound_terms(const plan::Job& job, bool stages) {
     for (const std::vector<Edge>& of_task : edges)
       if (std::count_if(of_task.begin(), of_task.end(), is_alike) == 1 &&
           std::find_if(of_task.begin(), of_task.end(), is_alike)->to == task)
-        terms[0][task].refit_work = 1;
+        terms[0][task].weight_sync_work = 1;
   }
   const Circles circles(edges);
   for (const Circle& circle : circles.all()) {
     const std::size_t size = circle.tasks.size();
     const std::uint32_t all = (1U << std::min<std::size_t>(size, 31)) - 1;
-    for (std::uint32_t kept = size <= most_on_circle ? 1 : all; kept <= all && terms.size() < most_terms; ++kept) {
+    for (std::uint32_t kept = size <= max_on_circle ? 1 : all; kept <= all && terms.size() < max_terms; ++kept) {
       Term term = term_of(circle, kept, precedence, tasks);
       if (std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(std::move(term));
     }

@@ -9,12 +9,12 @@ namespace dovetail::planner {
 
 /// What counts of a task in a term.
 struct TermPart {
-  double seconds = 0;     ///< times its seconds
-  double whole = 0;       ///< times the seconds of the stage that it leads; what is fused into that stage has none
-  double busy = 0;        ///< times the seconds that it keeps each of its devices busy
-  double work = 0;        ///< times its part of all devices' busy seconds
-  double refit = 0;       ///< times the seconds in which its engine gets new weights
-  double refit_work = 0;  ///< times these, as a part of all devices' seconds
+  double seconds = 0;           ///< times its seconds
+  double whole = 0;             ///< times the seconds of the stage that it leads; what is fused into that stage has none
+  double busy = 0;              ///< times the seconds that it keeps each of its devices busy
+  double work = 0;              ///< times its part of all devices' busy seconds
+  double refit = 0;             ///< times the seconds in which its engine gets new weights
+  double weight_sync_work = 0;  ///< times these, as a part of all devices' seconds
 
   friend bool operator==(const TermPart&, const TermPart&) = default;
 };

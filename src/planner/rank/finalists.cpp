@@ -14,7 +14,7 @@ namespace dovetail::planner {
 namespace {
 
 /// Plans found by the search are shown that are so many times as long as the one before.
-constexpr double least_difference = 1.005;
+constexpr double min_difference = 1.005;
 
 /// By what the fastest fusion of each would take at the least, the least first: numbers of plans.
 std::vector<std::size_t> by_least(const std::vector<double>& least) {
@@ -29,27 +29,27 @@ std::vector<std::size_t> by_least(const std::vector<double>& least) {
 std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Finalist>& candidates) {
   std::vector<RankedPlan> plans;
   for (const Finalist& candidate : candidates) {
-    plan::Plan plan = plan_of(space, candidate.picks, std::string(name_of(candidate.placement)));
+    plan::Plan plan = plan_of(space, candidate.selection, std::string(name_of(candidate.placement)));
     // The same picks may have been found with and without fusion.
     const auto is_same = [&](const RankedPlan& known) { return known.placement == candidate.placement && known.plan.tasks == plan.tasks; };
     if (std::any_of(plans.begin(), plans.end(), is_same)) continue;
     const auto is_alike = [&](const RankedPlan& known) { return known.placement == candidate.placement; };
-    if (space.ground->is_stopped() && std::any_of(plans.begin(), plans.end(), is_alike)) continue;
-    predict::Estimate estimate = predict::estimate(*space.ground, plan);
+    if (space.scenario->is_stopped() && std::any_of(plans.begin(), plans.end(), is_alike)) continue;
+    predict::Estimate estimate = predict::estimate(*space.scenario, plan);
     if (estimate.keeps_margin()) plans.push_back({candidate.placement, std::move(plan), std::move(estimate)});
   }
   return plans;
 }
 
-void fuse(const predict::Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules, int threads) {
-  const plan::FusionPin& pin = ground.job.fixed_fusion;
+void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules, int threads) {
+  const plan::FusionPin& pin = scenario.job.fixed_fusion;
   const bool demanded = pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false);
-  const auto is_over = [&] { return ground.is_stopped() && !demanded; };
+  const auto is_over = [&] { return scenario.is_stopped() && !demanded; };
   std::vector<double> least;
   for (const RankedPlan& ranked : plans) {
     if (is_over()) return;
     const bool may = demanded || ranked.placement == Placement::searched;
-    least.push_back(may ? least_fused_seconds(ground, ranked.plan) : std::numeric_limits<double>::max());
+    least.push_back(may ? min_fused_seconds(scenario, ranked.plan) : std::numeric_limits<double>::max());
   }
   struct ToFuse {
     std::size_t index = 0;
@@ -61,7 +61,7 @@ void fuse(const predict::Ground& ground, FusionChooser& chooser, std::vector<Ran
     if (!demanded && least[index] >= plans[index].estimate.iteration_seconds) continue;
     chosen.push_back({index, pin.intra_stage.value_or(false) || schedules > 0});
     if (chosen.back().scheduled) with_schedule.push_back(plans[index].plan);
-    if (schedules > 0 && fusible_pair(ground.job, plans[index].plan.tasks)) --schedules;
+    if (schedules > 0 && fusible_pair(scenario.job, plans[index].plan.tasks)) --schedules;
   }
   chooser.make_schedules(std::move(with_schedule), threads);
   std::vector<char> cannot(plans.size(), 0);  // have what is demanded
@@ -89,7 +89,7 @@ void keep_different(std::vector<RankedPlan>& plans, std::size_t shown) {
   for (RankedPlan& ranked : plans) {
     // Each named placement is shown, whatever it is like; of the others those that differ in what they take.
     if (ranked.placement == Placement::searched) {
-      if (ranked.estimate.iteration_seconds < last_searched * least_difference) continue;
+      if (ranked.estimate.iteration_seconds < last_searched * min_difference) continue;
       last_searched = ranked.estimate.iteration_seconds;
     }
     different.push_back(std::move(ranked));
@@ -114,24 +114,24 @@ void drop_repeated(std::vector<RankedPlan>& plans) {
 }
 
 std::size_t playable(const plan::Job& job, std::size_t most) {
-  const auto plans = static_cast<std::size_t>(most_played_samples / std::max<std::int64_t>(job.workload.samples(), 1));
+  const auto plans = static_cast<std::size_t>(max_played_samples / std::max<std::int64_t>(job.workload.samples(), 1));
   return most > plans && plans < 2 ? 0 : std::min(most, plans);
 }
 
-void simulate_first(const predict::Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed,
+void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed,
                     int threads) {
   predict::SimulationOptions options;
   options.seed = seed;
   options.fused = {.iterations = predict::fused_iterations, .brief = true};  // what is played is what was estimated
-  const std::size_t allowed = std::min(playable(ground.job, most), plans.size());
+  const std::size_t allowed = std::min(playable(scenario.job, most), plans.size());
   std::size_t count = 0;
   while (count < allowed && plans[count].estimate.iteration_seconds <= plans.front().estimate.iteration_seconds * (1 + error)) ++count;
   parallel::for_each_index(static_cast<int>(count), threads, [&](int index) {
     RankedPlan& ranked = plans[static_cast<std::size_t>(index)];
-    if (const auto played = predict::Simulator(ground, options).simulate(ranked.plan, ranked.estimate); played.ok())
+    if (const auto played = predict::Simulator(scenario, options).simulate(ranked.plan, ranked.estimate); played.ok())
       ranked.simulated = played.value().iteration_seconds;
   });
-  if (ground.is_stopped())
+  if (scenario.is_stopped())
     for (RankedPlan& ranked : plans) ranked.simulated.reset();
   std::stable_sort(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(count),
                    [](const RankedPlan& a, const RankedPlan& b) { return a.simulated && (!b.simulated || *a.simulated < *b.simulated); });

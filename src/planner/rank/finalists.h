@@ -11,10 +11,10 @@
 
 namespace dovetail::planner {
 
-/// Picks that may be the best plan of their placement.
+/// Selection that may be the best plan of their placement.
 struct Finalist {
   Placement placement = Placement::searched;
-  Picks picks;
+  Selection selection;
 };
 
 /// A plan with its prediction.
@@ -32,7 +32,7 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
 /// Real schedules of trainings are made for those that take the least by the bound of theirs, for `schedules` at most; the others train one
 /// after the other, unless the job demands otherwise. Where it is stopped, plans stay as they are, but for what the job demands. `threads`
 /// never change the answer.
-void fuse(const predict::Ground& ground, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules, int threads);
+void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules, int threads);
 
 /// The fastest first, by the closed form.
 void sort(std::vector<RankedPlan>& plans);
@@ -46,15 +46,15 @@ void keep_different(std::vector<RankedPlan>& plans, std::size_t shown);
 void drop_repeated(std::vector<RankedPlan>& plans);
 
 /// Samples that simulate_first plays at most, of all plans together.
-inline constexpr std::int64_t most_played_samples = std::int64_t{1} << 20;
+inline constexpr std::int64_t max_played_samples = std::int64_t{1} << 20;
 
-/// How many of `most` plans may be played: as many as most_played_samples allow, and none where there would be nothing to compare.
+/// How many of `most` plans may be played: as many as max_played_samples allow, and none where there would be nothing to compare.
 std::size_t playable(const plan::Job& job, std::size_t most);
 
 /// Plays up to playable() of `most` of the first plans, those within `error` (a share) of the first, with lengths drawn from `seed`, and
 /// puts these in the order of their simulated seconds. A plan that cannot be played keeps its place behind them. Where it is stopped, none
 /// counts as played: those that were would stand before better ones. `threads` never change the answer. REQUIRES: sorted.
-void simulate_first(const predict::Ground& ground, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed,
+void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed,
                     int threads);
 
 }  // namespace dovetail::planner

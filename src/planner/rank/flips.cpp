@@ -41,7 +41,7 @@ const std::vector<Input>& inputs() {
 /// Of the ranked plans the fastest that fits, if the job or its software were as given, and its gain on the first.
 std::optional<Flip> fastest(const plan::Job& job, const predict::Software& software, const Ranking& ranking,
                             const parallel::Cancellation* cancellation) {
-  const predict::Ground ground = predict::ground_of(job, software, cancellation);
+  const predict::Scenario scenario = predict::scenario_of(job, software, cancellation);
   Flip flip;
   double first = 0;
   double least = 0;
@@ -49,8 +49,8 @@ std::optional<Flip> fastest(const plan::Job& job, const predict::Software& softw
     const RankedPlan& ranked = ranking.plans[index];
     std::optional<double> over_bound;
     if (ranked.estimate.intra_stage) over_bound = ranked.estimate.intra_stage->over_bound();
-    if (ground.is_stopped()) return std::nullopt;
-    const predict::Estimate estimate = predict::estimate_like(ground, ranked.plan, over_bound);
+    if (scenario.is_stopped()) return std::nullopt;
+    const predict::Estimate estimate = predict::estimate_like(scenario, ranked.plan, over_bound);
     if (index == 0) first = least = estimate.iteration_seconds;
     if (!estimate.keeps_margin() || estimate.iteration_seconds >= least) continue;
     least = estimate.iteration_seconds;
@@ -62,13 +62,13 @@ std::optional<Flip> fastest(const plan::Job& job, const predict::Software& softw
 }
 
 /// By the least change of the input.
-std::optional<Flip> nearest_flip(const predict::Ground& ground, const Ranking& ranking, const Input& input) {
+std::optional<Flip> nearest_flip(const predict::Scenario& scenario, const Ranking& ranking, const Input& input) {
   for (const double factor : {0.8, 1.25, 0.67, 1.5, 0.5, 2.0}) {
-    if (ground.is_stopped()) break;
-    plan::Job job = ground.job;
-    predict::Software software = ground.software;
+    if (scenario.is_stopped()) break;
+    plan::Job job = scenario.job;
+    predict::Software software = scenario.software;
     input.scale(job, software, factor);
-    std::optional<Flip> flip = fastest(job, software, ranking, ground.cancellation);
+    std::optional<Flip> flip = fastest(job, software, ranking, scenario.cancellation);
     if (!flip) continue;
     flip->input = input.name;
     flip->factor = factor;
@@ -81,11 +81,11 @@ double distance(double factor) { return std::max(factor, 1 / factor); }
 
 }  // namespace
 
-std::vector<Flip> find_flips(const predict::Ground& ground, const Ranking& ranking, int threads) {
+std::vector<Flip> find_flips(const predict::Scenario& scenario, const Ranking& ranking, int threads) {
   std::vector<std::optional<Flip>> nearest(inputs().size());
   parallel::for_each_index(static_cast<int>(nearest.size()), threads, [&](int index) {
     const auto input = static_cast<std::size_t>(index);
-    nearest[input] = nearest_flip(ground, ranking, inputs()[input]);
+    nearest[input] = nearest_flip(scenario, ranking, inputs()[input]);
   });
   std::vector<Flip> flips;
   for (std::optional<Flip>& flip : nearest)

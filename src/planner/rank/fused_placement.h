@@ -13,6 +13,6 @@ namespace dovetail::planner {
 /// the fastest schedule. A layout that is worse alone may fuse better. `start` itself where nothing is faster; nothing where the job
 /// demands a fusion that cannot be had. `threads` never change the
 /// answer. REQUIRES: `start` fits.
-std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Picks& start, FusionChooser& chooser, int threads);
+std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Selection& start, FusionChooser& chooser, int threads);
 
 }  // namespace dovetail::planner

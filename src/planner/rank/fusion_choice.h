@@ -21,12 +21,12 @@ struct EvaluatedPlan {
 std::optional<plan::TrainPair> fusible_pair(const plan::Job& job, const std::vector<plan::TaskPlan>& tasks);
 
 /// The threshold that the job fixes, else the best one; nothing where the job forbids one or none is faster than without.
-std::optional<double> chosen_threshold(const predict::Ground& ground, const std::vector<plan::TaskPlan>& tasks);
+std::optional<double> chosen_threshold(const predict::Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 /// Chooses fusions for plans of one job, and keeps the schedules of train tasks that it has made.
 class FusionChooser {
  public:
-  explicit FusionChooser(const predict::Ground& ground) : ground_(ground) {}
+  explicit FusionChooser(const predict::Scenario& scenario) : scenario_(scenario) {}
 
   /// predict::estimate, without making a schedule again that is known.
   predict::Estimate estimate(const plan::Plan& plan);
@@ -55,15 +55,15 @@ class FusionChooser {
   const Known* find(const plan::Plan& plan, std::int64_t room) const;
   bool may_schedule(const plan::Plan& plan, const plan::TrainPair& pair) const;
 
-  const predict::Ground& ground_;
+  const predict::Scenario& scenario_;
   std::vector<Known> known_;
 };
 
 /// What the fastest fusion of a plan would take at the least: its training as short as its bound. No schedule is made. REQUIRES: the plan
 /// fuses nothing.
-double least_fused_seconds(const predict::Ground& ground, const plan::Plan& plan);
+double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// Of each fusion that `plan` does not have, why: nothing to fuse with, what is in its way, or that it gains nothing. Whole sentences.
-std::vector<std::string> why_not_fused(const predict::Ground& ground, const plan::Plan& plan);
+std::vector<std::string> why_not_fused(const predict::Scenario& scenario, const plan::Plan& plan);
 
 }  // namespace dovetail::planner

@@ -12,11 +12,11 @@ namespace {
 
 double gibi(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
-const std::string& name_of(const SearchSpace& space, std::size_t task) { return space.ground->job.workflow.tasks[task].name; }
+const std::string& name_of(const SearchSpace& space, std::size_t task) { return space.scenario->job.workflow.tasks[task].name; }
 
 /// A mesh of each shape that the job lets a task have.
 std::vector<cluster::Mesh> possible_shapes(const SearchSpace& space, std::size_t task) {
-  const std::vector<plan::TaskPin>& fixed = space.ground->job.fixed;
+  const std::vector<plan::TaskPin>& fixed = space.scenario->job.fixed;
   std::vector<cluster::Mesh> shapes;
   for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh) {
     const cluster::Mesh& example = space.examples[space.shapes[mesh]];
@@ -27,11 +27,12 @@ std::vector<cluster::Mesh> possible_shapes(const SearchSpace& space, std::size_t
 }
 
 /// On any of the meshes, also with the optimizer on the host.
-std::optional<LeastNeed> least_need_on(const SearchSpace& space, std::size_t task, const std::vector<cluster::Mesh>& meshes, Means means) {
-  std::optional<LeastNeed> least;
+std::optional<MinNeed> min_need_on(const SearchSpace& space, std::size_t task, const std::vector<cluster::Mesh>& meshes,
+                                   OptionSet option_set) {
+  std::optional<MinNeed> least;
   for (const bool on_host : {false, true})
     for (const cluster::Mesh& mesh : meshes)
-      if (auto need = least_need(*space.ground, task, mesh, {means, on_host}); need && (!least || need->bytes < least->bytes))
+      if (auto need = min_need(*space.scenario, task, mesh, {option_set, on_host}); need && (!least || need->bytes < least->bytes))
         least = std::move(need);
   return least;
 }
@@ -40,13 +41,13 @@ std::optional<LeastNeed> least_need_on(const SearchSpace& space, std::size_t tas
 struct TaskFault {
   std::size_t task = 0;
   cluster::Mesh mesh;
-  bool is_mesh = true;            ///< else no task can be there
-  bool has_layout = false;        ///< with the placement's degrees
-  std::optional<LeastNeed> need;  ///< of these layouts; nothing where host memory is too small for all of them
+  bool is_mesh = true;          ///< else no task can be there
+  bool has_layout = false;      ///< with the placement's degrees
+  std::optional<MinNeed> need;  ///< of these layouts; nothing where host memory is too small for all of them
 };
 
 /// Of a task that has no choice there, by the rules of the space: optimizers are on the host where no choice has them elsewhere.
-TaskFault task_fault(const SearchSpace& space, Means means, std::size_t task, const cluster::Mesh& mesh,
+TaskFault task_fault(const SearchSpace& space, OptionSet option_set, std::size_t task, const cluster::Mesh& mesh,
                      const std::optional<Degrees>& degrees) {
   TaskFault fault{task, mesh, true, false, {}};
   const auto may = [&](const llm::Layout& layout) {
@@ -58,12 +59,12 @@ TaskFault task_fault(const SearchSpace& space, Means means, std::size_t task, co
   const auto& of_task = space.choices[task];
   const bool any_on_host = std::any_of(of_task.begin(), of_task.end(),
                                        [&](const auto& choices) { return std::any_of(choices.begin(), choices.end(), on_host); });
-  fault.need = least_need(*space.ground, task, mesh, {means, any_on_host}, may);
+  fault.need = min_need(*space.scenario, task, mesh, {option_set, any_on_host}, may);
   return fault;
 }
 
 /// The first of a way to have the placement; there is one.
-TaskFault find_task_fault(const SearchSpace& space, Means means, const std::vector<cluster::Mesh>& meshes,
+TaskFault find_task_fault(const SearchSpace& space, OptionSet option_set, const std::vector<cluster::Mesh>& meshes,
                           const std::optional<Degrees>& degrees) {
   for (std::size_t task = 0; task < meshes.size(); ++task) {
     if (space.is_rule(task)) continue;
@@ -71,13 +72,13 @@ TaskFault find_task_fault(const SearchSpace& space, Means means, const std::vect
     if (mesh == space.meshes.end()) return {task, meshes[task], false, false, {}};
     const std::vector<Choice>& choices = space.choices[task][space.shapes[static_cast<std::size_t>(mesh - space.meshes.begin())]];
     const auto is_possible = [&](const Choice& choice) { return !degrees || degrees->are_of(choice.planned.layout); };
-    if (std::none_of(choices.begin(), choices.end(), is_possible)) return task_fault(space, means, task, meshes[task], degrees);
+    if (std::none_of(choices.begin(), choices.end(), is_possible)) return task_fault(space, option_set, task, meshes[task], degrees);
   }
   return {};
 }
 
 std::string text_of(const SearchSpace& space, const TaskFault& fault, const std::optional<Degrees>& degrees) {
-  const cluster::Cluster& cluster = space.ground->job.cluster;
+  const cluster::Cluster& cluster = space.scenario->job.cluster;
   if (!fault.is_mesh && fault.mesh.count == 0) return "does not apply: the devices cannot be split in two";
   if (!fault.is_mesh)
     return fmt::format("does not apply: {} would be on {} of {} devices, which are neither whole nodes nor inside one",
@@ -90,15 +91,15 @@ std::string text_of(const SearchSpace& space, const TaskFault& fault, const std:
                        with);
   return fmt::format("does not fit: {} alone needs at least {:.2f} GiB of {:.2f} GiB of each of devices {}{}", name_of(space, fault.task),
                      gibi(fault.need->bytes),
-                     gibi(predict::plan_memory(*space.ground, cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)))), where, with);
+                     gibi(predict::plan_memory(*space.scenario, cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)))), where, with);
 }
 
 /// Of a placement that has no picks: of the way in which the least is missing.
-std::string why_impossible(const SearchSpace& space, Means means, Placement placement) {
+std::string why_impossible(const SearchSpace& space, OptionSet option_set, Placement placement) {
   const std::optional<Degrees> degrees = degrees_of(space, placement);
   std::optional<TaskFault> nearest;
   for (const std::vector<cluster::Mesh>& meshes : meshes_of(space, placement)) {
-    TaskFault fault = find_task_fault(space, means, meshes, degrees);
+    TaskFault fault = find_task_fault(space, option_set, meshes, degrees);
     const bool nearer = fault.need && nearest && (!nearest->need || fault.need->bytes < nearest->need->bytes);
     if (!nearest || nearer) nearest = std::move(fault);
   }
@@ -106,8 +107,8 @@ std::string why_impossible(const SearchSpace& space, Means means, Placement plac
 }
 
 /// Of picks of which there is no plan: what is missing where they do not fit.
-std::string why_too_large(const SearchSpace& space, const Picks& picks) {
-  const std::vector<predict::TaskMemory> memory = predict::task_memory(*space.ground, plan_of(space, picks, ""));
+std::string why_too_large(const SearchSpace& space, const Selection& selection) {
+  const std::vector<predict::TaskMemory> memory = predict::task_memory(*space.scenario, plan_of(space, selection, ""));
   const auto worst = std::min_element(memory.begin(), memory.end(),
                                       [](const predict::TaskMemory& a, const predict::TaskMemory& b) { return a.room() < b.room(); });
   if (worst->room() < 0)
@@ -120,23 +121,23 @@ std::string why_too_large(const SearchSpace& space, const Picks& picks) {
   return "does not apply: the fusion that the job demands cannot be had, or does not fit";
 }
 
-std::string why_named(const SearchSpace& space, Means means, const TriedPlacement& tried) {
-  return tried.picks ? why_too_large(space, *tried.picks) : why_impossible(space, means, tried.placement);
+std::string why_named(const SearchSpace& space, OptionSet option_set, const TriedPlacement& tried) {
+  return tried.selection ? why_too_large(space, *tried.selection) : why_impossible(space, option_set, tried.placement);
 }
 
-std::string why_rlhfuse(const SearchSpace& space, Means means, const TriedPlacement& co_located) {
-  if (means == Means::real) return "does not apply: nothing is fused with ReaL's means";
-  const bool fits = co_located.picks && Trial(space).score(*co_located.picks).excess == 0;
-  if (!fits) return why_named(space, means, co_located);
-  const plan::FusionPin& pin = space.ground->job.fixed_fusion;
-  if (pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false)) return why_too_large(space, *co_located.picks);
+std::string why_rlhfuse(const SearchSpace& space, OptionSet option_set, const TriedPlacement& co_located) {
+  if (option_set == OptionSet::real) return "does not apply: nothing is fused with ReaL's means";
+  const bool fits = co_located.selection && Trial(space).score(*co_located.selection).excess == 0;
+  if (!fits) return why_named(space, option_set, co_located);
+  const plan::FusionPin& pin = space.scenario->job.fixed_fusion;
+  if (pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false)) return why_too_large(space, *co_located.selection);
   return "does not apply: no fusion that the job allows makes the co-located plan faster";
 }
 
 }  // namespace
 
-base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Means means) {
-  const std::optional<LeastNeed> least = least_need_on(space, task, possible_shapes(space, task), means);
+base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set) {
+  const std::optional<MinNeed> least = min_need_on(space, task, possible_shapes(space, task), option_set);
   const std::string& name = name_of(space, task);
   base::Error error;
   if (!least) {
@@ -146,7 +147,7 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Means 
         name);
     return error;
   }
-  const std::int64_t usable = smallest_memory(space);
+  const std::int64_t usable = min_memory(space);
   error.failure = base::Failure::infeasible;
   error.message = fmt::format(
       "{} alone does not fit on this cluster: at the least, with {} on {} devices{}, it needs {:.2f} GiB of each, {:.2f} GiB more than the "
@@ -157,7 +158,7 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Means 
   return error;
 }
 
-std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, Means means, const std::vector<Placement>& asked,
+std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionSet option_set, const std::vector<Placement>& asked,
                                                const std::vector<TriedPlacement>& tried, const std::vector<RankedPlan>& plans) {
   const auto tried_as = [&](Placement placement) -> const TriedPlacement& {
     return *std::find_if(tried.begin(), tried.end(), [&](const TriedPlacement& one) { return one.placement == placement; });
@@ -171,9 +172,9 @@ std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, Means m
       absent.push_back(
           {placement, plans.empty() ? "does not fit: no plan that was met does" : "found no faster plan than the first of these"});
     else if (placement == Placement::rlhfuse)
-      absent.push_back({placement, why_rlhfuse(space, means, tried_as(Placement::co_located))});
+      absent.push_back({placement, why_rlhfuse(space, option_set, tried_as(Placement::co_located))});
     else
-      absent.push_back({placement, why_named(space, means, tried_as(placement))});
+      absent.push_back({placement, why_named(space, option_set, tried_as(placement))});
   }
   return absent;
 }

@@ -14,12 +14,12 @@ namespace dovetail::planner {
 
 /// What rank_plans says of a job of which task `task` has no choice on any mesh: infeasible with what the task needs at least where
 /// layouts are only too large, bad input where what is fixed leaves it none.
-base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Means means);
+base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set);
 
 /// A named placement with the fastest of its picks that fit, else those that come nearest; without any where it cannot be had.
 struct TriedPlacement {
   Placement placement = Placement::co_located;
-  std::optional<Picks> picks;
+  std::optional<Selection> selection;
 };
 
 /// A placement that was asked for and of which there is no plan.
@@ -30,7 +30,7 @@ struct AbsentPlacement {
 
 /// Of the placements that were asked for those that none of `plans` is of, in the order of all_placements. REQUIRES: each named placement
 /// that was asked for was tried, and co_located where rlhfuse was.
-std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, Means means, const std::vector<Placement>& asked,
+std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionSet option_set, const std::vector<Placement>& asked,
                                                const std::vector<TriedPlacement>& tried, const std::vector<RankedPlan>& plans);
 
 }  // namespace dovetail::planner

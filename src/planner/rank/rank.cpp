@@ -17,7 +17,7 @@ namespace dovetail::planner {
 namespace {
 
 /// Finalists for whose trainings a real schedule is made.
-constexpr std::size_t most_schedules = 8;
+constexpr std::size_t max_schedules = 8;
 
 /// All, where none is named.
 std::vector<Placement> asked_placements(const RankOptions& options) {
@@ -34,27 +34,27 @@ bool shares_search(const RankOptions& options) { return options.search.exchange 
 
 /// What is known before the search.
 struct Starts {
-  std::vector<Picks> all;             ///< of the named placements
-  std::vector<TriedPlacement> tried;  ///< what came of each of these
-  std::optional<Picks> for_rlhfuse;   ///< the co-located plan that it begins with, where it may be looked at and that fits
+  std::vector<Selection> all;            ///< of the named placements
+  std::vector<TriedPlacement> tried;     ///< what came of each of these
+  std::optional<Selection> for_rlhfuse;  ///< the co-located plan that it begins with, where it may be looked at and that fits
 };
 
 /// The fastest that fits; where none does the one that comes nearest.
-struct BestPicks {
-  std::optional<Picks> picks;
+struct BestSelections {
+  std::optional<Selection> selection;
   bool fits = false;
 };
 
-BestPicks best_of(const predict::Ground& ground, Trial& trial, const std::vector<Picks>& found) {
-  BestPicks best;
+BestSelections best_of(const predict::Scenario& scenario, Trial& trial, const std::vector<Selection>& found) {
+  BestSelections best;
   Score least;
-  for (const Picks& picks : found) {
-    if (best.fits && ground.is_stopped()) break;
-    const Score score = trial.score(picks);
+  for (const Selection& selection : found) {
+    if (best.fits && scenario.is_stopped()) break;
+    const Score score = trial.score(selection);
     const bool better = score.excess != least.excess ? score.excess < least.excess : score.period < least.period;
-    if (best.picks && !better) continue;
+    if (best.selection && !better) continue;
     least = score;
-    best = {picks, score.excess == 0};
+    best = {selection, score.excess == 0};
   }
   return best;
 }
@@ -66,23 +66,23 @@ Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vect
   for (const Placement placement : named_placements) {
     const bool for_rlhfuse = placement == Placement::co_located && may(options, Placement::rlhfuse);
     if (!may(options, placement) && !for_rlhfuse) continue;
-    const std::vector<Picks> found = picks_of(space, placement);
-    BestPicks best = best_of(*space.ground, trial, found);
+    const std::vector<Selection> found = selection_of(space, placement);
+    BestSelections best = best_of(*space.scenario, trial, found);
     // What descent to the least cost left may not fit where others would.
-    if (best.picks && !best.fits) best = best_of(*space.ground, trial, picks_of(space, placement, Aim::excess));
-    if (best.fits && may(options, placement)) candidates.push_back({placement, *best.picks});
-    if (best.fits && for_rlhfuse) starts.for_rlhfuse = *best.picks;
-    starts.tried.push_back({placement, std::move(best.picks)});
+    if (best.selection && !best.fits) best = best_of(*space.scenario, trial, selection_of(space, placement, Aim::excess));
+    if (best.fits && may(options, placement)) candidates.push_back({placement, *best.selection});
+    if (best.fits && for_rlhfuse) starts.for_rlhfuse = *best.selection;
+    starts.tried.push_back({placement, std::move(best.selection)});
     starts.all.insert(starts.all.end(), found.begin(), found.end());
   }
   return starts;
 }
 
 /// An engine that gives its weights back for nothing keeps them.
-void tidy(const predict::Ground& ground, const FusionChooser& chooser, RankedPlan& ranked) {
+void tidy(const predict::Scenario& scenario, const FusionChooser& chooser, RankedPlan& ranked) {
   for (std::size_t task = 0; task < ranked.plan.tasks.size(); ++task) {
-    if (ground.job.workflow.tasks[task].kind != workflow::TaskKind::generate || !ranked.plan.tasks[task].offload.weights) continue;
-    if (!ground.job.fixed.empty() && ground.job.fixed[task].offload) continue;
+    if (scenario.job.workflow.tasks[task].kind != workflow::TaskKind::generate || !ranked.plan.tasks[task].offload.weights) continue;
+    if (!scenario.job.fixed.empty() && scenario.job.fixed[task].offload) continue;
     plan::Plan plan = ranked.plan;
     plan.tasks[task].offload.weights = false;
     // Where a schedule would have to be made anew, the trainings have too little room for the one that they have.
@@ -97,26 +97,26 @@ void tidy(const predict::Ground& ground, const FusionChooser& chooser, RankedPla
 void add_rlhfuse(const SearchSpace& space, const RankOptions& options, const Starts& starts, FusionChooser& chooser,
                  std::vector<RankedPlan>& plans) {
   if (!starts.for_rlhfuse) return;
-  if (space.ground->is_stopped()) return;
+  if (space.scenario->is_stopped()) return;
   auto best = rlhfuse_plan(space, *starts.for_rlhfuse, chooser, options.search.threads);
   if (!best || (!best->plan.fusion.any() && may(options, Placement::co_located))) return;
   plans.push_back({Placement::rlhfuse, std::move(best->plan), std::move(best->estimate)});
 }
 
 /// Of the starts, with the choices that need the least, the one that comes nearest to fitting.
-NearestPlan nearest_of(const predict::Ground& ground, const SearchSpace& space, std::vector<Picks> starts) {
+NearestPlan nearest_of(const predict::Scenario& scenario, const SearchSpace& space, std::vector<Selection> starts) {
   Trial trial(space);
-  const Picks* best = nullptr;
+  const Selection* best = nullptr;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (Picks& picks : starts) {
-    if (best != nullptr && ground.is_stopped()) break;
-    const std::int64_t excess = improve_choices(space, trial, picks, Aim::excess).excess;
+  for (Selection& selection : starts) {
+    if (best != nullptr && scenario.is_stopped()) break;
+    const std::int64_t excess = improve_choices(space, trial, selection, Aim::excess).excess;
     if (excess >= least) continue;
     least = excess;
-    best = &picks;
+    best = &selection;
   }
   NearestPlan nearest{plan_of(space, *best, "nearest"), 0, 0, predict::Fit::fits};
-  const std::vector<predict::TaskMemory> memory = predict::task_memory(ground, nearest.plan);
+  const std::vector<predict::TaskMemory> memory = predict::task_memory(scenario, nearest.plan);
   for (std::size_t task = 0; task < memory.size(); ++task) {
     nearest.fit = std::max(nearest.fit, memory[task].fit());
     const std::int64_t missing = std::max(-memory[task].room(), memory[task].host - memory[task].host_memory);
@@ -130,7 +130,7 @@ NearestPlan nearest_of(const predict::Ground& ground, const SearchSpace& space, 
 /// What is kept for work behind the search: what evaluating, fusing and playing the finalists takes, if it takes of each what it does of
 /// the first candidate, which is measured; as much again for what is tried of the best ones; and a little for a search that ends late.
 double seconds_after_search(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates) {
-  const predict::Ground& ground = *space.ground;
+  const predict::Scenario& scenario = *space.scenario;
   double seconds = 0;
   const auto add = [&](std::size_t times, const auto& work) {
     const auto begin = std::chrono::steady_clock::now();
@@ -139,10 +139,10 @@ double seconds_after_search(const SearchSpace& space, const RankOptions& options
   };
   std::vector<RankedPlan> one;
   add(candidates.size() + options.search.kept + 1, [&] { one = evaluate(space, {candidates.front()}); });
-  FusionChooser chooser(ground);
-  add(one.empty() || options.means != Means::all ? 0 : most_schedules,
+  FusionChooser chooser(scenario);
+  add(one.empty() || options.option_set != OptionSet::all ? 0 : max_schedules,
       [&] { (void)chooser.choose(one.front().plan, one.front().estimate); });
-  add(playable(ground.job, options.simulated), [&] { simulate_first(ground, one, 1, 0, options.search.seed, 1); });
+  add(playable(scenario.job, options.simulated), [&] { simulate_first(scenario, one, 1, 0, options.search.seed, 1); });
   constexpr double late_share = 0.03;
   return 2 * seconds + late_share * *options.search.time_limit_seconds;
 }
@@ -154,12 +154,12 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
   within.bound = base::ticks_within_seconds(bound);
   if (options.on_better)
     within.on_better = [&](const Found& found) {
-      const plan::Plan plan = plan_of(space, found.picks, std::string(name_of(Placement::searched)));
-      if (predict::estimate(*space.ground, plan).keeps_margin()) options.on_better(plan);
+      const plan::Plan plan = plan_of(space, found.selection, std::string(name_of(Placement::searched)));
+      if (predict::estimate(*space.scenario, plan).keeps_margin()) options.on_better(plan);
     };
   if (within.time_limit_seconds) {
     const double kept = candidates.empty() ? 0 : seconds_after_search(space, options, candidates);
-    const double left = space.ground->cancellation->seconds_left().value();
+    const double left = space.scenario->cancellation->seconds_left().value();
     within.time_limit_seconds = std::max(left / 2, left - kept);
   }
   return within;
@@ -167,90 +167,91 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
 
 /// Of plans that fuse nothing, and of all. Returns the seconds that no plan of the search has less than, without what an iteration has
 /// beside its steps. Nothing is known, and it is 0, where the space is not whole.
-double find_bounds(const SearchSpace& space, FusionPick fusion, int threads, Ranking& ranking) {
-  if (space.ground->is_stopped()) return 0;
+double find_bounds(const SearchSpace& space, FusionSelection fusion, int threads, Ranking& ranking) {
+  if (space.scenario->is_stopped()) return 0;
   double bounds[2];  // of plans that fuse nothing, and of others
   parallel::for_each_index(fusion.any() ? 2 : 1, threads,
-                           [&](int fuses) { bounds[fuses] = period_bound(space, fuses != 0 ? fusion : FusionPick{}); });
-  if (bounds[0] > 0) ranking.bound = predict::iteration_seconds(*space.ground, bounds[0]);
+                           [&](int fuses) { bounds[fuses] = period_bound(space, fuses != 0 ? fusion : FusionSelection{}); });
+  if (bounds[0] > 0) ranking.bound = predict::iteration_seconds(*space.scenario, bounds[0]);
   if (!fusion.any()) return bounds[0];
   const double bound = std::min(bounds[0], bounds[1]);
-  if (bound > 0) ranking.fused_bound = predict::iteration_seconds(*space.ground, bound);
+  if (bound > 0) ranking.fused_bound = predict::iteration_seconds(*space.scenario, bound);
   return bound;
 }
 
 /// The plans of the answer, in its order.
 std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates,
                                      const Starts& starts) {
-  const predict::Ground& ground = *space.ground;
+  const predict::Scenario& scenario = *space.scenario;
   std::vector<RankedPlan> plans = evaluate(space, candidates);
-  FusionChooser chooser(ground);
-  if (options.means == Means::all) fuse(ground, chooser, plans, most_schedules, options.search.threads);
+  FusionChooser chooser(scenario);
+  if (options.option_set == OptionSet::all) fuse(scenario, chooser, plans, max_schedules, options.search.threads);
   sort(plans);
   keep_different(plans, options.shown);
-  if (options.means == Means::all) add_rlhfuse(space, options, starts, chooser, plans);
+  if (options.option_set == OptionSet::all) add_rlhfuse(space, options, starts, chooser, plans);
   for (RankedPlan& ranked : plans)
-    if (!ground.is_stopped()) tidy(ground, chooser, ranked);
+    if (!scenario.is_stopped()) tidy(scenario, chooser, ranked);
   drop_repeated(plans);
   sort(plans);
-  simulate_first(ground, plans, options.simulated, ground.software.efficiency.error, options.search.seed, options.search.threads);
+  simulate_first(scenario, plans, options.simulated, scenario.software.efficiency.error, options.search.seed, options.search.threads);
   return plans;
 }
 
 /// What is not in the plans: a plan that fits, fusions of the first, placements. Reasons are known of what was looked at to the end.
 void say_why_not(const SearchSpace& space, const RankOptions& options, const Starts& starts, Ranking& ranking) {
-  const predict::Ground& ground = *space.ground;
-  if (ranking.plans.empty() && !starts.all.empty()) ranking.nearest = nearest_of(ground, space, starts.all);
-  if (ground.is_stopped()) return;
-  if (options.means == Means::all && !ranking.plans.empty()) ranking.not_fused = why_not_fused(ground, ranking.plans.front().plan);
-  ranking.absent = absent_placements(space, options.means, asked_placements(options), starts.tried, ranking.plans);
+  const predict::Scenario& scenario = *space.scenario;
+  if (ranking.plans.empty() && !starts.all.empty()) ranking.nearest = nearest_of(scenario, space, starts.all);
+  if (scenario.is_stopped()) return;
+  if (options.option_set == OptionSet::all && !ranking.plans.empty())
+    ranking.not_fused = why_not_fused(scenario, ranking.plans.front().plan);
+  ranking.absent = absent_placements(space, options.option_set, asked_placements(options), starts.tried, ranking.plans);
 }
 
-void count_ties(const predict::Ground& ground, Ranking& ranking) {
+void count_ties(const predict::Scenario& scenario, Ranking& ranking) {
   for (std::size_t index = 1; index < ranking.plans.size(); ++index)
     if (ranking.plans[index].estimate.iteration_seconds <=
-        ranking.plans.front().estimate.iteration_seconds * (1 + ground.software.efficiency.error))
+        ranking.plans.front().estimate.iteration_seconds * (1 + scenario.software.efficiency.error))
       ++ranking.ties;
 }
 
 }  // namespace
 
-RankOptions with_share_of_time(RankOptions options, const predict::Ground& ground, std::size_t parts) {
-  if (ground.cancellation == nullptr) return options;
-  if (const auto left = ground.cancellation->seconds_left()) options.search.time_limit_seconds = *left / static_cast<double>(parts);
+RankOptions with_share_of_time(RankOptions options, const predict::Scenario& scenario, std::size_t parts) {
+  if (scenario.cancellation == nullptr) return options;
+  if (const auto left = scenario.cancellation->seconds_left()) options.search.time_limit_seconds = *left / static_cast<double>(parts);
   return options;
 }
 
-base::Result<Ranking> rank_plans(const predict::Ground& given, const RankOptions& options) {
+base::Result<Ranking> rank_plans(const predict::Scenario& given, const RankOptions& options) {
   const parallel::Cancellation limit(given.cancellation, options.search.time_limit_seconds);
-  predict::Ground ground = given;
+  predict::Scenario scenario = given;
   // Processes that share a search out have to begin it with the same space and the same bound.
-  ground.cancellation = shares_search(options) ? nullptr : &limit;
-  const ChoiceRules rules{options.means};
-  const SearchSpace space = make_search_space(ground, search_meshes(ground.job), rules, options.search.threads);
+  scenario.cancellation = shares_search(options) ? nullptr : &limit;
+  const ChoiceRules rules{options.option_set};
+  const SearchSpace space = make_search_space(scenario, search_meshes(scenario.job), rules, options.search.threads);
   if (const auto task = impossible_task(space)) {
     if (const auto ended_by = limit.ended_by()) return parallel::stopped_before("a plan was found", *ended_by);
-    return nothing_to_choose(space, *task, options.means);
+    return nothing_to_choose(space, *task, options.option_set);
   }
   Ranking ranking;
   std::vector<Finalist> candidates;
   const Starts starts = starts_of(space, options, candidates);
   // ReaL fuses nothing.
-  const FusionPick fusion = options.means == Means::all ? open_fusion(ground.job) : FusionPick{};
+  const FusionSelection fusion = options.option_set == OptionSet::all ? open_fusion(scenario.job) : FusionSelection{};
   const double bound = find_bounds(space, fusion, options.search.threads, ranking);
-  ground.cancellation = &limit;
+  scenario.cancellation = &limit;
   if (may(options, Placement::searched)) {
     SearchOptions within = search_options(space, options, candidates, bound);
     within.fusion = fusion;
     SearchResult result = search(space, starts.all, within);
-    for (Found& found : result.found) candidates.push_back({Placement::searched, std::move(found.picks)});
+    for (Found& found : result.found) candidates.push_back({Placement::searched, std::move(found.selection)});
     ranking.search = std::move(result.run);
   }
   ranking.plans = finalists_of(space, options, candidates, starts);
   if (const auto ended_by = limit.ended_by(); ended_by && ranking.plans.empty())
     return parallel::stopped_before("a plan was found that fits", *ended_by);
   say_why_not(space, options, starts, ranking);
-  count_ties(ground, ranking);
+  count_ties(scenario, ranking);
   ranking.cut_short = limit.ended_by();
   return ranking;
 }

@@ -16,7 +16,7 @@ namespace dovetail::planner {
 
 struct RankOptions {
   SearchOptions search;  ///< its time limit is for all that rank_plans does; its bound and its fusion are found here
-  Means means = Means::all;
+  OptionSet option_set = OptionSet::all;
   std::vector<Placement> placements;  ///< that may be looked at; empty: all. Without `searched` among them nothing is searched.
   std::size_t shown = 8;              ///< plans in the answer at most
   std::size_t simulated = 0;          ///< of the first plans that are ties, so many at most are played and ordered by that
@@ -55,11 +55,11 @@ struct Ranking {
 /// Searches, and evaluates with predict::estimate whatever may be the best. Where it is stopped, or its time is over, whatever it is at
 /// ends with the best so far, and what comes then is left out, but for evaluating what was found. An Error where the job's pins leave a
 /// task nothing to choose, it names no software, or it is stopped before any plan was looked at (parallel::stopped_before).
-base::Result<Ranking> rank_plans(const predict::Ground& ground, const RankOptions& options);
+base::Result<Ranking> rank_plans(const predict::Scenario& scenario, const RankOptions& options);
 
 /// `options` for a part of what `ground` is to do within its time, if that is limited: with an equal share of what is left of it, where as
 /// many `parts` follow one another.
-RankOptions with_share_of_time(RankOptions options, const predict::Ground& ground, std::size_t parts);
+RankOptions with_share_of_time(RankOptions options, const predict::Scenario& scenario, std::size_t parts);
 
 /// An input that decides which plan is best.
 struct Flip {
@@ -72,6 +72,6 @@ struct Flip {
 /// Of each input the least change, of those tried (0.5 to 2 times), by which another of the ranked plans becomes faster than the first by
 /// more than a hundredth. Inputs in the order of how little they have to change; fewer where it is stopped. `threads` never change the
 /// answer.
-std::vector<Flip> find_flips(const predict::Ground& ground, const Ranking& ranking, int threads = 1);
+std::vector<Flip> find_flips(const predict::Scenario& scenario, const Ranking& ranking, int threads = 1);
 
 }  // namespace dovetail::planner

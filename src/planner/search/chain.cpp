@@ -20,16 +20,16 @@ constexpr std::int64_t slice = 1024;
 
 }  // namespace
 
-Chain::Chain(FusionTables& tables, const Picks* start, FusionPick fusion, std::uint64_t seed, int number, std::size_t kept)
+Chain::Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number, std::size_t kept)
     : space_(tables.space()),
       random_(seed, static_cast<std::uint64_t>(number)),
       trial_(space_, tables),
       pool_(kept),
-      usable_(smallest_memory(space_)) {
+      usable_(min_memory(space_)) {
   for (std::size_t task = 0; task < space_.choices.size(); ++task)
     if (!space_.is_rule(task)) tasks_.push_back(task);
   for (std::size_t mesh = 0; mesh < space_.meshes.size(); ++mesh) numbers_.emplace(space_.meshes[mesh], static_cast<std::int32_t>(mesh));
-  demanded_ = demanded_fusion(space_.ground->job, fusion);
+  demanded_ = demanded_fusion(space_.scenario->job, fusion);
   open_ = {fusion.generation && !demanded_.generation, fusion.training && !demanded_.training};
   now_ = {start != nullptr ? *start : anywhere(), demanded_};
   score_ = score(now_);
@@ -40,21 +40,21 @@ Chain::Chain(FusionTables& tables, const Picks* start, FusionPick fusion, std::u
 
 Score Chain::score(const State& state) {
   ++evaluations_;
-  return trial_.score(state.picks, state.fusion);
+  return trial_.score(state.selection, state.fusion);
 }
 
 double Chain::cost_of(const Score& score) const { return score.cost(usable_) * (has(score.fused, demanded_) ? 1 : lacking); }
 
 void Chain::remember() {
-  if (has(score_.fused, demanded_)) pool_.add(now_.picks, score_);
+  if (has(score_.fused, demanded_)) pool_.add(now_.selection, score_);
 }
 
-Picks Chain::anywhere() {
-  Picks picks(space_.choices.size());
-  for (const std::size_t task : tasks_) picks[task] = {any_mesh(task), 0};
+Selection Chain::anywhere() {
+  Selection selection(space_.choices.size());
+  for (const std::size_t task : tasks_) selection[task] = {any_mesh(task), 0};
   // Where the first choices leave one that is bound none, some other start has to do.
-  settle(space_, picks);
-  return picks;
+  settle(space_, selection);
+  return selection;
 }
 
 void Chain::run(std::int64_t count, std::int64_t planned, const parallel::Cancellation& cancellation) {
@@ -84,7 +84,7 @@ void Chain::step() {
   ++evaluations_;
   const double most = cost_of(score_) + heat_ * random_.negative_log_unit();
   const auto is_refused = [&](const Score& score) { return cost_of(score) > most; };
-  const std::optional<Score> tried = trial_.score_unless(next_.picks, next_.fusion, is_refused);
+  const std::optional<Score> tried = trial_.score_unless(next_.selection, next_.fusion, is_refused);
   if (!tried || is_refused(*tried)) return;
   std::swap(now_, next_);
   score_ = *tried;
@@ -100,7 +100,7 @@ void Chain::propose() {
   if (kind == 16) {
     change_fusion();
   } else if (kind < 6) {
-    next_.picks[task].choice = any_choice(task, now_.picks[task].mesh);
+    next_.selection[task].choice = any_choice(task, now_.selection[task].mesh);
   } else if (kind < 9) {
     place(task, any_mesh(task));
   } else if (kind < 11) {
@@ -108,7 +108,7 @@ void Chain::propose() {
   } else if (kind < 12) {
     exchange(task, any_task());
   } else if (kind < 14) {
-    move_all(now_.picks[task].mesh, any_mesh(task));
+    move_all(now_.selection[task].mesh, any_mesh(task));
   } else {
     put_side_by_side(task, any_task());
   }
@@ -117,7 +117,8 @@ void Chain::propose() {
 /// What is bound follows the first task that has moved; false where it cannot.
 bool Chain::keep_bound() {
   for (const std::size_t task : tasks_)
-    if (!space_.bound[task].empty() && next_.picks[task] != now_.picks[task] && !take(space_, next_.picks, task, next_.picks[task]))
+    if (!space_.bound[task].empty() && next_.selection[task] != now_.selection[task] &&
+        !take(space_, next_.selection, task, next_.selection[task]))
       return false;
   return true;
 }
@@ -138,32 +139,33 @@ std::int32_t Chain::any_choice(std::size_t task, std::int32_t mesh) {
 /// On another mesh with the same layout where there is one, else with any.
 void Chain::place(std::size_t task, std::int32_t mesh) {
   if (!space_.is_open(task, mesh)) return;
-  const bool same_shape = space_.shapes[static_cast<std::size_t>(mesh)] == space_.shapes[static_cast<std::size_t>(now_.picks[task].mesh)];
-  next_.picks[task] = {mesh, same_shape ? now_.picks[task].choice : any_choice(task, mesh)};
+  const bool same_shape =
+      space_.shapes[static_cast<std::size_t>(mesh)] == space_.shapes[static_cast<std::size_t>(now_.selection[task].mesh)];
+  next_.selection[task] = {mesh, same_shape ? now_.selection[task].choice : any_choice(task, mesh)};
 }
 
 /// To where another task is, with its weights' layout if it is of the same role.
 void Chain::join(std::size_t task, std::size_t other) {
-  const std::int32_t mesh = now_.picks[other].mesh;
+  const std::int32_t mesh = now_.selection[other].mesh;
   place(task, mesh);
-  const workflow::Workflow& workflow = space_.ground->job.workflow;
+  const workflow::Workflow& workflow = space_.scenario->job.workflow;
   if (task == other || workflow.role_of[task] != workflow.role_of[other] || !space_.is_open(task, mesh)) return;
   const std::vector<int>& forms = space_.weight_forms[task][space_.shapes[static_cast<std::size_t>(mesh)]];
-  const int form = space_.weight_form(other, now_.picks[other]);
+  const int form = space_.weight_form(other, now_.selection[other]);
   const auto alike = std::find(forms.begin(), forms.end(), form);
-  if (alike != forms.end()) next_.picks[task].choice = static_cast<std::int32_t>(alike - forms.begin());
+  if (alike != forms.end()) next_.selection[task].choice = static_cast<std::int32_t>(alike - forms.begin());
 }
 
 void Chain::exchange(std::size_t a, std::size_t b) {
-  if (!space_.is_open(a, now_.picks[b].mesh) || !space_.is_open(b, now_.picks[a].mesh)) return;
-  place(a, now_.picks[b].mesh);
-  place(b, now_.picks[a].mesh);
+  if (!space_.is_open(a, now_.selection[b].mesh) || !space_.is_open(b, now_.selection[a].mesh)) return;
+  place(a, now_.selection[b].mesh);
+  place(b, now_.selection[a].mesh);
 }
 
 /// The devices of both are shared out, to one the first, to the other the rest.
 void Chain::put_side_by_side(std::size_t a, std::size_t b) {
   const auto mesh_of = [this](std::int32_t mesh) { return space_.meshes[static_cast<std::size_t>(mesh)]; };
-  const cluster::Mesh both = cluster::hull_of(mesh_of(now_.picks[a].mesh), mesh_of(now_.picks[b].mesh));
+  const cluster::Mesh both = cluster::hull_of(mesh_of(now_.selection[a].mesh), mesh_of(now_.selection[b].mesh));
   const int count = mesh_of(any_mesh(a)).count;
   if (a == b || count >= both.count) return;
   const auto first = numbers_.find({both.first, count});
@@ -176,7 +178,7 @@ void Chain::put_side_by_side(std::size_t a, std::size_t b) {
 
 void Chain::move_all(std::int32_t from, std::int32_t to) {
   for (const std::size_t task : tasks_)
-    if (now_.picks[task].mesh == from) place(task, to);
+    if (now_.selection[task].mesh == from) place(task, to);
 }
 
 }  // namespace dovetail::planner

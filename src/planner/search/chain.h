@@ -22,7 +22,7 @@ class Chain {
 
   /// From `start`, or where it is null from the first choices on random meshes, with the fusions that the job demands; of `fusion` it tries
   /// the others as well. Remembers the `kept` best plans. `tables`, which chains share, outlive it.
-  Chain(FusionTables& tables, const Picks* start, FusionPick fusion, std::uint64_t seed, int number, std::size_t kept);
+  Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number, std::size_t kept);
 
   /// `count` more steps of `planned` in all: a cooling begins every `cooling` steps, and the last one is as long as what is left of these.
   /// Fewer where it is cancelled. Two chains that are told the same go the same way, however their steps are shared out over calls.
@@ -35,8 +35,8 @@ class Chain {
  private:
   /// Where a chain is: a fusion that the picks cannot have is kept for when they can.
   struct State {
-    Picks picks;
-    FusionPick fusion;
+    Selection selection;
+    FusionSelection fusion;
 
     friend bool operator==(const State&, const State&) = default;
   };
@@ -54,7 +54,7 @@ class Chain {
   Score score(const State& state);
   double cost_of(const Score& score) const;
   void remember();
-  Picks anywhere();
+  Selection anywhere();
   std::uint32_t below(std::size_t bound) { return random_.below(static_cast<std::uint32_t>(bound)); }
   std::size_t any_task() { return tasks_[below(tasks_.size())]; }
   std::int32_t any_mesh(std::size_t task) { return space_.open[task][below(space_.open[task].size())]; }
@@ -67,8 +67,8 @@ class Chain {
   std::map<cluster::Mesh, std::int32_t> numbers_;  // of the space's meshes
   std::vector<std::size_t> tasks_;                 // that are no rules
   std::int64_t usable_ = 0;
-  FusionPick demanded_;
-  FusionPick open_;  // that may be chosen or not
+  FusionSelection demanded_;
+  FusionSelection open_;  // that may be chosen or not
   State now_;
   State next_;
   Score score_;

@@ -18,20 +18,20 @@ std::optional<std::int32_t> index_of(const SearchSpace& space, const cluster::Me
   return static_cast<std::int32_t>(found - space.meshes.begin());
 }
 
-/// Picks of the first choice on these meshes ([task]). Nothing where a task cannot run on its mesh.
-std::optional<Picks> picks_on(const SearchSpace& space, const std::vector<cluster::Mesh>& meshes) {
-  Picks picks(meshes.size());
+/// Selection of the first choice on these meshes ([task]). Nothing where a task cannot run on its mesh.
+std::optional<Selection> selection_on(const SearchSpace& space, const std::vector<cluster::Mesh>& meshes) {
+  Selection selection(meshes.size());
   for (std::size_t task = 0; task < meshes.size(); ++task) {
     if (space.is_rule(task)) continue;
     const auto mesh = index_of(space, meshes[task]);
     if (!mesh || !space.is_open(task, *mesh)) return std::nullopt;
-    picks[task].mesh = *mesh;
+    selection[task].mesh = *mesh;
   }
-  if (!settle(space, picks)) return std::nullopt;
-  return picks;
+  if (!settle(space, selection)) return std::nullopt;
+  return selection;
 }
 
-cluster::Mesh all_devices(const SearchSpace& space) { return {0, cluster::device_count(space.ground->job.cluster)}; }
+cluster::Mesh all_devices(const SearchSpace& space) { return {0, cluster::device_count(space.scenario->job.cluster)}; }
 
 bool is_trained(const workflow::Workflow& workflow, std::size_t task) {
   return workflow.role_of[task] && workflow.trained_by[workflow.role_of[task]->index()].has_value();
@@ -52,7 +52,7 @@ std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits_of(const SearchSpace
 using Meshes = std::vector<cluster::Mesh>;
 
 Meshes interleaving(const SearchSpace& space) {
-  const workflow::Workflow& workflow = space.ground->job.workflow;
+  const workflow::Workflow& workflow = space.scenario->job.workflow;
   Meshes meshes(workflow.tasks.size(), all_devices(space));
   const int half = all_devices(space).count / 2;
   bool first = true;
@@ -66,12 +66,12 @@ Meshes interleaving(const SearchSpace& space) {
 
 /// Whether the task's model is the one that is trained.
 bool goes_with_training(const SearchSpace& space, std::size_t task) {
-  return space.ground->job.workflow.tasks[task].kind == TaskKind::train || !space.bound[task].empty();
+  return space.scenario->job.workflow.tasks[task].kind == TaskKind::train || !space.bound[task].empty();
 }
 
 /// Training on the first devices; on a cluster of several kinds of nodes on the last ones as well.
 std::vector<Meshes> disaggregated(const SearchSpace& space) {
-  const plan::Job& job = space.ground->job;
+  const plan::Job& job = space.scenario->job;
   std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits = splits_of(space);
   if (job.cluster.groups.size() > 1)
     for (const auto& [first, last] : std::vector(splits)) splits.emplace_back(last, first);
@@ -85,30 +85,30 @@ std::vector<Meshes> disaggregated(const SearchSpace& space) {
 }
 
 /// Gives each task its first choice with such degrees; false where one has none.
-bool take_degrees(const SearchSpace& space, const Degrees& degrees, Picks& picks) {
-  for (std::size_t task = 0; task < picks.size(); ++task) {
+bool take_degrees(const SearchSpace& space, const Degrees& degrees, Selection& selection) {
+  for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space.is_rule(task)) continue;
-    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(picks[task].mesh)]];
+    const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(selection[task].mesh)]];
     const auto choice =
         std::find_if(choices.begin(), choices.end(), [&](const Choice& candidate) { return degrees.are_of(candidate.planned.layout); });
     if (choice == choices.end()) return false;
-    picks[task].choice = static_cast<std::int32_t>(choice - choices.begin());
+    selection[task].choice = static_cast<std::int32_t>(choice - choices.begin());
   }
-  return settle(space, picks);
+  return settle(space, selection);
 }
 
 /// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay. Tasks that generate where the first one does are tried with
 /// the same choice, too: what one engine gives away is of no use while another one has too much.
 class Descent {
  public:
-  Descent(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim, bool same_degrees)
-      : space_(space), trial_(trial), picks_(picks), aim_(aim), same_degrees_(same_degrees), usable_(smallest_memory(space)) {}
+  Descent(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim, bool same_degrees)
+      : space_(space), trial_(trial), selection_(selection), aim_(aim), same_degrees_(same_degrees), usable_(min_memory(space)) {}
 
   Score run() {
-    score_ = trial_.score(picks_);
-    for (bool gained = true; gained && !space_.ground->is_stopped();) {
+    score_ = trial_.score(selection_);
+    for (bool gained = true; gained && !space_.scenario->is_stopped();) {
       gained = false;
-      for (std::size_t task = 0; task < picks_.size(); ++task)
+      for (std::size_t task = 0; task < selection_.size(); ++task)
         if (!space_.is_rule(task) && improve({task})) gained = true;
       const std::vector<std::size_t> engines = engines_together();
       if (engines.size() > 1 && improve(engines)) gained = true;
@@ -123,15 +123,15 @@ class Descent {
   }
 
   const std::vector<Choice>& choices_of(std::size_t task) const {
-    return space_.choices[task][space_.shapes[static_cast<std::size_t>(picks_[task].mesh)]];
+    return space_.choices[task][space_.shapes[static_cast<std::size_t>(selection_[task].mesh)]];
   }
 
   /// The first task that generates, with all others that do on its mesh and have as many choices.
   std::vector<std::size_t> engines_together() const {
     std::vector<std::size_t> together;
-    for (std::size_t task = 0; task < picks_.size(); ++task) {
-      if (space_.ground->job.workflow.tasks[task].kind != TaskKind::generate) continue;
-      const bool joins = together.empty() || (picks_[task].mesh == picks_[together.front()].mesh &&
+    for (std::size_t task = 0; task < selection_.size(); ++task) {
+      if (space_.scenario->job.workflow.tasks[task].kind != TaskKind::generate) continue;
+      const bool joins = together.empty() || (selection_[task].mesh == selection_[together.front()].mesh &&
                                               choices_of(task).size() == choices_of(together.front()).size());
       if (joins) together.push_back(task);
     }
@@ -139,7 +139,7 @@ class Descent {
   }
 
   /// Whether the choice has other degrees than `now`.
-  bool changes_degrees(std::size_t task, const Pick& now, std::size_t choice) const {
+  bool changes_degrees(std::size_t task, const SelectedChoice& now, std::size_t choice) const {
     const llm::Layout& layout = choices_of(task)[choice].planned.layout;
     const llm::Layout& before = space_.choice(task, now).planned.layout;
     return layout.tensor != before.tensor || layout.pipeline != before.pipeline;
@@ -147,30 +147,30 @@ class Descent {
 
   /// Tries each index of the choices for all of these tasks at once. REQUIRES: as many choices for each.
   bool improve(const std::vector<std::size_t>& tasks) {
-    const Picks before = picks_;
-    Picks best = picks_;
+    const Selection before = selection_;
+    Selection best = selection_;
     bool gained = false;
-    for (std::size_t choice = 0; choice < choices_of(tasks.front()).size() && !space_.ground->is_stopped(); ++choice) {
+    for (std::size_t choice = 0; choice < choices_of(tasks.front()).size() && !space_.scenario->is_stopped(); ++choice) {
       const auto changes = [&](std::size_t task) { return changes_degrees(task, before[task], choice); };
       if (same_degrees_ && std::any_of(tasks.begin(), tasks.end(), changes)) continue;
-      picks_ = before;
+      selection_ = before;
       const auto take_it = [&](std::size_t task) {
-        return take(space_, picks_, task, {before[task].mesh, static_cast<std::int32_t>(choice)});
+        return take(space_, selection_, task, {before[task].mesh, static_cast<std::int32_t>(choice)});
       };
       if (!std::all_of(tasks.begin(), tasks.end(), take_it)) continue;
-      const Score tried = trial_.score(picks_);
+      const Score tried = trial_.score(selection_);
       if (!is_better(tried)) continue;
       score_ = tried;
-      best = picks_;
+      best = selection_;
       gained = true;
     }
-    picks_ = std::move(best);
+    selection_ = std::move(best);
     return gained;
   }
 
   const SearchSpace& space_;
   Trial& trial_;
-  Picks& picks_;
+  Selection& selection_;
   const Aim aim_;
   const bool same_degrees_;
   const std::int64_t usable_;
@@ -197,10 +197,10 @@ std::string_view name_of(Placement placement) {
   DOVETAIL_ASSERT(false);
 }
 
-std::int64_t smallest_memory(const SearchSpace& space) {
+std::int64_t min_memory(const SearchSpace& space) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (const cluster::NodeGroup& group : space.ground->job.cluster.groups)
-    least = std::min(least, predict::plan_memory(*space.ground, group.gpu));
+  for (const cluster::NodeGroup& group : space.scenario->job.cluster.groups)
+    least = std::min(least, predict::plan_memory(*space.scenario, group.gpu));
   return least;
 }
 
@@ -213,7 +213,7 @@ std::vector<std::vector<cluster::Mesh>> meshes_of(const SearchSpace& space, Plac
     ways = {interleaving(space)};
   else
     ways = {Meshes(space.choices.size(), all_devices(space))};
-  const std::vector<plan::TaskPin>& fixed = space.ground->job.fixed;
+  const std::vector<plan::TaskPin>& fixed = space.scenario->job.fixed;
   for (Meshes& meshes : ways)
     for (std::size_t task = 0; task < fixed.size(); ++task)
       if (fixed[task].mesh) meshes[task] = *fixed[task].mesh;
@@ -222,22 +222,23 @@ std::vector<std::vector<cluster::Mesh>> meshes_of(const SearchSpace& space, Plac
 
 std::optional<Degrees> degrees_of(const SearchSpace& space, Placement placement) {
   if (placement != Placement::megatron) return std::nullopt;
-  const int nodes = cluster::node_count(space.ground->job.cluster);
+  const int nodes = cluster::node_count(space.scenario->job.cluster);
   return Degrees{all_devices(space).count / nodes, nodes};
 }
 
-std::vector<Picks> picks_of(const SearchSpace& space, Placement placement, Aim aim) {
+std::vector<Selection> selection_of(const SearchSpace& space, Placement placement, Aim aim) {
   const std::optional<Degrees> degrees = degrees_of(space, placement);
-  std::vector<Picks> starts;
+  std::vector<Selection> starts;
   for (const Meshes& meshes : meshes_of(space, placement))
-    if (auto picks = picks_on(space, meshes); picks && (!degrees || take_degrees(space, *degrees, *picks))) starts.push_back(*picks);
+    if (auto selection = selection_on(space, meshes); selection && (!degrees || take_degrees(space, *degrees, *selection)))
+      starts.push_back(*selection);
   Trial trial(space);
-  for (Picks& picks : starts) Descent(space, trial, picks, aim, degrees.has_value()).run();
+  for (Selection& selection : starts) Descent(space, trial, selection, aim, degrees.has_value()).run();
   return starts;
 }
 
-Score improve_choices(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim) {
-  return Descent(space, trial, picks, aim, false).run();
+Score improve_choices(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim) {
+  return Descent(space, trial, selection, aim, false).run();
 }
 
 }  // namespace dovetail::planner

@@ -49,14 +49,14 @@ enum class Aim {
   excess  ///< to fit, then to be fast
 };
 
-/// Picks with the best choices that coordinate descent finds on the meshes_of() the placement, one for each way in which all tasks have a
-/// choice. REQUIRES: one of named_placements.
-std::vector<Picks> picks_of(const SearchSpace& space, Placement placement, Aim aim = Aim::cost);
+/// Selection with the best choices that coordinate descent finds on the meshes_of() the placement, one for each way in which all tasks have
+/// a choice. REQUIRES: one of named_placements.
+std::vector<Selection> selection_of(const SearchSpace& space, Placement placement, Aim aim = Aim::cost);
 
 /// Changes the choice of one task after the other, each to the best, for as long as that gains; meshes stay. Returns what it scores.
-Score improve_choices(const SearchSpace& space, Trial& trial, Picks& picks, Aim aim);
+Score improve_choices(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim);
 
 /// Bytes that plans may use of the smallest GPU: what scores measure an excess with.
-std::int64_t smallest_memory(const SearchSpace& space);
+std::int64_t min_memory(const SearchSpace& space);
 
 }  // namespace dovetail::planner

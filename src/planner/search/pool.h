@@ -10,9 +10,9 @@
 
 namespace dovetail::planner {
 
-/// Picks with what they cost, and what is fused then.
+/// Selection with what they cost, and what is fused then.
 struct Found {
-  Picks picks;
+  Selection selection;
   Score score;
 
   friend bool operator==(const Found&, const Found&) = default;
@@ -26,7 +26,7 @@ class Pool {
   explicit Pool(std::size_t most) : most_(most) {}
 
   /// Takes the picks if they fit and are good enough.
-  void add(const Picks& picks, const Score& score);
+  void add(const Selection& selection, const Score& score);
 
   const std::vector<Found>& found() const { return found_; }
 

@@ -9,17 +9,17 @@
 namespace dovetail::planner {
 
 std::vector<Found> real_search(const SearchSpace& space, const RealOptions& options) {
-  std::vector<std::vector<Pick>> lists(space.choices.size());
+  std::vector<std::vector<SelectedChoice>> lists(space.choices.size());
   std::vector<std::pair<std::size_t, std::size_t>> all;  // task, option
   for (std::size_t task = 0; task < lists.size(); ++task) {
     for (const std::int32_t mesh : space.open[task])
       for (std::size_t choice = 0; choice < space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size(); ++choice)
         lists[task].push_back({mesh, static_cast<std::int32_t>(choice)});
     std::stable_sort(lists[task].begin(), lists[task].end(),
-                     [&](Pick a, Pick b) { return space.choice(task, a).duration < space.choice(task, b).duration; });
+                     [&](SelectedChoice a, SelectedChoice b) { return space.choice(task, a).duration < space.choice(task, b).duration; });
     for (std::size_t option = 0; option < lists[task].size(); ++option) all.emplace_back(task, option);
   }
-  Picks now(lists.size());
+  Selection now(lists.size());
   for (std::size_t task = 0; task < lists.size(); ++task)
     if (!lists[task].empty()) now[task] = lists[task].front();
   Trial trial(space);
@@ -37,7 +37,7 @@ std::vector<Found> real_search(const SearchSpace& space, const RealOptions& opti
   };
   for (std::int64_t done = 1; done < options.evaluations; ++done) {
     const auto [task, option] = all[random.below(static_cast<std::uint32_t>(all.size()))];
-    Picks next = now;
+    Selection next = now;
     next[task] = lists[task][option];
     heat.reset();
     const std::optional<Score> tried = trial.score_unless(next, {}, is_refused);

@@ -24,22 +24,22 @@ constexpr double margin = 0.97;
 
 class Search {
  public:
-  Search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options)
+  Search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options)
       : options_(options),
         tables_(space),
-        stop_(space.ground->cancellation),
+        stop_(space.scenario->cancellation),
         shared_({options.chains, options.threads, options.time_limit_seconds, &stop_, options.exchange}),
         best_of_starts_(options.kept),
         of_chains_(static_cast<std::size_t>(options.chains)),
         planned_(options.iterations.value_or(is_chosen_by_time() ? Chain::cooling : SearchOptions::default_iterations)) {
     Trial trial(space, tables_);
-    const FusionPick demanded = demanded_fusion(space.ground->job, options.fusion);
-    for (const Picks& picks : starts)
-      for (const FusionPick fusion : {demanded, options.fusion})
+    const FusionSelection demanded = demanded_fusion(space.scenario->job, options.fusion);
+    for (const Selection& selection : starts)
+      for (const FusionSelection fusion : {demanded, options.fusion})
         if (best_of_starts_.found().empty() || !stop_.requested())
-          if (const Score score = trial.score(picks, fusion); has(score.fused, demanded)) best_of_starts_.add(picks, score);
+          if (const Score score = trial.score(selection, fusion); has(score.fused, demanded)) best_of_starts_.add(selection, score);
     for (const int number : shared_.numbers()) {
-      const Picks* start = starts.empty() ? nullptr : &starts[static_cast<std::size_t>(number) % starts.size()];
+      const Selection* start = starts.empty() ? nullptr : &starts[static_cast<std::size_t>(number) % starts.size()];
       chains_.push_back(std::make_unique<Chain>(tables_, start, options.fusion, options.seed, number, options.kept));
     }
   }
@@ -102,7 +102,7 @@ class Search {
   Pool merged() const {
     Pool pool = best_of_starts_;
     for (const OfChain& chain : of_chains_)
-      for (const Found& found : chain.found) pool.add(found.picks, found.score);
+      for (const Found& found : chain.found) pool.add(found.selection, found.score);
     return pool;
   }
 
@@ -151,7 +151,7 @@ class Search {
 
 }  // namespace
 
-SearchResult search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options) {
+SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options) {
   return Search(space, starts, options).run();
 }
 

@@ -34,7 +34,7 @@ struct SearchOptions {
   std::optional<double> time_limit_seconds =
       std::nullopt;  ///< chooses the iterations, unless they are given, by the speed measured meanwhile
   std::uint64_t seed = 1;
-  FusionPick fusion = {};              ///< that plans may have, of the job's open_fusion(); what it demands of these they all have
+  FusionSelection fusion = {};         ///< that plans may have, of the job's open_fusion(); what it demands of these they all have
   int threads = 1;                     ///< never changes the answer
   std::size_t kept = 24;               ///< plans in the answer at most
   base::Ticks bound = base::Ticks(0);  ///< ns that no plan's period is below: a plan that has it ends the search
@@ -61,8 +61,8 @@ struct SearchResult {
 };
 
 /// Starts from `starts`, dealt out to the chains in turn (the first choices on random meshes where there are none), in rounds of equally
-/// many iterations. Finds nothing where no plan that fits was met. Chains that are stopped (Ground::cancellation) end with the best so far;
-/// the time limit ends it between rounds, so that as many iterations find the same. REQUIRES: no impossible_task(space).
-SearchResult search(const SearchSpace& space, const std::vector<Picks>& starts, const SearchOptions& options);
+/// many iterations. Finds nothing where no plan that fits was met. Chains that are stopped (Scenario::cancellation) end with the best so
+/// far; the time limit ends it between rounds, so that as many iterations find the same. REQUIRES: no impossible_task(space).
+SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options);
 
 }  // namespace dovetail::planner

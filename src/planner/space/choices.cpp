@@ -26,30 +26,30 @@ constexpr std::int64_t long_sequence = 16'384;
 /// Tokens of a pass that keeps a device busy.
 constexpr double full_pass = 2048;
 
-const cost::TrainerLimits& limits_of(const predict::Ground& ground, Means means) {
+const cost::TrainerLimits& limits_of(const predict::Scenario& scenario, OptionSet option_set) {
   static const cost::TrainerLimits real;
-  return means == Means::real ? real : cost::trainer_limits(ground.software.conventions.name);
+  return option_set == OptionSet::real ? real : cost::trainer_limits(scenario.software.conventions.name);
 }
 
 /// Makes the plans of one task on one mesh: layouts, then settings, each a list with every element of the one before in all ways.
 class Maker {
  public:
-  Maker(const predict::Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules)
-      : ground_(ground),
+  Maker(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules)
+      : scenario_(scenario),
         task_(task),
         mesh_(mesh),
         rules_(rules),
-        limits_(limits_of(ground, rules.means)),
-        kind_(ground.job.workflow.tasks[task].kind),
-        model_(ground.job.models[ground.job.workflow.role_of[task]->index()]),
-        pin_(ground.job.fixed.empty() ? plan::TaskPin{} : ground.job.fixed[task]) {
+        limits_(limits_of(scenario, rules.option_set)),
+        kind_(scenario.job.workflow.tasks[task].kind),
+        model_(scenario.job.models[scenario.job.workflow.role_of[task]->index()]),
+        pin_(scenario.job.fixed.empty() ? plan::TaskPin{} : scenario.job.fixed[task]) {
     // Which mesh of this shape it is matters to the search alone.
     pin_.mesh.reset();
     if (real()) return;
-    const auto bound = predict::bound_tasks(ground.job, ground.software.conventions)[task];
+    const auto bound = predict::bound_tasks(scenario.job, scenario.software.conventions)[task];
     of_trainer_ = kind_ == TaskKind::train || !bound.empty();
     for (const std::size_t other : bound)
-      if (!ground.job.fixed.empty()) bound_pins_.push_back(ground.job.fixed[other]);
+      if (!scenario.job.fixed.empty()) bound_pins_.push_back(scenario.job.fixed[other]);
   }
 
   std::vector<TaskPlan> make() {
@@ -72,7 +72,7 @@ class Maker {
   }
 
  private:
-  bool real() const { return rules_.means == Means::real; }
+  bool real() const { return rules_.option_set == OptionSet::real; }
   /// Whether the trainer that runs the task can have a degree above 1; some have it only where a pin asks for it.
   bool may_cut(cost::Ability ability, int llm::Layout::* degree) const {
     if (!of_trainer_ || ability == cost::Ability::searched) return true;
@@ -84,18 +84,20 @@ class Maker {
     return plan::admits(pin_, layout) &&
            std::all_of(bound_pins_.begin(), bound_pins_.end(), [&](const plan::TaskPin& pin) { return plan::admits(pin, layout); });
   }
-  double sequences() const { return static_cast<double>(workflow::sequences_of(ground_.job.workflow.tasks[task_], ground_.job.workload)); }
+  double sequences() const {
+    return static_cast<double>(workflow::sequences_of(scenario_.job.workflow.tasks[task_], scenario_.job.workload));
+  }
 
   std::vector<llm::Layout> layouts() const {
-    const int node = mesh_.count / cluster::nodes_of(ground_.job.cluster, mesh_);
-    LayoutRules rules{.largest_tensor = node, .powers_of_two = (node & (node - 1)) == 0};
+    const int node = mesh_.count / cluster::nodes_of(scenario_.job.cluster, mesh_);
+    LayoutRules rules{.max_tensor = node, .powers_of_two = (node & (node - 1)) == 0};
     if (real()) {
-      const std::int64_t mini_batches = kind_ == TaskKind::train ? ground_.job.workload.mini_batches : 0;
-      rules = real_search_rules(cluster::node_count(ground_.job.cluster), sequences(), mini_batches);
-      rules.least_devices = std::min(rules.least_devices, cluster::device_count(ground_.job.cluster));
+      const std::int64_t mini_batches = kind_ == TaskKind::train ? scenario_.job.workload.mini_batches : 0;
+      rules = real_search_rules(cluster::node_count(scenario_.job.cluster), sequences(), mini_batches);
+      rules.min_devices = std::min(rules.min_devices, cluster::device_count(scenario_.job.cluster));
     }
-    if (!may_cut(limits_.pipeline, &llm::Layout::pipeline)) rules.most_stages = 1;
-    if (!may_cut(limits_.tensor, &llm::Layout::tensor)) rules.largest_tensor = 1;
+    if (!may_cut(limits_.pipeline, &llm::Layout::pipeline)) rules.max_stages = 1;
+    if (!may_cut(limits_.tensor, &llm::Layout::tensor)) rules.max_tensor = 1;
     std::vector<llm::Layout> layouts;
     for (const llm::Layout& plain : layouts_of(mesh_.count, node, rules))
       for (const llm::Layout& layout : cut_further(plain))
@@ -108,7 +110,7 @@ class Maker {
     std::vector<llm::Layout> layouts{plain};
     if (real()) return layouts;
     const bool cuts_sequences =
-        kind_ != TaskKind::generate && (ground_.lengths.longest() >= long_sequence || pin_.layout.has(&llm::Layout::context));
+        kind_ != TaskKind::generate && (scenario_.lengths.longest() >= long_sequence || pin_.layout.has(&llm::Layout::context));
     for (int context = 2; cuts_sequences && context <= 8 && plain.data % context == 0; context *= 2) {
       llm::Layout layout = plain;
       layout.context = context;
@@ -129,7 +131,7 @@ class Maker {
 
   /// Whether each data-parallel rank, and each stage of it, has a sequence at a time.
   bool has_work(const llm::Layout& layout) const {
-    const double steps = kind_ == TaskKind::train ? static_cast<double>(ground_.job.workload.mini_batches) : 1;
+    const double steps = kind_ == TaskKind::train ? static_cast<double>(scenario_.job.workload.mini_batches) : 1;
     return layout.data * layout.pipeline <= sequences() / steps || (layout.data == 1 && layout.pipeline == 1);
   }
 
@@ -192,12 +194,12 @@ class Maker {
 
   void add_micro_batches() {
     std::vector<cost::MicroBatching> cuts;
-    if (ground_.job.workload.packing) {
+    if (scenario_.job.workload.packing) {
       // Engines pack as many tokens as the longest sequence has, or more; what holds less than that are single sequences, of which a
       // pipeline gets the most to fill itself with.
-      const auto longest = static_cast<double>(std::max<std::int64_t>(ground_.lengths.longest(), 1));
+      const auto longest = static_cast<double>(std::max<std::int64_t>(scenario_.lengths.longest(), 1));
       for (double tokens = longest; tokens <= 8 * std::max(longest, full_pass); tokens *= 2) cuts.push_back({.tokens = tokens});
-      for (double sequences = 1; 2 * sequences * ground_.lengths.mean() <= longest; sequences *= 2)
+      for (double sequences = 1; 2 * sequences * scenario_.lengths.mean() <= longest; sequences *= 2)
         cuts.push_back({.sequences = sequences});
     } else {
       for (const double sequences : {1, 2, 4, 8, 16}) cuts.push_back({.sequences = sequences});
@@ -222,7 +224,7 @@ class Maker {
     layout.recomputation = recomputation;
   }
 
-  const predict::Ground& ground_;
+  const predict::Scenario& scenario_;
   const std::size_t task_;
   const cluster::Mesh mesh_;
   const ChoiceRules rules_;
@@ -240,37 +242,37 @@ predict::Stored stored_by(TaskKind kind, const TaskPlan& planned) {
   return kind == TaskKind::generate && planned.engine.own_weights ? predict::Stored::engine : predict::Stored::frozen;
 }
 
-Choice weigh(const predict::Ground& ground, std::size_t task, const TaskPlan& planned) {
-  const TaskKind kind = ground.job.workflow.tasks[task].kind;
+Choice weigh(const predict::Scenario& scenario, std::size_t task, const TaskPlan& planned) {
+  const TaskKind kind = scenario.job.workflow.tasks[task].kind;
   const predict::Stored stored = stored_by(kind, planned);
   Choice choice;
   choice.planned = planned;
-  choice.working = predict::bytes_of(predict::working_memory(ground, task, planned));
-  choice.held = predict::held_bytes(ground, ground.job.workflow.role_of[task]->index(), planned, stored);
+  choice.working = predict::bytes_of(predict::working_memory(scenario, task, planned));
+  choice.held = predict::held_bytes(scenario, scenario.job.workflow.role_of[task]->index(), planned, stored);
   choice.kept = predict::on_device(choice.held, predict::CopyUse::idle).sum();
   choice.away = predict::on_host(choice.held, stored == predict::Stored::engine, predict::CopyUse::idle);
   return choice;
 }
 
 /// What a task needs on a device where nothing else is.
-std::int64_t own_need(const predict::Ground& ground, std::size_t task, const Choice& choice) {
-  const bool scores = ground.job.workflow.tasks[task].kind == TaskKind::infer;
+std::int64_t own_need(const predict::Scenario& scenario, std::size_t task, const Choice& choice) {
+  const bool scores = scenario.job.workflow.tasks[task].kind == TaskKind::infer;
   return choice.working + (scores ? choice.held.stored.weights : 0);
 }
 
 /// Whether what it keeps off the devices of a node fits into the node's memory.
-bool fits_host(const predict::Ground& ground, std::size_t task, const Choice& choice) {
+bool fits_host(const predict::Scenario& scenario, std::size_t task, const Choice& choice) {
   const cluster::Mesh& mesh = choice.planned.mesh;
-  const cluster::Cluster& cluster = ground.job.cluster;
+  const cluster::Cluster& cluster = scenario.job.cluster;
   const auto node = cluster::node_of(cluster, base::DeviceId(mesh.first));
-  const predict::CopyUse use = predict::use_by(ground.job.workflow.tasks[task].kind);
+  const predict::CopyUse use = predict::use_by(scenario.job.workflow.tasks[task].kind);
   return predict::on_host(choice.held, false, use) * std::min(mesh.count, cluster::devices_of(cluster, node)) <=
          cluster.groups[cluster::group_of(cluster, node)].host_memory;
 }
 
-bool fits_alone(const predict::Ground& ground, std::size_t task, const Choice& choice) {
-  const cluster::Gpu& gpu = cluster::gpu_of(ground.job.cluster, base::DeviceId(choice.planned.mesh.first));
-  return own_need(ground, task, choice) <= predict::plan_memory(ground, gpu) && fits_host(ground, task, choice);
+bool fits_alone(const predict::Scenario& scenario, std::size_t task, const Choice& choice) {
+  const cluster::Gpu& gpu = cluster::gpu_of(scenario.job.cluster, base::DeviceId(choice.planned.mesh.first));
+  return own_need(scenario, task, choice) <= predict::plan_memory(scenario, gpu) && fits_host(scenario, task, choice);
 }
 
 /// Whether nobody who may take `a` would take `b`.
@@ -281,21 +283,21 @@ bool dominates(const Choice& a, const Choice& b) {
 
 }  // namespace
 
-Choice choice_of(const predict::Ground& ground, std::size_t task, const TaskPlan& planned) {
-  Choice choice = weigh(ground, task, planned);
-  choice.seconds = predict::task_seconds(ground, task, planned).seconds;
+Choice choice_of(const predict::Scenario& scenario, std::size_t task, const TaskPlan& planned) {
+  Choice choice = weigh(scenario, task, planned);
+  choice.seconds = predict::task_seconds(scenario, task, planned).seconds;
   choice.duration = base::ticks_of_seconds(choice.seconds);
   return choice;
 }
 
 namespace {
 
-std::vector<TaskPlan> plans_of(const predict::Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
-  if (!rules.optimizer_on_host) return Maker(ground, task, mesh, rules).make();
-  const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
-  const bool fixed = !ground.job.fixed.empty() && ground.job.fixed[task].offload;
-  if (!trains || fixed || rules.means == Means::real) return {};
-  std::vector<TaskPlan> plans = Maker(ground, task, mesh, rules).make();
+std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
+  if (!rules.optimizer_on_host) return Maker(scenario, task, mesh, rules).make();
+  const bool trains = scenario.job.workflow.tasks[task].kind == TaskKind::train;
+  const bool fixed = !scenario.job.fixed.empty() && scenario.job.fixed[task].offload;
+  if (!trains || fixed || rules.option_set == OptionSet::real) return {};
+  std::vector<TaskPlan> plans = Maker(scenario, task, mesh, rules).make();
   std::erase_if(plans, [](const TaskPlan& planned) { return planned.offload.optimizer; });
   for (TaskPlan& planned : plans) planned.offload.optimizer_on_host = true;
   return plans;
@@ -303,34 +305,34 @@ std::vector<TaskPlan> plans_of(const predict::Ground& ground, std::size_t task, 
 
 }  // namespace
 
-std::vector<Choice> choices_of(const predict::Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
+std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
   std::vector<Choice> all;
-  for (const TaskPlan& planned : plans_of(ground, task, mesh, rules)) {
-    if (ground.is_stopped()) return {};
-    Choice choice = weigh(ground, task, planned);
-    if (!fits_alone(ground, task, choice)) continue;
-    choice.seconds = predict::task_seconds(ground, task, planned).seconds;
+  for (const TaskPlan& planned : plans_of(scenario, task, mesh, rules)) {
+    if (scenario.is_stopped()) return {};
+    Choice choice = weigh(scenario, task, planned);
+    if (!fits_alone(scenario, task, choice)) continue;
+    choice.seconds = predict::task_seconds(scenario, task, planned).seconds;
     choice.duration = base::ticks_of_seconds(choice.seconds);
     all.push_back(std::move(choice));
   }
   std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.duration < b.duration; });
   std::vector<Choice> front;
   for (const Choice& choice : all) {
-    if (ground.is_stopped()) return {};
+    if (scenario.is_stopped()) return {};
     if (std::none_of(front.begin(), front.end(), [&](const Choice& better) { return dominates(better, choice); })) front.push_back(choice);
   }
   return front;
 }
 
-std::optional<LeastNeed> least_need(const predict::Ground& ground, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules,
-                                    const std::function<bool(const llm::Layout&)>& may) {
-  std::optional<LeastNeed> least;
-  for (const TaskPlan& planned : plans_of(ground, task, mesh, rules)) {
+std::optional<MinNeed> min_need(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules,
+                                const std::function<bool(const llm::Layout&)>& may) {
+  std::optional<MinNeed> least;
+  for (const TaskPlan& planned : plans_of(scenario, task, mesh, rules)) {
     if (may && !may(planned.layout)) continue;
-    if (ground.is_stopped()) break;
-    const Choice choice = weigh(ground, task, planned);
-    const std::int64_t need = own_need(ground, task, choice);
-    if (fits_host(ground, task, choice) && (!least || need < least->bytes)) least = {need, planned};
+    if (scenario.is_stopped()) break;
+    const Choice choice = weigh(scenario, task, planned);
+    const std::int64_t need = own_need(scenario, task, choice);
+    if (fits_host(scenario, task, choice) && (!least || need < least->bytes)) least = {need, planned};
   }
   return least;
 }

@@ -22,35 +22,35 @@ std::uint64_t key_of(std::size_t a, std::size_t b, std::size_t c) {
   return (static_cast<std::uint64_t>(a) << 42U) | (static_cast<std::uint64_t>(b) << 21U) | static_cast<std::uint64_t>(c);
 }
 
-std::size_t shape_of(const SearchSpace& space, Pick pick) { return space.shapes[static_cast<std::size_t>(pick.mesh)]; }
+std::size_t shape_of(const SearchSpace& space, SelectedChoice selected) { return space.shapes[static_cast<std::size_t>(selected.mesh)]; }
 
-std::uint64_t pair_key(const SearchSpace& space, const plan::TrainPair& pair, const Picks& picks) {
+std::uint64_t pair_key(const SearchSpace& space, const plan::TrainPair& pair, const Selection& selection) {
   const auto [first, second] = pair;
-  return key_of(shape_of(space, picks[first]), static_cast<std::size_t>(picks[first].choice),
-                static_cast<std::size_t>(picks[second].choice));
+  return key_of(shape_of(space, selection[first]), static_cast<std::size_t>(selection[first].choice),
+                static_cast<std::size_t>(selection[second].choice));
 }
 
-std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, const plan::TrainPair& pair, const Picks& picks) {
-  const predict::Ground& ground = *space.ground;
+std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, const plan::TrainPair& pair, const Selection& selection) {
+  const predict::Scenario& scenario = *space.scenario;
   plan::Plan plan;
   plan.tasks.resize(space.choices.size());
   plan.fusion.training = pair;
-  for (const std::size_t task : pair) plan.tasks[task] = task_plan_of(space, task, picks[task]);
-  std::optional<predict::IntraStage> fused = predict::intra_stage_floor(ground, plan);
+  for (const std::size_t task : pair) plan.tasks[task] = task_plan_of(space, task, selection[task]);
+  std::optional<predict::IntraStage> fused = predict::intra_stage_floor(scenario, plan);
   if (!fused) return std::nullopt;
   std::int64_t activations = 0;
   for (const std::size_t task : pair)
-    activations =
-        std::max(activations, predict::bytes_of(predict::working_memory(ground, task, plan.tasks[task]), predict::MemoryKind::activations));
+    activations = std::max(activations,
+                           predict::bytes_of(predict::working_memory(scenario, task, plan.tasks[task]), predict::MemoryKind::activations));
   fused->activations = activations;
   const base::Ticks duration = base::ticks_of_seconds(predict::fused_training_seconds(fused->schedule_seconds, fused->overhead).seconds);
   return FusionTables::Training{std::move(*fused), duration,
-                                predict::bytes_of(predict::fused_working_memory(ground, plan, pair, activations))};
+                                predict::bytes_of(predict::fused_working_memory(scenario, plan, pair, activations))};
 }
 
 }  // namespace
 
-FusionPick open_fusion(const plan::Job& job) {
+FusionSelection open_fusion(const plan::Job& job) {
   // On equal devices more can be fused than on others.
   const std::vector<plan::TaskPlan> anywhere(job.workflow.tasks.size());
   const plan::FusionPin& pin = job.fixed_fusion;
@@ -58,12 +58,12 @@ FusionPick open_fusion(const plan::Job& job) {
           pin.intra_stage.value_or(true) && plan::train_pair(job).has_value()};
 }
 
-FusionPick demanded_fusion(const plan::Job& job, FusionPick fusion) {
+FusionSelection demanded_fusion(const plan::Job& job, FusionSelection fusion) {
   const plan::FusionPin& pin = job.fixed_fusion;
   return {fusion.generation && pin.inter_stage.value_or(false), fusion.training && pin.intra_stage.value_or(false)};
 }
 
-bool has(FusionPick fusion, FusionPick demanded) {
+bool has(FusionSelection fusion, FusionSelection demanded) {
   return (fusion.generation || !demanded.generation) && (fusion.training || !demanded.training);
 }
 
@@ -79,68 +79,68 @@ const Value& FusionTables::known(Table<Value>& table, std::uint64_t key, const M
   return table.try_emplace(key, std::move(made)).first->second;
 }
 
-const std::vector<FusionTables::Tail>& FusionTables::tails(std::size_t generate, Pick pick) {
-  return known(tails_, key_of(generate, shape_of(space_, pick), static_cast<std::size_t>(pick.choice)), [&] {
-    const auto& fixed = space_.ground->job.fixed_fusion.threshold;
+const std::vector<FusionTables::Tail>& FusionTables::tails(std::size_t generate, SelectedChoice selected) {
+  return known(tails_, key_of(generate, shape_of(space_, selected), static_cast<std::size_t>(selected.choice)), [&] {
+    const auto& fixed = space_.scenario->job.fixed_fusion.threshold;
     const std::vector<double> thresholds = fixed ? std::vector<double>{*fixed} : simulate::usual_thresholds();
     std::vector<Tail> tails;
     for (predict::GenerationTail& tail :
-         predict::generation_tails(*space_.ground, generate, space_.choice(generate, pick).planned, thresholds)) {
+         predict::generation_tails(*space_.scenario, generate, space_.choice(generate, selected).planned, thresholds)) {
       // Where nothing moves nothing is gained.
       if (!fixed && tail.slices.empty()) continue;
       const double before = tail.generation.until + tail.generation.migration;
-      const double hidden = predict::most_hidden(tail.devices, tail.slices);
+      const double hidden = predict::max_hidden(tail.devices, tail.slices);
       tails.push_back({std::move(tail), before, hidden});
     }
     return tails;
   });
 }
 
-const FusionTables::Training* FusionTables::training(const plan::TrainPair& pair, const Picks& picks) {
-  const auto& training = known(trainings_, pair_key(space_, pair, picks), [&] { return fuse_trainings(space_, pair, picks); });
+const FusionTables::Training* FusionTables::training(const plan::TrainPair& pair, const Selection& selection) {
+  const auto& training = known(trainings_, pair_key(space_, pair, selection), [&] { return fuse_trainings(space_, pair, selection); });
   return training ? &*training : nullptr;
 }
 
-FusedSteps::FusedSteps(FusionTables& tables) : tables_(tables), space_(tables.space()), pair_(plan::train_pair(space_.ground->job)) {
-  const auto& tasks = space_.ground->job.workflow.tasks;
+FusedSteps::FusedSteps(FusionTables& tables) : tables_(tables), space_(tables.space()), pair_(plan::train_pair(space_.scenario->job)) {
+  const auto& tasks = space_.scenario->job.workflow.tasks;
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     if (tasks[task].kind == TaskKind::generate) generating_.push_back(task);
     if (tasks[task].kind == TaskKind::infer) inferring_.push_back(task);
   }
 }
 
-const plan::GenerationStage* FusedSteps::stage_of(const Picks& picks, std::size_t& number) {
+const plan::GenerationStage* FusedSteps::stage_of(const Selection& selection, std::size_t& number) {
   together_.clear();
   for (const std::size_t generate : generating_)
-    for (const std::size_t infer : inferring_) together_.push_back(picks[generate].mesh == picks[infer].mesh ? 1 : 0);
+    for (const std::size_t infer : inferring_) together_.push_back(selection[generate].mesh == selection[infer].mesh ? 1 : 0);
   for (number = 0; number < stages_.size(); ++number)
     if (stages_[number].together == together_) break;
   if (number == stages_.size())
-    stages_.push_back({together_, plan::generation_stage(space_.ground->job, plan_of(space_, picks, "").tasks)});
+    stages_.push_back({together_, plan::generation_stage(space_.scenario->job, plan_of(space_, selection, "").tasks)});
   const auto& stage = stages_[number].stage;
   return stage ? &*stage : nullptr;
 }
 
-const predict::ScoringTask& FusedSteps::scoring_of(std::size_t task, Pick pick) {
+const predict::ScoringTask& FusedSteps::scoring_of(std::size_t task, SelectedChoice selected) {
   if (scorings_.empty()) scorings_.resize(space_.choices.size());
   if (scorings_[task].empty()) scorings_[task].resize(space_.examples.size());
-  std::vector<std::optional<predict::ScoringTask>>& known = scorings_[task][shape_of(space_, pick)];
-  if (known.empty()) known.resize(space_.choices[task][shape_of(space_, pick)].size());
-  std::optional<predict::ScoringTask>& scoring = known[static_cast<std::size_t>(pick.choice)];
+  std::vector<std::optional<predict::ScoringTask>>& known = scorings_[task][shape_of(space_, selected)];
+  if (known.empty()) known.resize(space_.choices[task][shape_of(space_, selected)].size());
+  std::optional<predict::ScoringTask>& scoring = known[static_cast<std::size_t>(selected.choice)];
   if (!scoring) {
-    const Choice& choice = space_.choice(task, pick);
+    const Choice& choice = space_.choice(task, selected);
     // Not the choice's duration, which is rounded to whole ns: with others it adds up before that.
-    scoring = predict::scoring_task(*space_.ground, task, choice.planned, choice.seconds);
+    scoring = predict::scoring_task(*space_.scenario, task, choice.planned, choice.seconds);
   }
   return *scoring;
 }
 
 /// Where what a generation takes with the picks is remembered, if its key is key_; else another one.
-FusedSteps::Remembered& FusedSteps::remembered_of(const Generation& generation, const Picks& picks) {
+FusedSteps::Remembered& FusedSteps::remembered_of(const Generation& generation, const Selection& selection) {
   const std::size_t generate = generation.stage->generate;
-  key_ = {static_cast<std::int32_t>(generation.number), static_cast<std::int32_t>(shape_of(space_, picks[generate])),
-          picks[generate].choice};
-  for (const std::size_t task : generation.stage->infer) key_.push_back(picks[task].choice);
+  key_ = {static_cast<std::int32_t>(generation.number), static_cast<std::int32_t>(shape_of(space_, selection[generate])),
+          selection[generate].choice};
+  for (const std::size_t task : generation.stage->infer) key_.push_back(selection[task].choice);
   std::uint64_t hash = 0;
   for (const std::int32_t number : key_) hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
   if (remembered_.empty()) remembered_.resize(remembered);
@@ -153,14 +153,14 @@ void FusedSteps::set_length(Generation& generation, const Length& length) {
   generation.threshold = length.threshold;
 }
 
-FusedSteps::LeastGeneration FusedSteps::least_generation(const Picks& picks) {
+FusedSteps::MinGeneration FusedSteps::min_generation(const Selection& selection) {
   Generation found;
-  found.stage = stage_of(picks, found.number);
+  found.stage = stage_of(selection, found.number);
   if (found.stage == nullptr) return {};
-  const Remembered& known = remembered_of(found, picks);
+  const Remembered& known = remembered_of(found, selection);
   const bool exact = known.key == key_;
   if (!exact) {
-    const std::optional<base::Ticks> least = least_length(*found.stage, picks);
+    const std::optional<base::Ticks> least = min_length(*found.stage, selection);
     if (!least) return {};
     found.duration = *least;
     return {found, false};
@@ -170,27 +170,27 @@ FusedSteps::LeastGeneration FusedSteps::least_generation(const Picks& picks) {
   return {found, true};
 }
 
-std::optional<FusedSteps::Generation> FusedSteps::generation(const Picks& picks) {
+std::optional<FusedSteps::Generation> FusedSteps::generation(const Selection& selection) {
   Generation found;
-  found.stage = stage_of(picks, found.number);
+  found.stage = stage_of(selection, found.number);
   if (found.stage == nullptr) return std::nullopt;
-  Remembered& known = remembered_of(found, picks);
-  if (known.key != key_) known = {key_, fused_length(*found.stage, picks)};
+  Remembered& known = remembered_of(found, selection);
+  if (known.key != key_) known = {key_, fused_length(*found.stage, selection)};
   if (!known.length) return std::nullopt;
   set_length(found, *known.length);
   return found;
 }
 
 /// With the load of the stage's scoring.
-const std::vector<FusionTables::Tail>& FusedSteps::tails_of(const plan::GenerationStage& stage, const Picks& picks) {
+const std::vector<FusionTables::Tail>& FusedSteps::tails_of(const plan::GenerationStage& stage, const Selection& selection) {
   load_.clear();
-  for (const std::size_t task : stage.infer) load_.add(scoring_of(task, picks[task]));
-  return tables_.tails(stage.generate, picks[stage.generate]);
+  for (const std::size_t task : stage.infer) load_.add(scoring_of(task, selection[task]));
+  return tables_.tails(stage.generate, selection[stage.generate]);
 }
 
 /// No more than fused_length's duration, and no more than without fusion. Nothing only where that is nothing.
-std::optional<base::Ticks> FusedSteps::least_length(const plan::GenerationStage& stage, const Picks& picks) {
-  const std::vector<FusionTables::Tail>& tails = tails_of(stage, picks);
+std::optional<base::Ticks> FusedSteps::min_length(const plan::GenerationStage& stage, const Selection& selection) {
+  const std::vector<FusionTables::Tail>& tails = tails_of(stage, selection);
   if (tails.empty()) return std::nullopt;
   double least = tails.front().at.generation.apart + load_.overheads + load_.work;
   for (const FusionTables::Tail& tail : tails) least = std::min(least, tail.least(load_.work));
@@ -198,10 +198,10 @@ std::optional<base::Ticks> FusedSteps::least_length(const plan::GenerationStage&
 }
 
 /// Nothing where no threshold gains.
-std::optional<FusedSteps::Length> FusedSteps::fused_length(const plan::GenerationStage& stage, const Picks& picks) {
-  const std::vector<FusionTables::Tail>& tails = tails_of(stage, picks);
+std::optional<FusedSteps::Length> FusedSteps::fused_length(const plan::GenerationStage& stage, const Selection& selection) {
+  const std::vector<FusionTables::Tail>& tails = tails_of(stage, selection);
   if (tails.empty()) return std::nullopt;
-  const bool fixed = space_.ground->job.fixed_fusion.threshold.has_value();
+  const bool fixed = space_.scenario->job.fixed_fusion.threshold.has_value();
   const double apart = tails.front().at.generation.apart + load_.overheads + load_.work;
   double least = fixed ? std::numeric_limits<double>::infinity() : apart;
   double ends = least;
@@ -225,18 +225,18 @@ std::optional<FusedSteps::Length> FusedSteps::fused_length(const plan::Generatio
   return Length{base::ticks_of_seconds(least), base::ticks_of_seconds(least) - base::ticks_of_seconds(ends), threshold};
 }
 
-const FusedSteps::Training* FusedSteps::training(const Picks& picks) {
-  if (!pair_ || picks[(*pair_)[0]].mesh != picks[(*pair_)[1]].mesh) return nullptr;
-  const auto [entry, is_new] = trainings_.try_emplace(pair_key(space_, *pair_, picks));
-  if (is_new) entry->second = tables_.training(*pair_, picks);
+const FusedSteps::Training* FusedSteps::training(const Selection& selection) {
+  if (!pair_ || selection[(*pair_)[0]].mesh != selection[(*pair_)[1]].mesh) return nullptr;
+  const auto [entry, is_new] = trainings_.try_emplace(pair_key(space_, *pair_, selection));
+  if (is_new) entry->second = tables_.training(*pair_, selection);
   return entry->second;
 }
 
-plan::Plan FusedSteps::fused_plan(const Picks& picks, FusionPick fusion) {
-  plan::Plan plan = plan_of(space_, picks, "");
+plan::Plan FusedSteps::fused_plan(const Selection& selection, FusionSelection fusion) {
+  plan::Plan plan = plan_of(space_, selection, "");
   if (fusion.generation)
-    if (const auto fused = generation(picks)) plan.fusion.threshold = fused->threshold;
-  if (fusion.training && training(picks) != nullptr) plan.fusion.training = pair_;
+    if (const auto fused = generation(selection)) plan.fusion.threshold = fused->threshold;
+  if (fusion.training && training(selection) != nullptr) plan.fusion.training = pair_;
   return plan;
 }
 

@@ -16,20 +16,20 @@
 namespace dovetail::planner {
 
 /// Which fusions: of generation with inference, of two trainings.
-struct FusionPick {
+struct FusionSelection {
   bool generation = false;
   bool training = false;
 
   bool any() const { return generation || training; }
-  friend bool operator==(const FusionPick&, const FusionPick&) = default;
+  friend bool operator==(const FusionSelection&, const FusionSelection&) = default;
 };
 
 /// Those that the job lets a plan have and that its workflow has tasks for.
-FusionPick open_fusion(const plan::Job& job);
+FusionSelection open_fusion(const plan::Job& job);
 /// Those of `fusion` that the job demands of every plan.
-FusionPick demanded_fusion(const plan::Job& job, FusionPick fusion);
+FusionSelection demanded_fusion(const plan::Job& job, FusionSelection fusion);
 /// Whether `fusion` has all that is `demanded`.
-bool has(FusionPick fusion, FusionPick demanded);
+bool has(FusionSelection fusion, FusionSelection demanded);
 
 /// What fused steps of picks of one space take, worked out when it is first asked for. Threads may ask at the same time.
 class FusionTables {
@@ -44,18 +44,18 @@ class FusionTables {
     std::int64_t working = 0;      ///< bytes of fused_working_memory
   };
   /// Of the job's train_pair(); null where their picks cannot be fused. REQUIRES: both are on one mesh.
-  const Training* training(const plan::TrainPair& pair, const Picks& picks);
+  const Training* training(const plan::TrainPair& pair, const Selection& selection);
 
   struct Tail {
     predict::GenerationTail at;  ///< the threshold
     double before = 0;           ///< seconds before scoring begins
-    double hidden = 0;           ///< most_hidden()
+    double hidden = 0;           ///< max_hidden()
 
     /// Seconds of generation and so much scoring on all devices, at the least.
     double least(double scoring) const { return before + at.generation.tail + std::max(0.0, scoring - hidden); }
   };
   /// Of generation at simulate::usual_thresholds() that move samples, or at the one that the job fixes.
-  const std::vector<Tail>& tails(std::size_t generate, Pick pick);
+  const std::vector<Tail>& tails(std::size_t generate, SelectedChoice selected);
 
   const SearchSpace& space() const { return space_; }
 
@@ -84,24 +84,24 @@ class FusedSteps {
     double threshold = 0;
   };
   /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes none).
-  std::optional<Generation> generation(const Picks& picks);
+  std::optional<Generation> generation(const Selection& selection);
 
   /// The same, quickly: what is not remembered may take less, be fused though that gains nothing, and has neither rest nor threshold.
-  struct LeastGeneration {
+  struct MinGeneration {
     std::optional<Generation> generation;
     bool exact = true;
   };
-  LeastGeneration least_generation(const Picks& picks);
+  MinGeneration min_generation(const Selection& selection);
 
   using Training = FusionTables::Training;
   /// Of the job's train_pair(); null where their picks cannot be fused.
-  const Training* training(const Picks& picks);
+  const Training* training(const Selection& selection);
 
   /// The job's, where it has one.
   const std::optional<plan::TrainPair>& pair() const { return pair_; }
 
   /// The plan of picks with the fusions that are found for them here, of those in `fusion`.
-  plan::Plan fused_plan(const Picks& picks, FusionPick fusion);
+  plan::Plan fused_plan(const Selection& selection, FusionSelection fusion);
 
  private:
   /// Of a Generation.
@@ -116,12 +116,12 @@ class FusedSteps {
     std::optional<Length> length;
   };
   static void set_length(Generation& generation, const Length& length);
-  std::optional<Length> fused_length(const plan::GenerationStage& stage, const Picks& picks);
-  std::optional<base::Ticks> least_length(const plan::GenerationStage& stage, const Picks& picks);
-  const std::vector<FusionTables::Tail>& tails_of(const plan::GenerationStage& stage, const Picks& picks);
-  const plan::GenerationStage* stage_of(const Picks& picks, std::size_t& number);
-  Remembered& remembered_of(const Generation& generation, const Picks& picks);
-  const predict::ScoringTask& scoring_of(std::size_t task, Pick pick);
+  std::optional<Length> fused_length(const plan::GenerationStage& stage, const Selection& selection);
+  std::optional<base::Ticks> min_length(const plan::GenerationStage& stage, const Selection& selection);
+  const std::vector<FusionTables::Tail>& tails_of(const plan::GenerationStage& stage, const Selection& selection);
+  const plan::GenerationStage* stage_of(const Selection& selection, std::size_t& number);
+  Remembered& remembered_of(const Generation& generation, const Selection& selection);
+  const predict::ScoringTask& scoring_of(std::size_t task, SelectedChoice selected);
 
   FusionTables& tables_;
   const SearchSpace& space_;

@@ -10,13 +10,13 @@ namespace dovetail::planner {
 
 /// Which data, tensor and pipeline degrees make up a mesh.
 struct LayoutRules {
-  int largest_tensor = 8;        ///< tensor-parallel groups stay inside a node
-  bool powers_of_two = true;     ///< tensor degrees; else every divisor of the node's devices
-  int stage_devices_unit = 0;    ///< a pipeline stage has 1, 2, 4, ... of so many devices, or a multiple of it; 0: any number
-  std::int64_t most_stages = 0;  ///< 0: any number
-  int least_devices = 1;         ///< a smaller mesh has no layout
-  int most_stage_devices = 0;    ///< 0: any number
-  double most_parts = 0;         ///< of a batch: data times pipeline degree; 0: any number
+  int max_tensor = 8;           ///< tensor-parallel groups stay inside a node
+  bool powers_of_two = true;    ///< tensor degrees; else every divisor of the node's devices
+  int stage_devices_unit = 0;   ///< a pipeline stage has 1, 2, 4, ... of so many devices, or a multiple of it; 0: any number
+  std::int64_t max_stages = 0;  ///< 0: any number
+  int min_devices = 1;          ///< a smaller mesh has no layout
+  int max_stage_devices = 0;    ///< 0: any number
+  double max_parts = 0;         ///< of a batch: data times pipeline degree; 0: any number
 };
 
 /// The rules of ReaL's search on nodes of eight (docs/facts.md#real-layouts-and-meshes): tensor degrees 1, 2, 4 and 8; stages of 1, 2, 4 or

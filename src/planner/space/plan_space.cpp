@@ -23,7 +23,7 @@ class Adder {
     const auto same = std::find_if(choices.begin(), choices.end(), [&](const Choice& known) { return known.planned == planned; });
     if (same != choices.end()) return static_cast<std::int32_t>(same - choices.begin());
     const int form = form_of(task, planned);
-    choices.push_back(choice_of(*space_.ground, task, planned));
+    choices.push_back(choice_of(*space_.scenario, task, planned));
     space_.weight_forms[task][shape].push_back(form);
     return static_cast<std::int32_t>(choices.size()) - 1;
   }
@@ -33,7 +33,7 @@ class Adder {
   int form_of(std::size_t task, plan::TaskPlan planned) const {
     int next = 0;
     for (std::size_t other = 0; other < space_.choices.size(); ++other) {
-      if (space_.is_rule(other) || space_.ground->job.workflow.role_of[other] != space_.ground->job.workflow.role_of[task]) continue;
+      if (space_.is_rule(other) || space_.scenario->job.workflow.role_of[other] != space_.scenario->job.workflow.role_of[task]) continue;
       for (std::size_t shape = 0; shape < space_.examples.size(); ++shape)
         for (std::size_t choice = 0; choice < space_.choices[other][shape].size(); ++choice) {
           const plan::TaskPlan& known = space_.choices[other][shape][choice].planned;
@@ -51,22 +51,22 @@ class Adder {
 
 }  // namespace
 
-PlanSpace space_around(const predict::Ground& ground, const plan::Plan& plan, const ChoiceRules& rules, int threads) {
-  std::vector<cluster::Mesh> meshes = search_meshes(ground.job);
+PlanSpace space_around(const predict::Scenario& scenario, const plan::Plan& plan, const ChoiceRules& rules, int threads) {
+  std::vector<cluster::Mesh> meshes = search_meshes(scenario.job);
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
     const cluster::Mesh& mesh = plan.tasks[task].mesh;
-    if (ground.job.workflow.tasks[task].kind == TaskKind::rule) continue;
+    if (scenario.job.workflow.tasks[task].kind == TaskKind::rule) continue;
     if (std::find(meshes.begin(), meshes.end(), mesh) == meshes.end()) meshes.push_back(mesh);
   }
-  PlanSpace around{make_search_space(ground, std::move(meshes), rules, threads), Picks(plan.tasks.size())};
+  PlanSpace around{make_search_space(scenario, std::move(meshes), rules, threads), Selection(plan.tasks.size())};
   SearchSpace& space = around.space;
   Adder adder(space);
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
     if (space.is_rule(task)) continue;
     const auto mesh = std::find(space.meshes.begin(), space.meshes.end(), plan.tasks[task].mesh) - space.meshes.begin();
     const std::size_t shape = space.shapes[static_cast<std::size_t>(mesh)];
-    around.picks[task] = {static_cast<std::int32_t>(mesh), adder.add(task, shape, plan.tasks[task])};
-    for (const plan::TaskPlan& varied : predict::variations_of(ground, task, plan.tasks[task])) adder.add(task, shape, varied);
+    around.selection[task] = {static_cast<std::int32_t>(mesh), adder.add(task, shape, plan.tasks[task])};
+    for (const plan::TaskPlan& varied : predict::variations_of(scenario, task, plan.tasks[task])) adder.add(task, shape, varied);
     const auto number = static_cast<std::int32_t>(mesh);
     if (std::find(space.open[task].begin(), space.open[task].end(), number) == space.open[task].end() && space.is_open(task, number))
       space.open[task].insert(std::lower_bound(space.open[task].begin(), space.open[task].end(), number), number);

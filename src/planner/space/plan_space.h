@@ -5,14 +5,14 @@
 
 namespace dovetail::planner {
 
-/// Picks of `picks` are the plan's own tasks, in settings and layouts of which the search itself may know nothing.
+/// Selection of `picks` are the plan's own tasks, in settings and layouts of which the search itself may know nothing.
 struct PlanSpace {
   SearchSpace space;
-  Picks picks;
+  Selection selection;
 };
 
 /// The space that a search looks at, with the plan's meshes, with its tasks among the choices and with all variations_of these. Choices
 /// that are not the search's come last, and may not fit even on devices where nothing else is. REQUIRES: the plan has no fault.
-PlanSpace space_around(const predict::Ground& ground, const plan::Plan& plan, const ChoiceRules& rules, int threads);
+PlanSpace space_around(const predict::Scenario& scenario, const plan::Plan& plan, const ChoiceRules& rules, int threads);
 
 }  // namespace dovetail::planner

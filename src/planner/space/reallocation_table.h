@@ -18,7 +18,7 @@ class ReallocationTable {
   explicit ReallocationTable(const SearchSpace& space) : space_(space) {}
 
   /// REQUIRES: the step is a reallocation of an iteration with these picks, and not into an engine's own weights.
-  base::Ticks ticks(const Picks& picks, const plan::Step& step);
+  base::Ticks ticks(const Selection& selection, const plan::Step& step);
 
  private:
   using Key = std::array<std::int32_t, 5>;  // the role; from and to: mesh and weight form

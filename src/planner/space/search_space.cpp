@@ -29,7 +29,7 @@ bool is_usual_run(int first, int count) {
 void number_shapes(SearchSpace& space) {
   std::map<cluster::MeshShape, std::size_t> numbers;
   for (const cluster::Mesh& mesh : space.meshes) {
-    const auto [entry, is_new] = numbers.emplace(cluster::shape_of(space.ground->job.cluster, mesh), space.examples.size());
+    const auto [entry, is_new] = numbers.emplace(cluster::shape_of(space.scenario->job.cluster, mesh), space.examples.size());
     if (is_new) space.examples.push_back(mesh);
     space.shapes.push_back(entry->second);
   }
@@ -49,11 +49,11 @@ std::vector<int> forms_of(const std::vector<Choice>& choices, std::vector<plan::
   return forms;
 }
 
-RefitTicks refit_ticks(const predict::Ground& ground, std::size_t task, const cluster::Mesh& mesh) {
-  const cost::ModelFacts& facts = ground.models[ground.job.workflow.role_of[task]->index()];
-  const cost::Machine machine = cost::machine_of(ground.job.cluster, mesh, ground.software.efficiency);
+WeightSyncTicks weight_sync_ticks(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh) {
+  const cost::ModelFacts& facts = scenario.models[scenario.job.workflow.role_of[task]->index()];
+  const cost::Machine machine = cost::machine_of(scenario.job.cluster, mesh, scenario.software.efficiency);
   const auto ticks = [&](bool apart) {
-    return base::ticks_of_seconds(cost::refit_seconds(facts, mesh.count, apart, machine, ground.software.efficiency));
+    return base::ticks_of_seconds(cost::weight_sync_seconds(facts, mesh.count, apart, machine, scenario.software.efficiency));
   };
   return {ticks(false), ticks(true)};
 }
@@ -71,14 +71,14 @@ void for_each_shape(const SearchSpace& space, int threads, const Work& work) {
 /// Optimizers are stepped on the host where the whole cluster leaves a training no other way.
 void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
-    space.choices[task][shape] = choices_of(*space.ground, task, space.examples[shape], rules);
+    space.choices[task][shape] = choices_of(*space.scenario, task, space.examples[shape], rules);
   });
   std::vector<char> impossible;
   for (const auto& of_task : space.choices)
     impossible.push_back(std::all_of(of_task.begin(), of_task.end(), [](const auto& choices) { return choices.empty(); }) ? 1 : 0);
   rules.optimizer_on_host = true;
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
-    if (impossible[task] != 0) space.choices[task][shape] = choices_of(*space.ground, task, space.examples[shape], rules);
+    if (impossible[task] != 0) space.choices[task][shape] = choices_of(*space.scenario, task, space.examples[shape], rules);
   });
 }
 
@@ -86,7 +86,7 @@ void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
 
 bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
   const auto index = static_cast<std::size_t>(mesh);
-  const auto& fixed = ground->job.fixed;
+  const auto& fixed = scenario->job.fixed;
   const auto may = [&](std::size_t one) {
     return !choices[one][shapes[index]].empty() && (fixed.empty() || plan::admits(fixed[one], meshes[index]));
   };
@@ -106,32 +106,32 @@ std::vector<cluster::Mesh> search_meshes(const plan::Job& job) {
   return meshes;
 }
 
-SearchSpace make_search_space(const predict::Ground& ground, std::vector<cluster::Mesh> meshes, const ChoiceRules& rules, int threads) {
+SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes, const ChoiceRules& rules, int threads) {
   SearchSpace space;
-  space.ground = &ground;
+  space.scenario = &scenario;
   space.meshes = std::move(meshes);
   number_shapes(space);
-  const std::size_t tasks = ground.job.workflow.tasks.size();
+  const std::size_t tasks = scenario.job.workflow.tasks.size();
   const std::size_t shapes = space.examples.size();
   space.choices.assign(tasks, std::vector<std::vector<Choice>>(shapes));
   space.weight_forms.assign(tasks, std::vector<std::vector<int>>(shapes));
-  space.refits.assign(tasks, std::vector<RefitTicks>(shapes));
+  space.weight_syncs.assign(tasks, std::vector<WeightSyncTicks>(shapes));
   space.open.resize(tasks);
   space.rules.resize(tasks);
   space.bound.resize(tasks);
-  if (rules.means == Means::all) space.bound = predict::bound_tasks(ground.job, ground.software.conventions);
+  if (rules.option_set == OptionSet::all) space.bound = predict::bound_tasks(scenario.job, scenario.software.conventions);
   fill_choices(space, rules, threads);
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
-    if (ground.job.workflow.tasks[task].kind == workflow::TaskKind::generate)
-      space.refits[task][shape] = refit_ticks(ground, task, space.examples[shape]);
+    if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::generate)
+      space.weight_syncs[task][shape] = weight_sync_ticks(scenario, task, space.examples[shape]);
   });
-  std::vector<std::vector<plan::TaskPlan>> known(ground.job.workflow.roles.size());
+  std::vector<std::vector<plan::TaskPlan>> known(scenario.job.workflow.roles.size());
   for (std::size_t task = 0; task < tasks; ++task) {
     if (space.is_rule(task)) {
-      space.rules[task] = base::ticks_of_seconds(predict::task_seconds(ground, task, {}).seconds);
+      space.rules[task] = base::ticks_of_seconds(predict::task_seconds(scenario, task, {}).seconds);
       continue;
     }
-    auto& of_role = known[ground.job.workflow.role_of[task]->index()];
+    auto& of_role = known[scenario.job.workflow.role_of[task]->index()];
     for (std::size_t shape = 0; shape < shapes; ++shape) space.weight_forms[task][shape] = forms_of(space.choices[task][shape], of_role);
     for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh)
       if (space.is_open(task, static_cast<std::int32_t>(mesh))) space.open[task].push_back(static_cast<std::int32_t>(mesh));
@@ -145,43 +145,43 @@ std::optional<std::size_t> impossible_task(const SearchSpace& space) {
   return std::nullopt;
 }
 
-plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Pick pick) {
-  plan::TaskPlan planned = space.choice(task, pick).planned;
-  planned.mesh = space.meshes[static_cast<std::size_t>(pick.mesh)];
+plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, SelectedChoice selected) {
+  plan::TaskPlan planned = space.choice(task, selected).planned;
+  planned.mesh = space.meshes[static_cast<std::size_t>(selected.mesh)];
   return planned;
 }
 
-bool take(const SearchSpace& space, Picks& picks, std::size_t task, Pick pick) {
-  picks[task] = pick;
+bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected) {
+  selection[task] = selected;
   for (const std::size_t other : space.bound[task]) {
-    if (!space.is_open(other, pick.mesh)) return false;
-    const int form = space.weight_form(task, pick);
-    if (picks[other].mesh == pick.mesh && space.weight_form(other, picks[other]) == form) continue;
-    const std::vector<int>& forms = space.weight_forms[other][space.shapes[static_cast<std::size_t>(pick.mesh)]];
+    if (!space.is_open(other, selected.mesh)) return false;
+    const int form = space.weight_form(task, selected);
+    if (selection[other].mesh == selected.mesh && space.weight_form(other, selection[other]) == form) continue;
+    const std::vector<int>& forms = space.weight_forms[other][space.shapes[static_cast<std::size_t>(selected.mesh)]];
     const auto alike = std::find(forms.begin(), forms.end(), form);
     if (alike == forms.end()) return false;
-    picks[other] = {pick.mesh, static_cast<std::int32_t>(alike - forms.begin())};
+    selection[other] = {selected.mesh, static_cast<std::int32_t>(alike - forms.begin())};
   }
   return true;
 }
 
-bool settle(const SearchSpace& space, Picks& picks) {
-  for (std::size_t task = 0; task < picks.size(); ++task) {
+bool settle(const SearchSpace& space, Selection& selection) {
+  for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space.bound[task].empty()) continue;
-    Pick pick = picks[task];
-    const auto choices = static_cast<std::int32_t>(space.choices[task][space.shapes[static_cast<std::size_t>(pick.mesh)]].size());
-    while (pick.choice < choices && !take(space, picks, task, pick)) ++pick.choice;
-    if (pick.choice >= choices) return false;
+    SelectedChoice selected = selection[task];
+    const auto choices = static_cast<std::int32_t>(space.choices[task][space.shapes[static_cast<std::size_t>(selected.mesh)]].size());
+    while (selected.choice < choices && !take(space, selection, task, selected)) ++selected.choice;
+    if (selected.choice >= choices) return false;
   }
   return true;
 }
 
-plan::Plan plan_of(const SearchSpace& space, const Picks& picks, std::string placement) {
+plan::Plan plan_of(const SearchSpace& space, const Selection& selection, std::string placement) {
   plan::Plan plan;
   plan.placement = std::move(placement);
-  plan.tasks.resize(picks.size());
-  for (std::size_t task = 0; task < picks.size(); ++task)
-    if (!space.is_rule(task)) plan.tasks[task] = task_plan_of(space, task, picks[task]);
+  plan.tasks.resize(selection.size());
+  for (std::size_t task = 0; task < selection.size(); ++task)
+    if (!space.is_rule(task)) plan.tasks[task] = task_plan_of(space, task, selection[task]);
   return plan;
 }
 

@@ -12,42 +12,42 @@
 namespace dovetail::planner {
 
 /// What a task takes: one of the space's meshes, and one of its choices on meshes of that shape. A rule has neither.
-struct Pick {
+struct SelectedChoice {
   std::int32_t mesh = 0;
   std::int32_t choice = 0;
 
-  friend auto operator<=>(const Pick&, const Pick&) = default;
+  friend auto operator<=>(const SelectedChoice&, const SelectedChoice&) = default;
 };
 /// [task of the workflow].
-using Picks = std::vector<Pick>;
+using Selection = std::vector<SelectedChoice>;
 
 /// Weights that are moved to where a task uses them, in ns.
-struct RefitTicks {
+struct WeightSyncTicks {
   base::Ticks same;   ///< from devices that the engine's overlap
   base::Ticks apart;  ///< from others
 };
 
 /// What runs on one mesh takes the same time and memory on all others of its shape (cluster::MeshShape), so that choices are by shape.
 struct SearchSpace {
-  const predict::Ground* ground = nullptr;
+  const predict::Scenario* scenario = nullptr;
   std::vector<cluster::Mesh> meshes;
   std::vector<std::size_t> shapes;                          ///< [mesh] its shape
   std::vector<cluster::Mesh> examples;                      ///< [shape] a mesh of it
   std::vector<std::vector<std::vector<Choice>>> choices;    ///< [task][shape], the fastest first; empty for rules
   std::vector<std::vector<std::vector<int>>> weight_forms;  ///< [task][shape][choice]: equal where weights lie alike on equal meshes
-  std::vector<std::vector<RefitTicks>> refits;              ///< [task][shape], of generation
+  std::vector<std::vector<WeightSyncTicks>> weight_syncs;   ///< [task][shape], of generation
   std::vector<base::Ticks> rules;                           ///< [task] how long a rule takes
   std::vector<std::vector<std::size_t>> bound;              ///< [task] others that have its mesh and form of weights (bound_tasks)
   std::vector<std::vector<std::int32_t>> open;              ///< [task] meshes on which it may be, and has a choice
 
-  bool is_rule(std::size_t task) const { return ground->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
+  bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
   /// Whether the task may be on the mesh, and has a choice there.
   bool is_open(std::size_t task, std::int32_t mesh) const;
-  const Choice& choice(std::size_t task, Pick pick) const {
-    return choices[task][shapes[static_cast<std::size_t>(pick.mesh)]][static_cast<std::size_t>(pick.choice)];
+  const Choice& choice(std::size_t task, SelectedChoice selected) const {
+    return choices[task][shapes[static_cast<std::size_t>(selected.mesh)]][static_cast<std::size_t>(selected.choice)];
   }
-  int weight_form(std::size_t task, Pick pick) const {
-    return weight_forms[task][shapes[static_cast<std::size_t>(pick.mesh)]][static_cast<std::size_t>(pick.choice)];
+  int weight_form(std::size_t task, SelectedChoice selected) const {
+    return weight_forms[task][shapes[static_cast<std::size_t>(selected.mesh)]][static_cast<std::size_t>(selected.choice)];
   }
 };
 
@@ -57,22 +57,22 @@ std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 
 /// On up to `threads` threads; the answer does not depend on how many. `ground` must outlive it. Where it is stopped, shapes have no
 /// choices yet; the last, mostly the whole cluster, has them first.
-SearchSpace make_search_space(const predict::Ground& ground, std::vector<cluster::Mesh> meshes, const ChoiceRules& rules, int threads);
+SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes, const ChoiceRules& rules, int threads);
 
 /// The first task that has no choice on any mesh; nothing where all have one.
 std::optional<std::size_t> impossible_task(const SearchSpace& space);
 
 /// What a task of a plan gets by a pick. REQUIRES: the task is no rule.
-plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Pick pick);
+plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, SelectedChoice selected);
 
 /// Gives a task a pick, and what is bound to it its mesh and form of weights: what has another form the fastest choice of that one. False,
 /// with picks that are of no use, where one has none.
-bool take(const SearchSpace& space, Picks& picks, std::size_t task, Pick pick);
+bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
 /// Makes what is bound agree, whoever of it has the first choice that all can follow from its own on. False where there is none.
-bool settle(const SearchSpace& space, Picks& picks);
+bool settle(const SearchSpace& space, Selection& selection);
 
 /// The plan of some picks, of that placement's name.
-plan::Plan plan_of(const SearchSpace& space, const Picks& picks, std::string placement);
+plan::Plan plan_of(const SearchSpace& space, const Selection& selection, std::string placement);
 
 }  // namespace dovetail::planner

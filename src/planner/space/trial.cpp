@@ -18,12 +18,12 @@ constexpr unsigned remembered_bits = 8;
 constexpr std::size_t remembered_links = std::size_t{1} << remembered_bits;
 
 /// [group of nodes].
-std::vector<GroupLimit> limits_of(const predict::Ground& ground) {
+std::vector<GroupLimit> limits_of(const predict::Scenario& scenario) {
   std::vector<GroupLimit> limits;
   int device = 0;
-  for (const cluster::NodeGroup& group : ground.job.cluster.groups) {
+  for (const cluster::NodeGroup& group : scenario.job.cluster.groups) {
     const int end = device + group.nodes * group.devices_per_node;
-    limits.push_back({device, end, predict::plan_memory(ground, group.gpu)});
+    limits.push_back({device, end, predict::plan_memory(scenario, group.gpu)});
     device = end;
   }
   return limits;
@@ -53,52 +53,52 @@ double Score::cost(std::int64_t usable) const {
 
 Trial::Trial(const SearchSpace& space)
     : space_(space),
-      limits_(limits_of(*space.ground)),
+      limits_(limits_of(*space.scenario)),
       own_tables_(std::make_unique<FusionTables>(space)),
       fused_(*own_tables_),
       links_(remembered_links),
       reallocations_(space) {}
 Trial::Trial(const SearchSpace& space, FusionTables& tables)
-    : space_(space), limits_(limits_of(*space.ground)), fused_(tables), links_(remembered_links), reallocations_(space) {}
+    : space_(space), limits_(limits_of(*space.scenario)), fused_(tables), links_(remembered_links), reallocations_(space) {}
 Trial::~Trial() = default;
 
 namespace {
 
-bool has_own_weights(const SearchSpace& space, std::size_t task, Pick pick) {
-  return space.ground->job.workflow.tasks[task].kind == TaskKind::generate && space.choice(task, pick).planned.engine.own_weights;
+bool has_own_weights(const SearchSpace& space, std::size_t task, SelectedChoice selected) {
+  return space.scenario->job.workflow.tasks[task].kind == TaskKind::generate && space.choice(task, selected).planned.engine.own_weights;
 }
 
-bool are_alike(const SearchSpace& space, const Picks& picks, std::size_t a, std::size_t b) {
-  return picks[a].mesh == picks[b].mesh && space.weight_form(a, picks[a]) == space.weight_form(b, picks[b]) &&
-         has_own_weights(space, a, picks[a]) == has_own_weights(space, b, picks[b]);
+bool are_alike(const SearchSpace& space, const Selection& selection, std::size_t a, std::size_t b) {
+  return selection[a].mesh == selection[b].mesh && space.weight_form(a, selection[a]) == space.weight_form(b, selection[b]) &&
+         has_own_weights(space, a, selection[a]) == has_own_weights(space, b, selection[b]);
 }
 
-std::vector<predict::WeightCopy> copies_of(const SearchSpace& space, const Picks& picks) {
+std::vector<predict::WeightCopy> copies_of(const SearchSpace& space, const Selection& selection) {
   return predict::weight_copies(
-      space.ground->job.workflow, [&](std::size_t a, std::size_t b) { return are_alike(space, picks, a, b); },
-      [&](std::size_t task) { return has_own_weights(space, task, picks[task]); });
+      space.scenario->job.workflow, [&](std::size_t a, std::size_t b) { return are_alike(space, selection, a, b); },
+      [&](std::size_t task) { return has_own_weights(space, task, selection[task]); });
 }
 
 }  // namespace
 
-Trial::Sharing& Trial::sharing_of(const Picks& picks) {
-  const workflow::Workflow& workflow = space_.ground->job.workflow;
+Trial::Sharing& Trial::sharing_of(const Selection& selection) {
+  const workflow::Workflow& workflow = space_.scenario->job.workflow;
   alike_.clear();
-  for (std::size_t a = 0; a < picks.size(); ++a)
-    for (std::size_t b = a + 1; b < picks.size(); ++b)
+  for (std::size_t a = 0; a < selection.size(); ++a)
+    for (std::size_t b = a + 1; b < selection.size(); ++b)
       if (!space_.is_rule(a) && !space_.is_rule(b) && workflow.role_of[a] == workflow.role_of[b])
-        alike_.push_back(are_alike(space_, picks, a, b) ? 1 : 0);
+        alike_.push_back(are_alike(space_, selection, a, b) ? 1 : 0);
   alike_.push_back(generation_ ? static_cast<int>(generation_->number) + 1 : 0);
   alike_.push_back(training_ != nullptr ? 1 : 0);
   if (last_ != nullptr && last_->alike == alike_) return *last_;
   for (const auto& sharing : sharings_)
     if (sharing->alike == alike_) return *(last_ = sharing.get());
-  plan::IterationGraph graph = plan::iteration_graph(space_.ground->job, plan_of(space_, picks, ""));
+  plan::IterationGraph graph = plan::iteration_graph(space_.scenario->job, plan_of(space_, selection, ""));
   if (generation_) plan::put_within(graph, generation_->stage->generate, generation_->stage->infer);
   if (training_ != nullptr) plan::put_within(graph, (*fused_.pair())[0], {(*fused_.pair())[1]});
   plan::IterationTimer timer(graph);
   sharings_.push_back(std::make_unique<Sharing>(
-      Sharing{alike_, std::move(graph), std::move(timer), copies_of(space_, picks), std::vector<std::size_t>(picks.size())}));
+      Sharing{alike_, std::move(graph), std::move(timer), copies_of(space_, selection), std::vector<std::size_t>(selection.size())}));
   Sharing& made = *sharings_.back();
   for (std::size_t copy = 0; copy < made.copies.size(); ++copy)
     for (const std::size_t task : made.copies[copy].tasks) made.copy_of[task] = copy;
@@ -110,36 +110,36 @@ double Trial::slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& 
   const std::uint64_t key = (static_cast<std::uint64_t>(hull.first) << 32U) | static_cast<std::uint64_t>(hull.count);
   KnownLink& known = links_[(key * 0x9E3779B97F4A7C15U) >> (64U - remembered_bits)];
   if (known.bandwidth > 0 && known.hull == hull) return known.bandwidth;
-  const cluster::Cluster& cluster = space_.ground->job.cluster;
-  const cluster::Links links = cluster::links_of(cluster, hull, space_.ground->software.efficiency.links);
+  const cluster::Cluster& cluster = space_.scenario->job.cluster;
+  const cluster::Links links = cluster::links_of(cluster, hull, space_.scenario->software.efficiency.links);
   const bool inside = cluster::nodes_of(cluster, hull) == 1;
   known = {hull, (inside ? links.inside : links.between).bandwidth};
   return known.bandwidth;
 }
 
 /// Between trainers and scorers, unless exactly: the slowest link on the way to the destination, at full speed.
-base::Ticks Trial::reallocation_ticks(const Picks& picks, const plan::Step& step) {
-  const Pick to = picks[step.task];
+base::Ticks Trial::reallocation_ticks(const Selection& selection, const plan::Step& step) {
+  const SelectedChoice to = selection[step.task];
   const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(to.mesh)];
   const Choice& choice = space_.choice(step.task, to);
-  if (choice.planned.engine.own_weights && space_.ground->job.workflow.tasks[step.task].kind == TaskKind::generate) {
-    const RefitTicks& refit = space_.refits[step.task][space_.shapes[static_cast<std::size_t>(to.mesh)]];
-    return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)]) ? refit.same : refit.apart;
+  if (choice.planned.engine.own_weights && space_.scenario->job.workflow.tasks[step.task].kind == TaskKind::generate) {
+    const WeightSyncTicks& refit = space_.weight_syncs[step.task][space_.shapes[static_cast<std::size_t>(to.mesh)]];
+    return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(selection[step.train].mesh)]) ? refit.same : refit.apart;
   }
-  if (exact_reallocations_) return reallocations_.ticks(picks, step);
-  const cluster::Mesh& from = space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)];
+  if (exact_reallocations_) return reallocations_.ticks(selection, step);
+  const cluster::Mesh& from = space_.meshes[static_cast<std::size_t>(selection[step.train].mesh)];
   const auto bytes = static_cast<double>(choice.held.stored.weights);
   return base::ticks_of_seconds(bytes / slowest_bandwidth(from, mesh));
 }
 
-base::Ticks Trial::task_ticks(const Picks& picks, std::size_t task) const {
+base::Ticks Trial::task_ticks(const Selection& selection, std::size_t task) const {
   if (space_.is_rule(task)) return space_.rules[task];
   if (generation_ && task == generation_->stage->generate) return generation_->duration;
   if (training_ != nullptr && task == (*fused_.pair())[0]) return training_->duration;
-  return space_.choice(task, picks[task]).duration;
+  return space_.choice(task, selection[task]).duration;
 }
 
-void Trial::prepare(const Picks& picks, const Sharing& sharing) {
+void Trial::prepare(const Selection& selection, const Sharing& sharing) {
   const std::size_t steps = sharing.graph.steps.size();
   meshes_.assign(steps, {});
   durations_.resize(steps);
@@ -148,13 +148,13 @@ void Trial::prepare(const Picks& picks, const Sharing& sharing) {
     if (step.within) {
       durations_[index] = base::Ticks(0);
     } else if (step.kind == plan::Step::Kind::reallocation) {
-      meshes_[index] = {space_.meshes[static_cast<std::size_t>(picks[step.train].mesh)], {}};
-      if (picks[step.train].mesh != picks[step.task].mesh)
-        meshes_[index][1] = space_.meshes[static_cast<std::size_t>(picks[step.task].mesh)];
-      durations_[index] = reallocation_ticks(picks, step);
+      meshes_[index] = {space_.meshes[static_cast<std::size_t>(selection[step.train].mesh)], {}};
+      if (selection[step.train].mesh != selection[step.task].mesh)
+        meshes_[index][1] = space_.meshes[static_cast<std::size_t>(selection[step.task].mesh)];
+      durations_[index] = reallocation_ticks(selection, step);
     } else {
-      durations_[index] = task_ticks(picks, step.task);
-      if (!space_.is_rule(step.task)) meshes_[index][0] = space_.meshes[static_cast<std::size_t>(picks[step.task].mesh)];
+      durations_[index] = task_ticks(selection, step.task);
+      if (!space_.is_rule(step.task)) meshes_[index][0] = space_.meshes[static_cast<std::size_t>(selection[step.task].mesh)];
     }
   }
 }
@@ -176,18 +176,18 @@ base::Ticks Trial::busiest() const {
   return most;
 }
 
-bool Trial::is_on(const Picks& picks, std::size_t task, std::size_t block) const {
-  const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(picks[task].mesh)];
+bool Trial::is_on(const Selection& selection, std::size_t task, std::size_t block) const {
+  const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(selection[task].mesh)];
   const int first = blocks_.borders[block];
   return mesh.first <= first && first < mesh.first + mesh.count;
 }
 
-void Trial::weigh_copies(const Picks& picks, const Sharing& sharing) {
+void Trial::weigh_copies(const Selection& selection, const Sharing& sharing) {
   copies_.clear();
   for (const predict::WeightCopy& copy : sharing.copies) {
-    predict::HeldBytes held = space_.choice(copy.owner, picks[copy.owner]).held;
+    predict::HeldBytes held = space_.choice(copy.owner, selection[copy.owner]).held;
     held.offload.weights =
-        predict::weights_leave(copy, [&](std::size_t task) { return space_.choice(task, picks[task]).planned.offload.weights; });
+        predict::weights_leave(copy, [&](std::size_t task) { return space_.choice(task, selection[task]).planned.offload.weights; });
     CopyBytes& bytes = copies_.emplace_back();
     bytes.idle = predict::on_device(held, predict::CopyUse::idle).sum();
     bytes.scoring = predict::on_device(held, predict::CopyUse::scoring).sum();
@@ -200,16 +200,16 @@ void Trial::weigh_copies(const Picks& picks, const Sharing& sharing) {
 }
 
 /// What arrives for a task that uses newly trained weights, and sends them back where they have left.
-std::int64_t Trial::arriving_for(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block) const {
-  const plan::Job& job = space_.ground->job;
+std::int64_t Trial::arriving_for(const Selection& selection, const Sharing& sharing, std::size_t task, std::size_t block) const {
+  const plan::Job& job = space_.scenario->job;
   const predict::WeightCopy& to = sharing.copies[sharing.copy_of[task]];
   const std::size_t role = job.workflow.role_of[task]->index();
   if (!predict::receives(to, job.workflow)) return 0;
   std::int64_t bytes =
-      space_.choice(to.owner, picks[to.owner]).held.stored.weights + predict::bytes_on_their_way(*space_.ground, role, to.engine);
+      space_.choice(to.owner, selection[to.owner]).held.stored.weights + predict::bytes_on_their_way(*space_.scenario, role, to.engine);
   for (std::size_t copy = 0; copy < sharing.copies.size(); ++copy)
     if (sharing.copies[copy].trained && job.workflow.role_of[sharing.copies[copy].owner]->index() == role &&
-        is_on(picks, sharing.copies[copy].owner, block))
+        is_on(selection, sharing.copies[copy].owner, block))
       bytes += copies_[copy].returning;
   return bytes;
 }
@@ -223,35 +223,35 @@ std::optional<std::size_t> Trial::partner_of(std::size_t task) const {
 }
 
 /// What the task needs of each device of the block, beside which other copies are there.
-std::int64_t Trial::needed_by(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block,
+std::int64_t Trial::needed_by(const Selection& selection, const Sharing& sharing, std::size_t task, std::size_t block,
                               const BlockBytes& there) const {
   const CopyBytes& own = copies_[sharing.copy_of[task]];
-  const TaskKind kind = space_.ground->job.workflow.tasks[task].kind;
+  const TaskKind kind = space_.scenario->job.workflow.tasks[task].kind;
   const auto partner = partner_of(task);
   const std::int64_t others = there.idle - own.idle - (partner ? copies_[sharing.copy_of[*partner]].idle : 0);
-  std::int64_t needed = (partner ? training_->working : space_.choice(task, picks[task]).working) + others;
-  if (kind == TaskKind::train) needed += predict::reserved_beyond(*space_.ground, others - there.idle_in_engines);
+  std::int64_t needed = (partner ? training_->working : space_.choice(task, selection[task]).working) + others;
+  if (kind == TaskKind::train) needed += predict::reserved_beyond(*space_.scenario, others - there.idle_in_engines);
   if (kind == TaskKind::infer) needed += own.scoring;
   if (kind == TaskKind::generate) needed += own.generation;
-  const std::int64_t arriving = arriving_for(picks, sharing, task, block);
+  const std::int64_t arriving = arriving_for(selection, sharing, task, block);
   return std::max(needed, arriving > 0 ? arriving + others : 0);
 }
 
 /// What is missing of a node's host memory while tasks of the block run.
-std::int64_t Trial::host_excess(const Picks& picks, const Sharing& sharing, std::size_t block, cluster::NodeId node) const {
-  const cluster::Cluster& cluster = space_.ground->job.cluster;
+std::int64_t Trial::host_excess(const Selection& selection, const Sharing& sharing, std::size_t block, cluster::NodeId node) const {
+  const cluster::Cluster& cluster = space_.scenario->job.cluster;
   const int begin = cluster::first_device(cluster, node).value;
   const int end = begin + cluster::devices_of(cluster, node);
   const auto on_node = [&](const predict::WeightCopy& copy) {
-    const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(picks[copy.owner].mesh)];
+    const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(selection[copy.owner].mesh)];
     return std::max(0, std::min(mesh.first + mesh.count, end) - std::max(mesh.first, begin));
   };
   std::int64_t idle = 0;
   for (std::size_t copy = 0; copy < copies_.size(); ++copy) idle += copies_[copy].host_idle * on_node(sharing.copies[copy]);
   std::int64_t most = 0;
-  for (std::size_t task = 0; task < picks.size(); ++task) {
-    if (space_.is_rule(task) || !is_on(picks, task, block)) continue;
-    const bool trains = space_.ground->job.workflow.tasks[task].kind == TaskKind::train;
+  for (std::size_t task = 0; task < selection.size(); ++task) {
+    if (space_.is_rule(task) || !is_on(selection, task, block)) continue;
+    const bool trains = space_.scenario->job.workflow.tasks[task].kind == TaskKind::train;
     const auto changed = [&](std::size_t used) {
       const CopyBytes& own = copies_[sharing.copy_of[used]];
       return ((trains ? own.host_trained : own.host_used) - own.host_idle) * on_node(sharing.copies[sharing.copy_of[used]]);
@@ -263,63 +263,63 @@ std::int64_t Trial::host_excess(const Picks& picks, const Sharing& sharing, std:
 }
 
 /// As predict::task_memory accounts for it.
-std::int64_t Trial::excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const {
+std::int64_t Trial::excess_of_block(const Selection& selection, const Sharing& sharing, std::size_t block) const {
   BlockBytes there;
   for (std::size_t copy = 0; copy < copies_.size(); ++copy) {
-    if (!is_on(picks, sharing.copies[copy].owner, block)) continue;
+    if (!is_on(selection, sharing.copies[copy].owner, block)) continue;
     there.idle += copies_[copy].idle;
     if (sharing.copies[copy].engine) there.idle_in_engines += copies_[copy].idle;
   }
   std::int64_t most = 0;
-  for (std::size_t task = 0; task < picks.size(); ++task)
-    if (!space_.is_rule(task) && is_on(picks, task, block)) most = std::max(most, needed_by(picks, sharing, task, block, there));
+  for (std::size_t task = 0; task < selection.size(); ++task)
+    if (!space_.is_rule(task) && is_on(selection, task, block)) most = std::max(most, needed_by(selection, sharing, task, block, there));
   // Nodes of a kind inside a block are alike, and so are their devices.
   std::int64_t excess = 0;
   for (const GroupLimit& limit : limits_) {
     const int first = std::max(blocks_.borders[block], limit.first);
     if (first >= std::min(blocks_.borders[block + 1], limit.end)) continue;
-    const cluster::NodeId node = cluster::node_of(space_.ground->job.cluster, base::DeviceId(first));
-    excess = std::max({excess, most - limit.usable, host_excess(picks, sharing, block, node)});
+    const cluster::NodeId node = cluster::node_of(space_.scenario->job.cluster, base::DeviceId(first));
+    excess = std::max({excess, most - limit.usable, host_excess(selection, sharing, block, node)});
   }
   return excess;
 }
 
 /// Of the steps at hand.
-Score Trial::work_score(const Picks& picks) {
-  prepare(picks, sharing_of(picks));
+Score Trial::work_score(const Selection& selection) {
+  prepare(selection, sharing_of(selection));
   return {busiest(), 0, {generation_.has_value(), training_ != nullptr}};
 }
 
-Score Trial::least_score(const Picks& picks, FusionPick fusion) {
-  const FusedSteps::LeastGeneration least = fusion.generation ? fused_.least_generation(picks) : FusedSteps::LeastGeneration{};
+Score Trial::min_score(const Selection& selection, FusionSelection fusion) {
+  const FusedSteps::MinGeneration least = fusion.generation ? fused_.min_generation(selection) : FusedSteps::MinGeneration{};
   generation_ = least.generation;
   exact_ = least.exact;
-  training_ = fusion.training ? fused_.training(picks) : nullptr;
-  return work_score(picks);
+  training_ = fusion.training ? fused_.training(selection) : nullptr;
+  return work_score(selection);
 }
 
-Score Trial::fused_score(const Picks& picks) {
-  generation_ = fused_.generation(picks);
+Score Trial::fused_score(const Selection& selection) {
+  generation_ = fused_.generation(selection);
   exact_ = true;
-  return work_score(picks);
+  return work_score(selection);
 }
 
-std::int64_t Trial::excess(const Picks& picks) {
+std::int64_t Trial::excess(const Selection& selection) {
   plan::find_blocks(meshes_, blocks_);
-  weigh_copies(picks, *last_);
+  weigh_copies(selection, *last_);
   std::int64_t most = 0;
-  for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block) most = std::max(most, excess_of_block(picks, *last_, block));
+  for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block) most = std::max(most, excess_of_block(selection, *last_, block));
   return most;
 }
 
-Score Trial::exact_score(const Picks& picks, FusionPick fusion) {
+Score Trial::exact_score(const Selection& selection, FusionSelection fusion) {
   exact_reallocations_ = true;
-  Score exact = score(picks, fusion);
+  Score exact = score(selection, fusion);
   exact_reallocations_ = false;
-  if (!space_.ground->job.software.prefetch) return exact;
-  const plan::Plan plan = fused_.fused_plan(picks, exact.fused);
+  if (!space_.scenario->job.software.prefetch) return exact;
+  const plan::Plan plan = fused_.fused_plan(selection, exact.fused);
   const predict::KnownParts known{.training = training_ != nullptr ? &training_->at_least : nullptr};
-  exact.period = predict::timed_iteration(*space_.ground, plan, {}, known).timing.period;
+  exact.period = predict::timed_iteration(*space_.scenario, plan, {}, known).timing.period;
   return exact;
 }
 

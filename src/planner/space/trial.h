@@ -22,9 +22,9 @@ namespace dovetail::planner {
 
 /// What a search compares.
 struct Score {
-  base::Ticks period;       ///< ns
-  std::int64_t excess = 0;  ///< bytes beyond what the fullest device has, or the fullest node in host memory; 0: it fits
-  FusionPick fused = {};    ///< what is fused in it
+  base::Ticks period;          ///< ns
+  std::int64_t excess = 0;     ///< bytes beyond what the fullest device has, or the fullest node in host memory; 0: it fits
+  FusionSelection fused = {};  ///< what is fused in it
 
   /// Seconds, and as many times over what is missing of a device's memory, so that a search finds its way back to what fits.
   double cost(std::int64_t usable) const;
@@ -50,25 +50,25 @@ class Trial {
   Trial& operator=(const Trial&) = delete;
 
   /// With as much of `fusion` as the picks can have and gain by (FusedSteps). REQUIRES: every pick is one of the space.
-  Score score(const Picks& picks, FusionPick fusion = {}) {
-    return *score_unless(picks, fusion, [](const Score&) { return false; });
+  Score score(const Selection& selection, FusionSelection fusion = {}) {
+    return *score_unless(selection, fusion, [](const Score&) { return false; });
   }
 
   /// The same, with the period that timed_iteration() says. For what a search answers with.
-  Score exact_score(const Picks& picks, FusionPick fusion = {});
+  Score exact_score(const Selection& selection, FusionSelection fusion = {});
 
   /// As score(); nothing where `is_too_much` is true of a Score that is no more: it fuses no less, the period is the work of the busiest
   /// device (with a generation that may take less), the excess that of the picks or none. What a search refuses is mostly so bad that no
   /// iteration has to be played.
   template <class IsTooMuch>
-  std::optional<Score> score_unless(const Picks& picks, FusionPick fusion, const IsTooMuch& is_too_much) {
-    Score score = least_score(picks, fusion);
+  std::optional<Score> score_unless(const Selection& selection, FusionSelection fusion, const IsTooMuch& is_too_much) {
+    Score score = min_score(selection, fusion);
     if (is_too_much(score)) return std::nullopt;
     if (!exact_) {
-      score = fused_score(picks);
+      score = fused_score(selection);
       if (is_too_much(score)) return std::nullopt;
     }
-    score.excess = excess(picks);
+    score.excess = excess(selection);
     if (score.excess > 0 && is_too_much(score)) return std::nullopt;
     score.period = period();
     return score;
@@ -87,25 +87,26 @@ class Trial {
     std::int64_t returning = 0;  ///< weights that are back on the device when newly trained ones are sent from there
   };
   /// The four parts of score_unless, in this order.
-  Score least_score(const Picks& picks, FusionPick fusion);
-  Score fused_score(const Picks& picks);
-  std::int64_t excess(const Picks& picks);
+  Score min_score(const Selection& selection, FusionSelection fusion);
+  Score fused_score(const Selection& selection);
+  std::int64_t excess(const Selection& selection);
   base::Ticks period();
-  Score work_score(const Picks& picks);
-  Sharing& sharing_of(const Picks& picks);
-  void prepare(const Picks& picks, const Sharing& sharing);
+  Score work_score(const Selection& selection);
+  Sharing& sharing_of(const Selection& selection);
+  void prepare(const Selection& selection, const Sharing& sharing);
   base::Ticks busiest() const;
   double slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& to);
-  base::Ticks task_ticks(const Picks& picks, std::size_t task) const;
+  base::Ticks task_ticks(const Selection& selection, std::size_t task) const;
   std::optional<std::size_t> partner_of(std::size_t task) const;
-  void weigh_copies(const Picks& picks, const Sharing& sharing);
-  base::Ticks reallocation_ticks(const Picks& picks, const plan::Step& step);
-  std::int64_t excess_of_block(const Picks& picks, const Sharing& sharing, std::size_t block) const;
+  void weigh_copies(const Selection& selection, const Sharing& sharing);
+  base::Ticks reallocation_ticks(const Selection& selection, const plan::Step& step);
+  std::int64_t excess_of_block(const Selection& selection, const Sharing& sharing, std::size_t block) const;
   struct BlockBytes;
-  std::int64_t host_excess(const Picks& picks, const Sharing& sharing, std::size_t block, cluster::NodeId node) const;
-  std::int64_t needed_by(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block, const BlockBytes& there) const;
-  std::int64_t arriving_for(const Picks& picks, const Sharing& sharing, std::size_t task, std::size_t block) const;
-  bool is_on(const Picks& picks, std::size_t task, std::size_t block) const;
+  std::int64_t host_excess(const Selection& selection, const Sharing& sharing, std::size_t block, cluster::NodeId node) const;
+  std::int64_t needed_by(const Selection& selection, const Sharing& sharing, std::size_t task, std::size_t block,
+                         const BlockBytes& there) const;
+  std::int64_t arriving_for(const Selection& selection, const Sharing& sharing, std::size_t task, std::size_t block) const;
+  bool is_on(const Selection& selection, std::size_t task, std::size_t block) const;
 
   /// The link between all devices of a mesh that is the slowest.
   struct KnownLink {

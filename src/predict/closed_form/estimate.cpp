@@ -10,25 +10,25 @@ Fit Estimate::fit() const {
   return worst;
 }
 
-Estimate estimate(const Ground& ground, const plan::Plan& plan, const std::optional<IntraStage>& training,
+Estimate estimate(const Scenario& scenario, const plan::Plan& plan, const std::optional<IntraStage>& training,
                   const plan::IterationOrder& order) {
   std::optional<IntraStage> fused;
-  if (plan.fusion.training) fused = training ? *training : intra_stage(ground, plan);
+  if (plan.fusion.training) fused = training ? *training : intra_stage(scenario, plan);
   Estimate result;
-  result.memory = task_memory(ground, plan, fused ? fused->activations : std::nullopt);
-  static_cast<TimedIteration&>(result) = timed_iteration(ground, plan, order, {fused ? &*fused : nullptr, &result.memory});
-  const auto samples = static_cast<double>(ground.job.workload.samples());
-  const double devices = cluster::device_count(ground.job.cluster);
+  result.memory = task_memory(scenario, plan, fused ? fused->activations : std::nullopt);
+  static_cast<TimedIteration&>(result) = timed_iteration(scenario, plan, order, {fused ? &*fused : nullptr, &result.memory});
+  const auto samples = static_cast<double>(scenario.job.workload.samples());
+  const double devices = cluster::device_count(scenario.job.cluster);
   result.samples_per_second = samples / result.iteration_seconds;
-  result.tokens_per_second = sequences_of_iteration(ground.job) * ground.lengths.mean() / result.iteration_seconds / devices;
+  result.tokens_per_second = sequences_of_iteration(scenario.job) * scenario.lengths.mean() / result.iteration_seconds / devices;
   result.gpu_hours = devices * result.iteration_seconds / 3600;
-  if (ground.job.cluster.price) result.price = *ground.job.cluster.price * result.gpu_hours;
+  if (scenario.job.cluster.price) result.price = *scenario.job.cluster.price * result.gpu_hours;
   return result;
 }
 
-Estimate estimate_like(const Ground& ground, const plan::Plan& plan, std::optional<double> over_bound) {
-  if (!over_bound || !plan.fusion.training) return estimate(ground, plan);
-  return estimate(ground, plan, intra_stage_over_bound(ground, plan, *over_bound));
+Estimate estimate_like(const Scenario& scenario, const plan::Plan& plan, std::optional<double> over_bound) {
+  if (!over_bound || !plan.fusion.training) return estimate(scenario, plan);
+  return estimate(scenario, plan, intra_stage_over_bound(scenario, plan, *over_bound));
 }
 
 }  // namespace dovetail::predict

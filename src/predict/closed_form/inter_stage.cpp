@@ -14,8 +14,8 @@ namespace dovetail::predict {
 namespace {
 
 /// What does not hang on the threshold.
-struct GenerationGround {
-  const Ground& ground;
+struct GenerationScenario {
+  const Scenario& scenario;
   const plan::TaskPlan& planned;
   const cost::ModelFacts& facts;
   cost::Machine machine;
@@ -24,18 +24,18 @@ struct GenerationGround {
 };
 
 /// m of the page's formula, for so many samples.
-int keepers_of(const GenerationGround& of, double left) {
+int keepers_of(const GenerationScenario& of, double left) {
   const plan::TaskPlan& planned = of.planned;
   double most = std::ceil(left / of.generation.flat_batch);
   most = std::max(most, std::ceil(left / static_cast<double>(planned.engine.max_num_seqs)));
-  const double longest = static_cast<double>(of.ground.lengths.longest()) * cost::key_value_bytes(of.facts, planned.layout);
+  const double longest = static_cast<double>(of.scenario.lengths.longest()) * cost::key_value_bytes(of.facts, planned.layout);
   const double room = std::max(longest, key_value_room(of.facts, planned, of.machine.gpu));
   most = std::max(most, std::ceil(left * longest / room));
   return static_cast<int>(std::clamp(most, 1.0, static_cast<double>(planned.layout.data)));
 }
 
 /// Moves the samples of the others to the keepers at the beginning of `slice`.
-void migrate(const GenerationGround& of, const cost::TailSlice& slice, InterStage& fused) {
+void migrate(const GenerationScenario& of, const cost::TailSlice& slice, InterStage& fused) {
   const plan::TaskPlan& planned = of.planned;
   fused.moved = slice.batch * (fused.instances - fused.keepers);
   const double received = fused.moved / fused.keepers;
@@ -44,7 +44,7 @@ void migrate(const GenerationGround& of, const cost::TailSlice& slice, InterStag
   const double bytes = received * slice.context * cost::key_value_bytes(of.facts, planned.layout);
   const double sending = cluster::send_seconds(link, bytes);
   const llm::Tokens tokens{received * slice.context, received * slice.context * slice.context};
-  const double prefilling = cost::prefill_seconds(of.facts, planned.layout, tokens, of.machine, of.ground.software.efficiency);
+  const double prefilling = cost::prefill_seconds(of.facts, planned.layout, tokens, of.machine, of.scenario.software.efficiency);
   fused.prefills = prefilling < sending;
   fused.migration = std::min(sending, prefilling);
 }
@@ -52,12 +52,12 @@ void migrate(const GenerationGround& of, const cost::TailSlice& slice, InterStag
 /// Of so many instances: [slice] seconds. Thresholds have few numbers of keepers.
 using SliceSeconds = std::map<int, std::vector<double>>;
 
-const std::vector<double>& seconds_on(const GenerationGround& of, int instances, SliceSeconds& known) {
+const std::vector<double>& seconds_on(const GenerationScenario& of, int instances, SliceSeconds& known) {
   const auto [entry, is_new] = known.try_emplace(instances);
   if (is_new)
     for (const cost::TailSlice& slice : of.generation.slices)
       entry->second.push_back(
-          cost::slice_seconds(of.facts, of.planned.layout, slice, instances, of.machine, of.ground.software.efficiency));
+          cost::slice_seconds(of.facts, of.planned.layout, slice, instances, of.machine, of.scenario.software.efficiency));
   return entry->second;
 }
 
@@ -69,7 +69,7 @@ double idle_keepers(int keepers, double unfinished) {
   return all_none < 1 ? keepers * none * (1 - others_none) / (1 - all_none) : keepers - 1;
 }
 
-GenerationTail tail_at(const GenerationGround& of, double threshold, SliceSeconds& known) {
+GenerationTail tail_at(const GenerationScenario& of, double threshold, SliceSeconds& known) {
   const cost::GenerationSeconds& generation = of.generation;
   GenerationTail tail;
   InterStage& fused = tail.generation;
@@ -83,7 +83,7 @@ GenerationTail tail_at(const GenerationGround& of, double threshold, SliceSecond
   const auto first = static_cast<std::size_t>(reached - generation.slices.begin());
   const std::vector<double>& on_all = seconds_on(of, fused.instances, known);
   const double rest = std::accumulate(on_all.begin() + static_cast<std::ptrdiff_t>(first), on_all.end(), 0.0);
-  fused.keepers = rest < simulate::least_tail * generation.sum() ? fused.instances : keepers_of(of, left);
+  fused.keepers = rest < simulate::min_tail * generation.sum() ? fused.instances : keepers_of(of, left);
   fused.until = generation.prefill + generation.recompute + generation.full + generation.imbalance;
   for (std::size_t slice = 0; slice < on_all.size(); ++slice)
     if (slice < first || fused.keepers == fused.instances) fused.until += on_all[slice];
@@ -115,10 +115,10 @@ InterStage fuse(const GenerationTail& tail, const plan::GenerationStage& stage, 
   return fused;
 }
 
-ScoringLoad scoring_of(const Ground& ground, const std::vector<plan::TaskPlan>& tasks, const std::vector<std::size_t>& infer) {
+ScoringLoad scoring_of(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, const std::vector<std::size_t>& infer) {
   ScoringLoad scoring;
   for (const std::size_t task : infer)
-    scoring.add(scoring_task(ground, task, tasks[task], task_seconds(ground, task, tasks[task]).seconds));
+    scoring.add(scoring_task(scenario, task, tasks[task], task_seconds(scenario, task, tasks[task]).seconds));
   return scoring;
 }
 
@@ -131,35 +131,35 @@ StepSeconds step_seconds(const InterStage& fused) {
                  {"scoring of the rest", fused.rest}});
 }
 
-std::vector<GenerationTail> generation_tails(const Ground& ground, std::size_t generate, const plan::TaskPlan& planned,
+std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size_t generate, const plan::TaskPlan& planned,
                                              const std::vector<double>& thresholds) {
-  const auto samples = workflow::sequences_of(ground.job.workflow.tasks[generate], ground.job.workload);
-  const GenerationGround of{ground,
-                            planned,
-                            facts_of(ground, generate),
-                            cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency),
-                            generation_seconds(ground, generate, planned),
-                            static_cast<double>(samples)};
+  const auto samples = workflow::sequences_of(scenario.job.workflow.tasks[generate], scenario.job.workload);
+  const GenerationScenario of{scenario,
+                              planned,
+                              facts_of(scenario, generate),
+                              cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency),
+                              generation_seconds(scenario, generate, planned),
+                              static_cast<double>(samples)};
   std::vector<GenerationTail> tails;
   SliceSeconds known;
   for (const double threshold : thresholds) tails.push_back(tail_at(of, threshold, known));
   return tails;
 }
 
-InterStage inter_stage(const Ground& ground, const std::vector<plan::TaskPlan>& tasks, double threshold) {
-  const auto stage = plan::generation_stage(ground.job, tasks);
+InterStage inter_stage(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, double threshold) {
+  const auto stage = plan::generation_stage(scenario.job, tasks);
   DOVETAIL_ASSERT(stage.has_value() && threshold > 0 && threshold < 1);
-  const std::vector<GenerationTail> tails = generation_tails(ground, stage->generate, tasks[stage->generate], {threshold});
-  return fuse(tails.front(), *stage, scoring_of(ground, tasks, stage->infer));
+  const std::vector<GenerationTail> tails = generation_tails(scenario, stage->generate, tasks[stage->generate], {threshold});
+  return fuse(tails.front(), *stage, scoring_of(scenario, tasks, stage->infer));
 }
 
-std::optional<double> best_threshold(const Ground& ground, const std::vector<plan::TaskPlan>& tasks) {
-  const auto stage = plan::generation_stage(ground.job, tasks);
+std::optional<double> best_threshold(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks) {
+  const auto stage = plan::generation_stage(scenario.job, tasks);
   if (!stage) return std::nullopt;
-  const ScoringLoad scoring = scoring_of(ground, tasks, stage->infer);
+  const ScoringLoad scoring = scoring_of(scenario, tasks, stage->infer);
   std::optional<double> best;
   double least = 0;
-  for (const GenerationTail& tail : generation_tails(ground, stage->generate, tasks[stage->generate], simulate::usual_thresholds())) {
+  for (const GenerationTail& tail : generation_tails(scenario, stage->generate, tasks[stage->generate], simulate::usual_thresholds())) {
     // Where nothing moves nothing is gained.
     if (tail.slices.empty()) continue;
     const InterStage fused = fuse(tail, *stage, scoring);

@@ -58,14 +58,14 @@ struct GenerationTail {
   std::vector<TailSlice> slices;  ///< none where nothing moves
 };
 /// For each of the thresholds. REQUIRES: the task generates, and `planned` has no fault.
-std::vector<GenerationTail> generation_tails(const Ground& ground, std::size_t generate, const plan::TaskPlan& planned,
+std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size_t generate, const plan::TaskPlan& planned,
                                              const std::vector<double>& thresholds);
 
 /// `tasks`: [task of the workflow]. REQUIRES: no find_threshold_fault.
-InterStage inter_stage(const Ground& ground, const std::vector<plan::TaskPlan>& tasks, double threshold);
+InterStage inter_stage(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, double threshold);
 
 /// The threshold among simulate::usual_thresholds() with the least seconds(); nothing where none is faster than without fusion, or there is
 /// no generation_stage().
-std::optional<double> best_threshold(const Ground& ground, const std::vector<plan::TaskPlan>& tasks);
+std::optional<double> best_threshold(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 }  // namespace dovetail::predict

@@ -14,27 +14,27 @@ struct FoundSchedule {
 };
 
 /// The best schedule within the memory, else the best of all; nothing where there is none.
-std::optional<FoundSchedule> schedule_of(const Ground& ground, const plan::Plan& plan, double fullest) {
+std::optional<FoundSchedule> schedule_of(const Scenario& scenario, const plan::Plan& plan, double fullest) {
   const plan::TrainPair pair = *plan.fusion.training;
   const TrainTask first{pair[0], plan.tasks[pair[0]]};
   const TrainTask second{pair[1], plan.tasks[pair[1]]};
-  const auto free = fused_schedule(ground, first, second, fused_iterations);
+  const auto free = fused_schedule(scenario, first, second, fused_iterations);
   if (!free.ok()) return std::nullopt;
-  const double room = static_cast<double>(activation_room(ground, plan)) / fullest;
+  const double room = static_cast<double>(activation_room(scenario, plan)) / fullest;
   if (room <= 0 || static_cast<double>(free->activations) <= room) return FoundSchedule{*free, room <= 0};
-  const auto within = fused_schedule(ground, first, second, fused_iterations, static_cast<std::int64_t>(room));
+  const auto within = fused_schedule(scenario, first, second, fused_iterations, static_cast<std::int64_t>(room));
   return FoundSchedule{within.ok() ? *within : *free, true};
 }
 
 /// All that no schedule is needed for; as if both followed one another.
-IntraStage without_schedule(const Ground& ground, const plan::Plan& plan) {
+IntraStage without_schedule(const Scenario& scenario, const plan::Plan& plan) {
   IntraStage fused;
   fused.pair = plan.fusion.training.value();
-  fused.overhead = fused_overhead(ground, plan);
+  fused.overhead = fused_overhead(scenario, plan);
   for (const std::size_t task : fused.pair) {
-    const double seconds = task_seconds(ground, task, plan.tasks[task]).seconds;
+    const double seconds = task_seconds(scenario, task, plan.tasks[task]).seconds;
     fused.apart += seconds;
-    fused.schedule_seconds += seconds - overhead_seconds(ground, task, plan.tasks[task]).host_transfers;
+    fused.schedule_seconds += seconds - overhead_seconds(scenario, task, plan.tasks[task]).host_transfers;
   }
   fused.schedule_seconds -= fused.overhead.hand_over;
   fused.bound = fused.schedule_seconds;
@@ -47,27 +47,27 @@ StepSeconds fused_training_seconds(double schedule_seconds, const OverheadSecond
   return sum_of({{"fused schedule", schedule_seconds}, {host_transfers, overhead.host_transfers}, {"hand-over", overhead.hand_over}});
 }
 
-std::int64_t activation_room(const Ground& ground, const plan::Plan& plan) {
-  const TaskMemory memory = task_memory(ground, plan, 0)[(*plan.fusion.training)[0]];
+std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan) {
+  const TaskMemory memory = task_memory(scenario, plan, 0)[(*plan.fusion.training)[0]];
   // Where the margin leaves nothing, what a device has.
   const std::int64_t left = memory.room() > 0 ? memory.room() : memory.margin();
-  return static_cast<std::int64_t>(static_cast<double>(left) / std::max(1.0, ground.software.conventions.reserved_factor));
+  return static_cast<std::int64_t>(static_cast<double>(left) / std::max(1.0, scenario.software.conventions.reserved_factor));
 }
 
-OverheadSeconds fused_overhead(const Ground& ground, const plan::Plan& plan) {
+OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan) {
   OverheadSeconds both;
   for (const std::size_t task : plan.fusion.training.value()) {
-    const OverheadSeconds own = overhead_seconds(ground, task, plan.tasks[task]);
+    const OverheadSeconds own = overhead_seconds(scenario, task, plan.tasks[task]);
     both.host_transfers += own.host_transfers;
     both.hand_over = own.hand_over;
   }
   return both;
 }
 
-IntraStage intra_stage(const Ground& ground, const plan::Plan& plan) {
-  IntraStage fused = without_schedule(ground, plan);
-  const double fullest = fullest_over_average(ground, fused.pair, plan);
-  auto found = schedule_of(ground, plan, fullest);
+IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan) {
+  IntraStage fused = without_schedule(scenario, plan);
+  const double fullest = fullest_over_average(scenario, fused.pair, plan);
+  auto found = schedule_of(scenario, plan, fullest);
   if (!found) return fused;
   fused.schedule = std::move(found->schedule.schedule);
   fused.schedule_seconds = found->schedule.seconds;
@@ -77,30 +77,30 @@ IntraStage intra_stage(const Ground& ground, const plan::Plan& plan) {
   return fused;
 }
 
-IntraStage intra_stage_over_bound(const Ground& ground, const plan::Plan& plan, double over_bound) {
-  IntraStage fused = without_schedule(ground, plan);
+IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& plan, double over_bound) {
+  IntraStage fused = without_schedule(scenario, plan);
   const auto [first, second] = fused.pair;
-  const auto bound = fused_training_bound(ground, {first, plan.tasks[first]}, {second, plan.tasks[second]});
+  const auto bound = fused_training_bound(scenario, {first, plan.tasks[first]}, {second, plan.tasks[second]});
   if (!bound.ok()) return fused;
   fused.bound = *bound;
   fused.schedule_seconds = *bound * over_bound;
   return fused;
 }
 
-std::optional<IntraStage> intra_stage_floor(const Ground& ground, const plan::Plan& plan) {
+std::optional<IntraStage> intra_stage_floor(const Scenario& scenario, const plan::Plan& plan) {
   const auto [first, second] = plan.fusion.training.value();
-  const base::Result<double> floor = fused_training_floor(ground, {first, plan.tasks[first]}, {second, plan.tasks[second]});
+  const base::Result<double> floor = fused_training_floor(scenario, {first, plan.tasks[first]}, {second, plan.tasks[second]});
   if (!floor.ok()) return std::nullopt;
   IntraStage fused;
   fused.pair = {first, second};
-  fused.overhead = fused_overhead(ground, plan);
+  fused.overhead = fused_overhead(scenario, plan);
   fused.schedule_seconds = fused.bound = *floor;
   return fused;
 }
 
-IntraStage intra_stage_like(const Ground& ground, const plan::Plan& plan, const IntraStage& like) {
-  if (like.schedule == nullptr) return without_schedule(ground, plan);
-  IntraStage fused = intra_stage_over_bound(ground, plan, 1);
+IntraStage intra_stage_like(const Scenario& scenario, const plan::Plan& plan, const IntraStage& like) {
+  if (like.schedule == nullptr) return without_schedule(scenario, plan);
+  IntraStage fused = intra_stage_over_bound(scenario, plan, 1);
   fused.schedule_seconds = like.schedule_seconds * (fused.bound / like.bound);
   fused.activations = like.activations;
   fused.limited = like.limited;

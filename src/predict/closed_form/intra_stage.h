@@ -40,24 +40,24 @@ inline constexpr std::int64_t fused_iterations = 100;
 
 /// Bytes of each device that are left for the activations of both, less what an allocator reserves beyond them, and less the margin where
 /// that leaves any.
-std::int64_t activation_room(const Ground& ground, const plan::Plan& plan);
+std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan);
 
 /// IntraStage::overhead.
-OverheadSeconds fused_overhead(const Ground& ground, const plan::Plan& plan);
+OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan);
 
 /// Where the phase is longer or larger than schedules can be, both follow one another.
-IntraStage intra_stage(const Ground& ground, const plan::Plan& plan);
+IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan);
 
 /// The same without making a schedule: it takes `over_bound` times the bound, as that of a plan like this one, and holds as many
 /// activations as both do by themselves.
-IntraStage intra_stage_over_bound(const Ground& ground, const plan::Plan& plan, double over_bound);
+IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& plan, double over_bound);
 
 /// The same without its activations and what both take apart, with fused_training_floor for its schedule and its bound: what a search asks
 /// for thousands of times. Nothing where both cannot be fused.
-std::optional<IntraStage> intra_stage_floor(const Ground& ground, const plan::Plan& plan);
+std::optional<IntraStage> intra_stage_floor(const Scenario& scenario, const plan::Plan& plan);
 
 /// The same, longer or shorter than `like`, of the same plan with other efficiencies, as its bound is, and with its activations: what a fit
 /// asks for. With the same efficiencies it takes the very same time.
-IntraStage intra_stage_like(const Ground& ground, const plan::Plan& plan, const IntraStage& like);
+IntraStage intra_stage_like(const Scenario& scenario, const plan::Plan& plan, const IntraStage& like);
 
 }  // namespace dovetail::predict

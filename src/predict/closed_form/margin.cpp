@@ -6,13 +6,13 @@
 
 namespace dovetail::predict {
 
-plan::MinMargin min_margin(const Ground& ground) {
-  if (ground.job.limits.margin) return *ground.job.limits.margin;
-  return {std::max(min_margin_share, ground.software.conventions.memory_error), 0};
+plan::MinMargin min_margin(const Scenario& scenario) {
+  if (scenario.job.limits.margin) return *scenario.job.limits.margin;
+  return {std::max(min_margin_share, scenario.software.conventions.memory_error), 0};
 }
 
-std::int64_t plan_memory(const Ground& ground, const cluster::Gpu& gpu) {
-  return gpu.usable_memory - min_margin(ground).of(gpu.usable_memory);
+std::int64_t plan_memory(const Scenario& scenario, const cluster::Gpu& gpu) {
+  return gpu.usable_memory - min_margin(scenario).of(gpu.usable_memory);
 }
 
 std::string_view name_of(Fit fit) {

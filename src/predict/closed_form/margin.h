@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cluster/gpu.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 
 namespace dovetail::predict {
 
@@ -14,10 +14,10 @@ inline constexpr double min_margin_share = 0.04;
 
 /// The margin that the job's plans leave at least: as its `limits` say, else min_margin_share, or what its conventions are known to be off
 /// by where that is more (cost::Conventions::memory_error).
-plan::MinMargin min_margin(const Ground& ground);
+plan::MinMargin min_margin(const Scenario& scenario);
 
 /// Bytes of a device that plans of the job may use: what is usable less the margin.
-std::int64_t plan_memory(const Ground& ground, const cluster::Gpu& gpu);
+std::int64_t plan_memory(const Scenario& scenario, const cluster::Gpu& gpu);
 
 /// Whether something fits.
 enum class Fit {

@@ -23,19 +23,20 @@ bool uses(const Copy& copy, std::size_t task) { return std::find(copy.of.tasks.b
 
 class MemoryAccount {
  public:
-  MemoryAccount(const Ground& ground, const plan::Plan& plan, std::optional<std::int64_t> fused_activations)
-      : ground_(ground), plan_(plan), fused_activations_(fused_activations) {
+  MemoryAccount(const Scenario& scenario, const plan::Plan& plan, std::optional<std::int64_t> fused_activations)
+      : scenario_(scenario), plan_(plan), fused_activations_(fused_activations) {
     const auto alike = [&](std::size_t one, std::size_t other) { return plan::share_weights(plan.tasks[one], plan.tasks[other]); };
-    const auto engine = [&](std::size_t task) { return plan::has_own_weights(ground.job, plan, task); };
-    for (WeightCopy& copy : weight_copies(ground.job.workflow, alike, engine)) copies_.push_back(copy_of(std::move(copy)));
+    const auto engine = [&](std::size_t task) { return plan::has_own_weights(scenario.job, plan, task); };
+    for (WeightCopy& copy : weight_copies(scenario.job.workflow, alike, engine)) copies_.push_back(copy_of(std::move(copy)));
   }
 
   TaskMemory memory_of(std::size_t task) const {
     TaskMemory worst;
     if (kind_of(task) == TaskKind::rule) return worst;
     const cluster::Mesh mesh = plan_.tasks[task].mesh;
-    const std::vector<MemoryPart> own = partner_of(task) ? fused_working_memory(ground_, plan_, *plan_.fusion.training, fused_activations_)
-                                                         : working_memory(ground_, task, plan_.tasks[task]);
+    const std::vector<MemoryPart> own = partner_of(task)
+                                            ? fused_working_memory(scenario_, plan_, *plan_.fusion.training, fused_activations_)
+                                            : working_memory(scenario_, task, plan_.tasks[task]);
     for (int device = mesh.first; device < mesh.first + mesh.count; ++device) {
       TaskMemory here;
       here.parts = own;
@@ -44,8 +45,8 @@ class MemoryAccount {
       std::vector<MemoryPart> arrival = while_weights_arrive(task, device);
       if (bytes_of(arrival) > bytes_of(here.parts)) here.parts = std::move(arrival);
       here.device = device;
-      here.usable = cluster::gpu_of(ground_.job.cluster, base::DeviceId(device)).usable_memory;
-      here.min_margin = min_margin(ground_).of(here.usable);
+      here.usable = cluster::gpu_of(scenario_.job.cluster, base::DeviceId(device)).usable_memory;
+      here.min_margin = min_margin(scenario_).of(here.usable);
       if (device == mesh.first || here.room() < worst.room()) worst = std::move(here);
     }
     std::stable_sort(worst.parts.begin(), worst.parts.end(), [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
@@ -75,13 +76,13 @@ class MemoryAccount {
     return uses(copy, task) || (partner && uses(copy, *partner));
   }
 
-  TaskKind kind_of(std::size_t task) const { return ground_.job.workflow.tasks[task].kind; }
+  TaskKind kind_of(std::size_t task) const { return scenario_.job.workflow.tasks[task].kind; }
 
   Copy copy_of(WeightCopy of) const {
     const plan::TaskPlan& owner = plan_.tasks[of.owner];
-    const std::size_t role = ground_.job.workflow.role_of[of.owner]->index();
+    const std::size_t role = scenario_.job.workflow.role_of[of.owner]->index();
     const Stored stored = of.trained ? Stored::trained : of.engine ? Stored::engine : Stored::frozen;
-    HeldBytes held = held_bytes(ground_, role, owner, stored);
+    HeldBytes held = held_bytes(scenario_, role, owner, stored);
     held.offload.weights = weights_leave(of, [this](std::size_t task) { return plan_.tasks[task].offload.weights; });
     return {std::move(of), role, owner.mesh, held};
   }
@@ -90,9 +91,9 @@ class MemoryAccount {
   /// first), those that were trained are back where they had left, and a tensor or two messages are on their way.
   std::vector<MemoryPart> while_weights_arrive(std::size_t task, int device) const {
     const auto to = std::find_if(copies_.begin(), copies_.end(), [task](const Copy& copy) { return uses(copy, task); });
-    if (!receives(to->of, ground_.job.workflow)) return {};
+    if (!receives(to->of, scenario_.job.workflow)) return {};
     std::vector<MemoryPart> parts{{MemoryKind::new_weights, to->role, to->held.stored.weights},
-                                  {MemoryKind::weights_on_their_way, {}, bytes_on_their_way(ground_, to->role, to->of.engine)}};
+                                  {MemoryKind::weights_on_their_way, {}, bytes_on_their_way(scenario_, to->role, to->of.engine)}};
     for (const Copy& copy : copies_) {
       if (&copy == &*to) continue;
       Copy there = copy;
@@ -107,7 +108,7 @@ class MemoryAccount {
     std::vector<MemoryPart> others;
     for (const Copy& copy : copies_)
       if (!copy.of.engine) add_resident(copy, task, device, others);
-    const std::int64_t beyond = reserved_beyond(ground_, bytes_of(others));
+    const std::int64_t beyond = reserved_beyond(scenario_, bytes_of(others));
     if (beyond > 0) parts.push_back({MemoryKind::reserved_for_others, {}, beyond});
   }
 
@@ -139,7 +140,7 @@ class MemoryAccount {
 
   /// Of the task's node that has the least of its host memory left.
   void add_host(std::size_t task, TaskMemory& memory) const {
-    const cluster::Cluster& cluster = ground_.job.cluster;
+    const cluster::Cluster& cluster = scenario_.job.cluster;
     const cluster::Mesh& mesh = plan_.tasks[task].mesh;
     for (int first = mesh.first; first < mesh.first + mesh.count;) {
       const cluster::NodeId node = cluster::node_of(cluster, base::DeviceId(first));
@@ -156,7 +157,7 @@ class MemoryAccount {
     }
   }
 
-  const Ground& ground_;
+  const Scenario& scenario_;
   const plan::Plan& plan_;
   std::optional<std::int64_t> fused_activations_;
   std::vector<Copy> copies_;
@@ -171,17 +172,17 @@ Fit TaskMemory::fit() const {
   return margin() < min_margin ? Fit::tight : Fit::fits;
 }
 
-std::vector<TaskMemory> task_memory(const Ground& ground, const plan::Plan& plan, std::optional<std::int64_t> fused_activations) {
-  const MemoryAccount account(ground, plan, fused_activations);
+std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& plan, std::optional<std::int64_t> fused_activations) {
+  const MemoryAccount account(scenario, plan, fused_activations);
   std::vector<TaskMemory> memory;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) memory.push_back(account.memory_of(task));
   return memory;
 }
 
-std::vector<std::int64_t> resident_memory(const Ground& ground, const plan::Plan& plan, std::optional<std::size_t> task) {
-  const MemoryAccount account(ground, plan, std::nullopt);
+std::vector<std::int64_t> resident_memory(const Scenario& scenario, const plan::Plan& plan, std::optional<std::size_t> task) {
+  const MemoryAccount account(scenario, plan, std::nullopt);
   std::vector<std::int64_t> bytes;
-  for (int device = 0; device < cluster::device_count(ground.job.cluster); ++device) bytes.push_back(account.resident(task, device));
+  for (int device = 0; device < cluster::device_count(scenario.job.cluster); ++device) bytes.push_back(account.resident(task, device));
   return bytes;
 }
 

@@ -35,11 +35,11 @@ struct TaskMemory {
 /// Before that its newly trained weights arrive, where they were trained in another form: the two and what is between them are there at
 /// once, and count where that is more. Reserved memory where the framework's factor is known. Two train tasks in one schedule need
 /// fused_working_memory, with `fused_activations` bytes of micro-batches in flight; where that is not given, what both hold by themselves.
-std::vector<TaskMemory> task_memory(const Ground& ground, const plan::Plan& plan,
+std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& plan,
                                     std::optional<std::int64_t> fused_activations = std::nullopt);
 
 /// [device of the cluster] bytes that task_memory counts there beside what `task` itself needs (working_memory), whether the device is the
 /// task's or not; between tasks (nothing) all that is there. Without what is on its way when new weights arrive. REQUIRES: no rule.
-std::vector<std::int64_t> resident_memory(const Ground& ground, const plan::Plan& plan, std::optional<std::size_t> task);
+std::vector<std::int64_t> resident_memory(const Scenario& scenario, const plan::Plan& plan, std::optional<std::size_t> task);
 
 }  // namespace dovetail::predict

@@ -26,10 +26,10 @@ bool is_fused(const plan::IterationGraph& graph, std::size_t task) {
 }
 
 /// [task] bytes that may come from host memory beside other tasks, and go there.
-std::vector<std::int64_t> moving_bytes(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph) {
+std::vector<std::int64_t> moving_bytes(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph) {
   std::vector<std::int64_t> bytes;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
-    bytes.push_back(is_fused(graph, task) ? 0 : loaded_bytes(ground, task, plan.tasks[task]));
+    bytes.push_back(is_fused(graph, task) ? 0 : loaded_bytes(scenario, task, plan.tasks[task]));
   return bytes;
 }
 
@@ -42,17 +42,17 @@ void subtract(double seconds, StepSeconds& from) {
 /// Transfers in place of what the tasks' own steps have of them.
 class Variants {
  public:
-  Variants(const Ground& ground, const plan::Plan& plan, const std::vector<TaskMemory>& memory, Variant inside)
-      : ground_(ground), plan_(plan), conflicts_(transfer_conflicts(ground, plan, inside.graph, memory)), inside_(std::move(inside)) {
+  Variants(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory, Variant inside)
+      : scenario_(scenario), plan_(plan), conflicts_(transfer_conflicts(scenario, plan, inside.graph, memory)), inside_(std::move(inside)) {
     inside_.period = period_of(inside_);
   }
 
   const Variant& inside() const { return inside_; }
 
   Variant with(const std::vector<HostTransfer>& transfers) const {
-    Variant variant{plan::with_host_transfers(inside_.graph, ground_.job, plan_, transfers, conflicts_), inside_.steps, {}};
+    Variant variant{plan::with_host_transfers(inside_.graph, scenario_.job, plan_, transfers, conflicts_), inside_.steps, {}};
     for (std::size_t step = inside_.steps.size(); step < variant.graph.steps.size(); ++step) {
-      variant.steps.push_back(step_seconds(ground_, plan_, variant.graph.steps[step]));
+      variant.steps.push_back(step_seconds(scenario_, plan_, variant.graph.steps[step]));
       subtract(variant.steps.back().seconds, variant.steps[variant.graph.steps[step].task]);
     }
     variant.period = period_of(variant);
@@ -61,33 +61,33 @@ class Variants {
 
  private:
   base::Ticks period_of(const Variant& variant) const {
-    return plan::time_iterations(variant.graph, ground_.job, plan_, durations_of(variant.steps)).period;
+    return plan::time_iterations(variant.graph, scenario_.job, plan_, durations_of(variant.steps)).period;
   }
 
-  const Ground& ground_;
+  const Scenario& scenario_;
   const plan::Plan& plan_;
   const plan::Conflicts conflicts_;
   Variant inside_;
 };
 
 /// All that might be steps of their own.
-std::vector<HostTransfer> transfers_of(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph) {
-  const std::vector<std::int64_t> bytes = moving_bytes(ground, plan, graph);
+std::vector<HostTransfer> transfers_of(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph) {
+  const std::vector<std::int64_t> bytes = moving_bytes(scenario, plan, graph);
   std::vector<HostTransfer> transfers;
   for (std::size_t task = 0; task < bytes.size(); ++task) {
     if (bytes[task] == 0) continue;
     transfers.push_back({Step::Kind::load, task});
-    if (ground.job.workflow.tasks[task].kind == workflow::TaskKind::train) transfers.push_back({Step::Kind::unload, task});
+    if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train) transfers.push_back({Step::Kind::unload, task});
   }
   return transfers;
 }
 
 }  // namespace
 
-plan::Conflicts transfer_conflicts(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph,
+plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
                                    const std::vector<TaskMemory>& memory) {
   const std::size_t tasks = plan.tasks.size();
-  const std::vector<std::int64_t> bytes = moving_bytes(ground, plan, graph);
+  const std::vector<std::int64_t> bytes = moving_bytes(scenario, plan, graph);
   plan::Conflicts conflicts(tasks, std::vector<bool>(tasks, false));
   for (std::size_t running = 0; running < tasks; ++running) {
     std::vector<std::size_t> beside;
@@ -106,11 +106,11 @@ plan::Conflicts transfer_conflicts(const Ground& ground, const plan::Plan& plan,
   return conflicts;
 }
 
-void prefetch(const Ground& ground, const plan::Plan& plan, const std::vector<TaskMemory>& memory, plan::IterationGraph& graph,
+void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory, plan::IterationGraph& graph,
               std::vector<StepSeconds>& steps) {
-  const std::vector<HostTransfer> transfers = transfers_of(ground, plan, graph);
+  const std::vector<HostTransfer> transfers = transfers_of(scenario, plan, graph);
   if (transfers.empty()) return;
-  const Variants variants(ground, plan, memory, {graph, steps, {}});
+  const Variants variants(scenario, plan, memory, {graph, steps, {}});
   Variant best = variants.inside();
   std::vector<HostTransfer> apart;
   for (const HostTransfer& transfer : transfers) {

@@ -15,13 +15,13 @@ namespace dovetail::predict {
 
 /// Whether what a task brings finds no room beside another one (see above); tasks that bring nothing from host memory, and those that are
 /// fused, have no conflicts. `graph`: of the plan, with what it fuses as one step; `memory`: its task_memory.
-plan::Conflicts transfer_conflicts(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph,
+plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
                                    const std::vector<TaskMemory>& memory);
 
 /// Takes host transfers out of the tasks' steps, one after the other in the order of the workflow, and keeps each where the iteration is no
 /// longer by it: so that no iteration is longer than without prefetching. `steps`: [step of `graph`], both as without prefetching. What is
 /// fused keeps its transfers.
-void prefetch(const Ground& ground, const plan::Plan& plan, const std::vector<TaskMemory>& memory, plan::IterationGraph& graph,
+void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory, plan::IterationGraph& graph,
               std::vector<StepSeconds>& steps);
 
 }  // namespace dovetail::predict

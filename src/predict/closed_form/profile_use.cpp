@@ -23,16 +23,16 @@ SecondsFrom from_layers(const cost::LayerProfile* profile, bool both, double tok
 }
 
 /// Tokens of the average micro-batch of a data-parallel rank.
-double micro_batch_tokens(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  if (ground.job.workflow.tasks[task].kind == TaskKind::train) return training_passes(ground, {task, planned}).micro_batch.count;
-  return cost::scoring_batches(planned.layout, batch_of(ground, task), planned.micro_batching).micro_batch.count;
+double micro_batch_tokens(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  if (scenario.job.workflow.tasks[task].kind == TaskKind::train) return training_passes(scenario, {task, planned}).micro_batch.count;
+  return cost::scoring_batches(planned.layout, batch_of(scenario, task), planned.micro_batching).micro_batch.count;
 }
 
 /// A task's layers of either kind that its model has: the worse of the two counts.
-SecondsFrom layers_from(const Ground& ground, std::size_t task, const plan::TaskPlan& planned, double tokens, double length) {
-  const cost::ModelFacts& facts = facts_of(ground, task);
-  const cost::Machine machine = cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency);
-  const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
+SecondsFrom layers_from(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double tokens, double length) {
+  const cost::ModelFacts& facts = facts_of(scenario, task);
+  const cost::Machine machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency);
+  const bool trains = scenario.job.workflow.tasks[task].kind == TaskKind::train;
   const llm::Transformer& model = facts.model;
   SecondsFrom from = SecondsFrom::profile;
   for (const bool with_experts : {false, true}) {
@@ -46,13 +46,13 @@ SecondsFrom layers_from(const Ground& ground, std::size_t task, const plan::Task
   return from;
 }
 
-SecondsFrom decode_from(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const cost::ModelFacts& facts = facts_of(ground, task);
-  const workflow::Workload& workload = ground.job.workload;
-  const cost::Machine machine = cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency);
+SecondsFrom decode_from(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::ModelFacts& facts = facts_of(scenario, task);
+  const workflow::Workload& workload = scenario.job.workload;
+  const cost::Machine machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency);
   const cost::ProfileTable* table = cost::find_decode_profile(facts.profiles, machine.gpu.name, planned.layout);
   if (table == nullptr) return SecondsFrom::roofline;
-  const double share = static_cast<double>(workflow::sequences_of(ground.job.workflow.tasks[task], workload)) / planned.layout.data;
+  const double share = static_cast<double>(workflow::sequences_of(scenario.job.workflow.tasks[task], workload)) / planned.layout.data;
   return from_table(*table, std::min(share, static_cast<double>(planned.engine.max_num_seqs)),
                     workload.prompt_length.mean() + workload.response_length.mean() / 2);
 }
@@ -71,23 +71,23 @@ std::string_view name_of(SecondsFrom from) {
   return "profile, beyond its range";
 }
 
-std::vector<ProfileUse> profile_uses(const Ground& ground, const plan::Plan& plan) {
+std::vector<ProfileUse> profile_uses(const Scenario& scenario, const plan::Plan& plan) {
   std::vector<ProfileUse> uses;
-  if (ground.software.profile.layers.empty()) return uses;
-  for (std::size_t task = 0; task < ground.job.workflow.tasks.size(); ++task) {
+  if (scenario.software.profile.layers.empty()) return uses;
+  for (std::size_t task = 0; task < scenario.job.workflow.tasks.size(); ++task) {
     const plan::TaskPlan& planned = plan.tasks[task];
-    const TaskKind kind = ground.job.workflow.tasks[task].kind;
+    const TaskKind kind = scenario.job.workflow.tasks[task].kind;
     if (kind == TaskKind::rule) continue;
     if (kind != TaskKind::generate) {
-      const double length = ground.rows.second_moment() / ground.rows.mean();
-      uses.push_back({task, false, layers_from(ground, task, planned, micro_batch_tokens(ground, task, planned), length)});
+      const double length = scenario.rows.second_moment() / scenario.rows.mean();
+      uses.push_back({task, false, layers_from(scenario, task, planned, micro_batch_tokens(scenario, task, planned), length)});
       continue;
     }
-    const workflow::LengthDistribution& prompts = ground.job.workload.prompt_length;
+    const workflow::LengthDistribution& prompts = scenario.job.workload.prompt_length;
     const double prefilled =
-        static_cast<double>(ground.job.workload.prompts) * prompts.mean() / planned.layout.data / planned.layout.pipeline;
-    uses.push_back({task, false, layers_from(ground, task, planned, prefilled, prompts.second_moment() / prompts.mean())});
-    uses.push_back({task, true, decode_from(ground, task, planned)});
+        static_cast<double>(scenario.job.workload.prompts) * prompts.mean() / planned.layout.data / planned.layout.pipeline;
+    uses.push_back({task, false, layers_from(scenario, task, planned, prefilled, prompts.second_moment() / prompts.mean())});
+    uses.push_back({task, true, decode_from(scenario, task, planned)});
   }
   return uses;
 }

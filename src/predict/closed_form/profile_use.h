@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 
 namespace dovetail::predict {
 
@@ -27,6 +27,6 @@ struct ProfileUse {
 
 /// Of each task with a model; of generation twice. A table is entered at the average micro-batch, in decoding at the largest batch that the
 /// engine takes and at half of the average response. Nothing where the job has no profile.
-std::vector<ProfileUse> profile_uses(const Ground& ground, const plan::Plan& plan);
+std::vector<ProfileUse> profile_uses(const Scenario& scenario, const plan::Plan& plan);
 
 }  // namespace dovetail::predict

@@ -18,8 +18,8 @@ using workflow::Task;
 using workflow::TaskKind;
 
 /// What one task of a plan is calculated from.
-struct TaskGround {
-  const Ground& ground;
+struct TaskScenario {
+  const Scenario& scenario;
   const plan::TaskPlan& plan;
   const Task& task;
   const cost::ModelFacts& facts;
@@ -27,18 +27,18 @@ struct TaskGround {
   double sequences;  ///< in an iteration
 };
 
-TaskGround task_ground(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
-  const Task& task = ground.job.workflow.tasks[index];
-  return {ground,
+TaskScenario task_scenario(const Scenario& scenario, std::size_t index, const plan::TaskPlan& planned) {
+  const Task& task = scenario.job.workflow.tasks[index];
+  return {scenario,
           planned,
           task,
-          facts_of(ground, index),
-          cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency),
-          static_cast<double>(workflow::sequences_of(task, ground.job.workload))};
+          facts_of(scenario, index),
+          cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency),
+          static_cast<double>(workflow::sequences_of(task, scenario.job.workload))};
 }
 
-cost::GenerationSeconds generation_of(const TaskGround& task) {
-  const workflow::Workload& workload = task.ground.job.workload;
+cost::GenerationSeconds generation_of(const TaskScenario& task) {
+  const workflow::Workload& workload = task.scenario.job.workload;
   const bool per_sample = task.task.sequences.per == workflow::SequenceCount::Per::sample;
   const cost::GenerationWork work{task.sequences, per_sample ? static_cast<double>(workload.samples_per_prompt) : 1,
                                   &workload.prompt_length, &workload.response_length};
@@ -46,7 +46,7 @@ cost::GenerationSeconds generation_of(const TaskGround& task) {
   const cost::EngineLimits limits{static_cast<double>(engine.max_num_seqs),
                                   std::max(0.0, key_value_room(task.facts, task.plan, task.machine.gpu)),
                                   static_cast<double>(engine.max_num_batched_tokens), engine.chunked_prefill};
-  return cost::generation_seconds(task.facts, task.plan.layout, work, limits, task.machine, task.ground.software.efficiency);
+  return cost::generation_seconds(task.facts, task.plan.layout, work, limits, task.machine, task.scenario.software.efficiency);
 }
 
 std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
@@ -57,43 +57,43 @@ std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
 }
 
 /// What comes from host memory to the device with the most; training gives as much back.
-std::int64_t loaded_bytes_of(const TaskGround& task) {
+std::int64_t loaded_bytes_of(const TaskScenario& task) {
   const bool trains = task.task.kind == TaskKind::train;
   if (!trains) return task.plan.offload.weights ? cost::weight_bytes(task.facts, task.plan.layout) : 0;
-  const cost::MemoryParts most = cost::largest_static_memory(task.facts.model, task.plan.layout, task.ground.software.conventions);
+  const cost::MemoryParts most = cost::max_static_memory(task.facts.model, task.plan.layout, task.scenario.software.conventions);
   const bool optimizer = task.plan.offload.optimizer && !task.plan.offload.optimizer_on_host;
   return (task.plan.offload.weights ? most.weights : 0) + (optimizer ? most.optimizer : 0);
 }
 
-OverheadSeconds overhead_of(const TaskGround& task) {
+OverheadSeconds overhead_of(const TaskScenario& task) {
   const std::int64_t bytes = loaded_bytes_of(task) * (task.task.kind == TaskKind::train ? 2 : 1);
-  const cost::Efficiency& efficiency = task.ground.software.efficiency;
+  const cost::Efficiency& efficiency = task.scenario.software.efficiency;
   return {cost::host_seconds(task.machine, static_cast<double>(bytes), efficiency), efficiency.task};
 }
 
 /// A load or an unload by itself.
-StepSeconds host_transfer_of(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
-  const TaskGround task = task_ground(ground, step.task, plan.tasks[step.task]);
+StepSeconds host_transfer_of(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step) {
+  const TaskScenario task = task_scenario(scenario, step.task, plan.tasks[step.task]);
   const auto bytes = static_cast<double>(loaded_bytes_of(task));
-  return sum_of({{host_transfers, cost::host_seconds(task.machine, bytes, ground.software.efficiency)}});
+  return sum_of({{host_transfers, cost::host_seconds(task.machine, bytes, scenario.software.efficiency)}});
 }
 
-void add_overhead(const TaskGround& task, std::vector<SecondsPart>& parts) {
+void add_overhead(const TaskScenario& task, std::vector<SecondsPart>& parts) {
   const OverheadSeconds overhead = overhead_of(task);
   parts.push_back({host_transfers, overhead.host_transfers});
   parts.push_back({"hand-over", overhead.hand_over});
 }
 
-StepSeconds scoring_of(const TaskGround& task, std::size_t index) {
-  const cost::Batch batch = batch_of(task.ground, index);
-  std::vector<SecondsPart> parts = parts_of(
-      cost::scoring_seconds(task.facts, task.plan.layout, batch, task.plan.micro_batching, task.machine, task.ground.software.efficiency));
+StepSeconds scoring_of(const TaskScenario& task, std::size_t index) {
+  const cost::Batch batch = batch_of(task.scenario, index);
+  std::vector<SecondsPart> parts = parts_of(cost::scoring_seconds(task.facts, task.plan.layout, batch, task.plan.micro_batching,
+                                                                  task.machine, task.scenario.software.efficiency));
   add_overhead(task, parts);
   return sum_of(std::move(parts));
 }
 
-StepSeconds training_of(const TaskGround& task, std::size_t index) {
-  const cost::TrainingSeconds seconds = closed_training_seconds(task.ground, {index, task.plan});
+StepSeconds training_of(const TaskScenario& task, std::size_t index) {
+  const cost::TrainingSeconds seconds = closed_training_seconds(task.scenario, {index, task.plan});
   std::vector<SecondsPart> parts = parts_of(seconds.pipeline);
   parts.push_back({"gradients", seconds.gradients});
   parts.push_back({"optimizer", seconds.optimizer});
@@ -102,26 +102,27 @@ StepSeconds training_of(const TaskGround& task, std::size_t index) {
 }
 
 /// New weights from where `train` has them into an engine.
-StepSeconds refit_of(const TaskGround& task, const plan::TaskPlan& train) {
+StepSeconds weight_sync_of(const TaskScenario& task, const plan::TaskPlan& train) {
   const bool apart = !cluster::overlap(task.plan.mesh, train.mesh);
-  return sum_of({{"refit", cost::refit_seconds(task.facts, task.plan.mesh.count, apart, task.machine, task.ground.software.efficiency)}});
+  return sum_of(
+      {{"refit", cost::weight_sync_seconds(task.facts, task.plan.mesh.count, apart, task.machine, task.scenario.software.efficiency)}});
 }
 
-StepSeconds reallocation_of(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
-  const Reallocation moving = reallocation(ground, plan, step);
+StepSeconds reallocation_of(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step) {
+  const Reallocation moving = reallocation(scenario, plan, step);
   return sum_of({{"transfer", realloc::reallocation_seconds(moving.moves, moving.links).seconds}});
 }
 
 }  // namespace
 
-Reallocation reallocation(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
-  const llm::Transformer& model = plan::model_of(ground.job, workflow::TaskId(step.train));
+Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step) {
+  const llm::Transformer& model = plan::model_of(scenario.job, workflow::TaskId(step.train));
   const plan::TaskPlan& from = plan.tasks[step.train];
   const plan::TaskPlan& to = plan.tasks[step.task];
   realloc::PlanOptions options;
   options.trained_only = model.adapter_rank > 0;
-  return {realloc::plan_reallocation(ground.job.cluster, {model, from.layout, from.mesh}, {model, to.layout, to.mesh}, options),
-          cluster::links_of(ground.job.cluster, cluster::hull_of(from.mesh, to.mesh), ground.software.efficiency.links)};
+  return {realloc::plan_reallocation(scenario.job.cluster, {model, from.layout, from.mesh}, {model, to.layout, to.mesh}, options),
+          cluster::links_of(scenario.job.cluster, cluster::hull_of(from.mesh, to.mesh), scenario.software.efficiency.links)};
 }
 
 StepSeconds sum_of(std::vector<SecondsPart> parts) {
@@ -158,37 +159,37 @@ plan::Engine engine_in_use(const plan::Engine& engine) {
   return all_at_once;
 }
 
-cost::GenerationSeconds generation_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  return generation_of(task_ground(ground, task, planned));
+cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  return generation_of(task_scenario(scenario, task, planned));
 }
 
-std::int64_t loaded_bytes(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const TaskKind kind = ground.job.workflow.tasks[task].kind;
+std::int64_t loaded_bytes(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const TaskKind kind = scenario.job.workflow.tasks[task].kind;
   if (kind != TaskKind::infer && kind != TaskKind::train) return 0;
-  return loaded_bytes_of(task_ground(ground, task, planned));
+  return loaded_bytes_of(task_scenario(scenario, task, planned));
 }
 
-OverheadSeconds overhead_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  return overhead_of(task_ground(ground, task, planned));
+OverheadSeconds overhead_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  return overhead_of(task_scenario(scenario, task, planned));
 }
 
-double gathering_seconds(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
+double gathering_seconds(const Scenario& scenario, std::size_t index, const plan::TaskPlan& planned) {
   if (planned.layout.pipeline == 1 || planned.offload.weights) return 0;
-  const TaskGround task = task_ground(ground, index, planned);
+  const TaskScenario task = task_scenario(scenario, index, planned);
   const cluster::Mesh& mesh = planned.mesh;
   const base::DeviceId first(mesh.first);
   const base::DeviceId last(mesh.first + mesh.count - 1);
-  const bool in_one_node = cluster::meeting_level(ground.job.cluster, first, last) == 0;
+  const bool in_one_node = cluster::meeting_level(scenario.job.cluster, first, last) == 0;
   const cluster::Links& links = task.machine.links;
   return cluster::send_seconds(in_one_node ? links.inside : links.between,
                                static_cast<double>(cost::weight_bytes(task.facts, planned.layout)));
 }
 
-StepSeconds task_seconds(const Ground& ground, std::size_t index, const plan::TaskPlan& planned) {
-  const Task& task = ground.job.workflow.tasks[index];
+StepSeconds task_seconds(const Scenario& scenario, std::size_t index, const plan::TaskPlan& planned) {
+  const Task& task = scenario.job.workflow.tasks[index];
   switch (task.kind) {
     case TaskKind::generate: {
-      const cost::GenerationSeconds seconds = generation_seconds(ground, index, planned);
+      const cost::GenerationSeconds seconds = generation_seconds(scenario, index, planned);
       return sum_of({{"prefill", seconds.prefill},
                      {"recompute", seconds.recompute},
                      {"decode, full batch", seconds.full},
@@ -196,22 +197,23 @@ StepSeconds task_seconds(const Ground& ground, std::size_t index, const plan::Ta
                      {"slowest instance", seconds.imbalance}});
     }
     case TaskKind::infer:
-      return scoring_of(task_ground(ground, index, planned), index);
+      return scoring_of(task_scenario(scenario, index, planned), index);
     case TaskKind::train:
-      return training_of(task_ground(ground, index, planned), index);
+      return training_of(task_scenario(scenario, index, planned), index);
     case TaskKind::rule:
       break;
   }
-  const auto sequences = static_cast<double>(workflow::sequences_of(task, ground.job.workload));
+  const auto sequences = static_cast<double>(workflow::sequences_of(task, scenario.job.workload));
   return sum_of({{"rule", sequences * base::seconds_of_ticks(task.time_per_sequence)}});
 }
 
-StepSeconds step_seconds(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+StepSeconds step_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step) {
   const plan::TaskPlan& planned = plan.tasks[step.task];
-  if (step.kind == plan::Step::Kind::task) return task_seconds(ground, step.task, planned);
-  if (plan::is_host_transfer(step)) return host_transfer_of(ground, plan, step);
-  if (plan::has_own_weights(ground.job, plan, step.task)) return refit_of(task_ground(ground, step.task, planned), plan.tasks[step.train]);
-  return reallocation_of(ground, plan, step);
+  if (step.kind == plan::Step::Kind::task) return task_seconds(scenario, step.task, planned);
+  if (plan::is_host_transfer(step)) return host_transfer_of(scenario, plan, step);
+  if (plan::has_own_weights(scenario.job, plan, step.task))
+    return weight_sync_of(task_scenario(scenario, step.task, planned), plan.tasks[step.train]);
+  return reallocation_of(scenario, plan, step);
 }
 
 }  // namespace dovetail::predict

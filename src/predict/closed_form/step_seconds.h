@@ -10,7 +10,7 @@
 #include "cost/generation.h"
 #include "plan/iteration_graph.h"
 #include "plan/plan.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 #include "realloc/plan.h"
 
 namespace dovetail::predict {
@@ -49,11 +49,11 @@ plan::Engine engine_in_use(const plan::Engine& engine);
 
 /// Seconds of a generate task with what its batch is like. An engine without room for keys and values decodes one sequence at a time; that
 /// it does not fit is for the memory to say.
-cost::GenerationSeconds generation_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Bytes that come from host memory to the device with the most before a task, of what its offload keeps there; a train task gives as many
 /// back. 0 of a task that is neither infer nor train.
-std::int64_t loaded_bytes(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+std::int64_t loaded_bytes(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// What an infer or train task has before and behind its passes and steps: what comes from host memory and what goes back (weights that do
 /// not change only come), and the hand-over to the next task.
@@ -63,16 +63,16 @@ struct OverheadSeconds {
 
   double sum() const { return host_transfers + hand_over; }
 };
-OverheadSeconds overhead_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+OverheadSeconds overhead_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Seconds until a device that scores in a fused stage has its slice of the task's weights from another one that holds it: devices that
 /// work together there stand side by side, those of a replica's pipeline stages apart. 0 where a replica has one stage, and where its
 /// weights come from host memory anyway. REQUIRES: the task infers.
-double gathering_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+double gathering_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// The seconds of a task of the workflow: generation, a forward pass, training in optimizer steps, or a rule's time for each sequence one
 /// after the other; of infer and train tasks with their overhead.
-StepSeconds task_seconds(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+StepSeconds task_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Weights that go from where a role is trained to where another task of it uses them.
 struct Reallocation {
@@ -80,10 +80,10 @@ struct Reallocation {
   cluster::Links links;  ///< of both meshes together
 };
 /// REQUIRES: the step is a reallocation.
-Reallocation reallocation(const Ground& ground, const plan::Plan& plan, const plan::Step& step);
+Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step);
 
 /// The seconds of step `step` of the plan's graph, whatever is fused: a task's with all its host transfers; a load's or an unload's; or a
 /// reallocation's: into an engine at the speed and with the overhead that efficiencies say, else by realloc's plan.
-StepSeconds step_seconds(const Ground& ground, const plan::Plan& plan, const plan::Step& step);
+StepSeconds step_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step);
 
 }  // namespace dovetail::predict

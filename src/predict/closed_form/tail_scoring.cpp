@@ -18,7 +18,7 @@ struct Group {
   double overhead = 0;  ///< of each, once
   double last = 0;      ///< scoring one sample
   double loads = 0;     ///< of all models
-  double most_load = 0;
+  double max_load = 0;
   int workers = 0;
 
   double seconds() const { return work / workers; }
@@ -31,14 +31,14 @@ struct Group {
     overhead += task.set_up();
     last += task.last;
     loads += task.loading();
-    most_load = std::max(most_load, task.loading());
+    max_load = std::max(max_load, task.loading());
   }
 };
 
 /// The freed devices' workers, and what has to wait for others.
 struct Split {
   std::vector<Group> groups;
-  double behind = 0;  ///< seconds of tasks that fit on the keepers' devices alone
+  double after = 0;  ///< seconds of tasks that fit on the keepers' devices alone
 };
 
 /// Nothing where no task fits on the freed devices, or one nowhere. The groups have no workers yet.
@@ -60,7 +60,7 @@ std::optional<Split> split_of(const TailDevices& devices, const ScoringLoad& sco
     if (host != nullptr)
       host->add(task, replica);
     else if (later > 0)
-      split.behind += task.set_up() + task.passes * task.replicas / later;
+      split.after += task.set_up() + task.passes * task.replicas / later;
     else
       return std::nullopt;
   }
@@ -116,7 +116,7 @@ Pace pace_of(const std::vector<Group>& groups) {
     pace.seconds = std::max(pace.seconds, group.seconds());
     pace.set_up = std::max(pace.set_up, group.overhead);
     pace.joining = std::max(pace.joining, group.overhead / group.tasks);
-    pace.last = std::max(pace.last, group.last + group.loads - group.most_load);
+    pace.last = std::max(pace.last, group.last + group.loads - group.max_load);
     pace.largest = std::max(pace.largest, group.size);
   }
   return pace;
@@ -165,24 +165,24 @@ class TailScoring {
 
 }  // namespace
 
-ScoringTask scoring_task(const Ground& ground, std::size_t task, const plan::TaskPlan& planned, double seconds) {
-  const OverheadSeconds overhead = overhead_seconds(ground, task, planned);
-  const auto longest = static_cast<double>(ground.lengths.longest());
-  const cost::ScoringPasses passes =
-      cost::scoring_passes(facts_of(ground, task), planned.layout, {longest, longest * longest},
-                           cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency), ground.software.efficiency);
+ScoringTask scoring_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double seconds) {
+  const OverheadSeconds overhead = overhead_seconds(scenario, task, planned);
+  const auto longest = static_cast<double>(scenario.lengths.longest());
+  const cost::ScoringPasses passes = cost::scoring_passes(
+      facts_of(scenario, task), planned.layout, {longest, longest * longest},
+      cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency), scenario.software.efficiency);
   double last = passes.hop * (planned.layout.pipeline - 1);
   for (const cost::PassSeconds& stage : passes.stages) last += stage.sum();
   return {seconds - overhead.sum(), overhead.host_transfers,
           overhead.hand_over,       last,
-          planned.layout.data,      gathering_seconds(ground, task, planned)};
+          planned.layout.data,      gathering_seconds(scenario, task, planned)};
 }
 
 void ScoringLoad::add(const ScoringTask& task) {
   work += task.passes;
   overheads += task.overhead();
-  const auto behind = std::find_if(tasks.begin(), tasks.end(), [&](const ScoringTask& known) { return known.replicas > task.replicas; });
-  tasks.insert(behind, task);
+  const auto after = std::find_if(tasks.begin(), tasks.end(), [&](const ScoringTask& known) { return known.replicas > task.replicas; });
+  tasks.insert(after, task);
 }
 
 void ScoringLoad::clear() {
@@ -198,7 +198,7 @@ ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>&
   hand_out(devices.freed(), split->groups);
   const Pace pace = pace_of(split->groups);
   TailScoring beside(devices, pace);
-  double rest = split->behind;
+  double rest = split->after;
   for (const TailSlice& slice : slices) {
     beside.pass(slice);
     if (slice.ends > 0) rest += slice.ends * beside.rest();
@@ -207,7 +207,7 @@ ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>&
   return {pace.set_up, rest};
 }
 
-double most_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices) {
+double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices) {
   double scoring = devices.freed();  // devices
   double done = 0;
   double mean = 0;

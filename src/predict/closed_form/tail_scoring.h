@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/task_plan.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 
 namespace dovetail::predict {
 
@@ -25,7 +25,7 @@ struct ScoringTask {
 };
 
 /// `seconds`: task_seconds of it. REQUIRES: the task infers, and `planned` has no fault.
-ScoringTask scoring_task(const Ground& ground, std::size_t task, const plan::TaskPlan& planned, double seconds);
+ScoringTask scoring_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double seconds);
 
 /// The scoring tasks of a stage together.
 struct ScoringLoad {
@@ -75,6 +75,6 @@ ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>&
 
 /// Seconds of scoring on all devices that are done before the tail ends, at the most and in the mean of all its ends: all freed devices
 /// and keepers without samples work from the beginning on.
-double most_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices);
+double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices);
 
 }  // namespace dovetail::predict

@@ -15,15 +15,15 @@ void make_one(TimedIteration& result, std::size_t leader, const std::vector<std:
   for (const std::size_t member : members) result.steps[member] = sum_of({{"within another step", 0}});
 }
 
-void fuse_generation(const Ground& ground, const plan::Plan& plan, TimedIteration& result) {
-  const InterStage fused = inter_stage(ground, plan.tasks, *plan.fusion.threshold);
+void fuse_generation(const Scenario& scenario, const plan::Plan& plan, TimedIteration& result) {
+  const InterStage fused = inter_stage(scenario, plan.tasks, *plan.fusion.threshold);
   make_one(result, fused.stage.generate, fused.stage.infer, step_seconds(fused));
   plan::release(result.graph, fused.stage.generate, fused.early());
   result.inter_stage = fused;
 }
 
-void fuse_training(const Ground& ground, const plan::Plan& plan, const IntraStage* known, TimedIteration& result) {
-  result.intra_stage = known != nullptr ? *known : intra_stage(ground, plan);
+void fuse_training(const Scenario& scenario, const plan::Plan& plan, const IntraStage* known, TimedIteration& result) {
+  result.intra_stage = known != nullptr ? *known : intra_stage(scenario, plan);
   const auto [first, second] = result.intra_stage->pair;
   make_one(result, first, {second}, fused_training_seconds(result.intra_stage->schedule_seconds, result.intra_stage->overhead));
 }
@@ -40,29 +40,30 @@ void place_members(TimedIteration& result) {
   }
 }
 
-void prefetch_transfers(const Ground& ground, const plan::Plan& plan, const std::vector<TaskMemory>* memory, TimedIteration& result) {
+void prefetch_transfers(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>* memory, TimedIteration& result) {
   std::vector<TaskMemory> own;
-  if (memory == nullptr) own = task_memory(ground, plan, result.intra_stage ? result.intra_stage->activations : std::nullopt);
-  prefetch(ground, plan, memory != nullptr ? *memory : own, result.graph, result.steps);
+  if (memory == nullptr) own = task_memory(scenario, plan, result.intra_stage ? result.intra_stage->activations : std::nullopt);
+  prefetch(scenario, plan, memory != nullptr ? *memory : own, result.graph, result.steps);
 }
 
 }  // namespace
 
-TimedIteration timed_iteration(const Ground& ground, const plan::Plan& plan, const plan::IterationOrder& order, const KnownParts& known) {
+TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan, const plan::IterationOrder& order,
+                               const KnownParts& known) {
   TimedIteration result;
-  result.graph = plan::iteration_graph(ground.job, plan);
+  result.graph = plan::iteration_graph(scenario.job, plan);
   plan::add_order(result.graph, order);
-  for (const plan::Step& step : result.graph.steps) result.steps.push_back(step_seconds(ground, plan, step));
-  if (plan.fusion.threshold) fuse_generation(ground, plan, result);
-  if (plan.fusion.training) fuse_training(ground, plan, known.training, result);
+  for (const plan::Step& step : result.graph.steps) result.steps.push_back(step_seconds(scenario, plan, step));
+  if (plan.fusion.threshold) fuse_generation(scenario, plan, result);
+  if (plan.fusion.training) fuse_training(scenario, plan, known.training, result);
   DOVETAIL_ASSERT(order.empty() || !plan::has_circle(result.graph));
-  if (ground.job.software.prefetch) prefetch_transfers(ground, plan, known.memory, result);
-  result.timing = plan::time_iterations(result.graph, ground.job, plan, durations_of(result.steps));
+  if (scenario.job.software.prefetch) prefetch_transfers(scenario, plan, known.memory, result);
+  result.timing = plan::time_iterations(result.graph, scenario.job, plan, durations_of(result.steps));
   place_members(result);
-  result.iteration_seconds = iteration_seconds(ground, base::seconds_of_ticks(result.timing.period));
+  result.iteration_seconds = iteration_seconds(scenario, base::seconds_of_ticks(result.timing.period));
   return result;
 }
 
-double iteration_seconds(const Ground& ground, double period) { return period + ground.software.efficiency.iteration; }
+double iteration_seconds(const Scenario& scenario, double period) { return period + scenario.software.efficiency.iteration; }
 
 }  // namespace dovetail::predict

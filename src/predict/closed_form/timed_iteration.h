@@ -35,10 +35,10 @@ struct KnownParts {
 /// Where the job's software prefetches, host transfers are steps of their own as prefetch() has them. Durations are
 /// rounded to whole ns before the steps are timed. REQUIRES: the plan has no fault; nothing that the order puts between
 /// tasks of one fused step.
-TimedIteration timed_iteration(const Ground& ground, const plan::Plan& plan, const plan::IterationOrder& order = {},
+TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan, const plan::IterationOrder& order = {},
                                const KnownParts& known = {});
 
 /// Seconds of an iteration whose steps repeat every `period` seconds: with what an iteration has beside them.
-double iteration_seconds(const Ground& ground, double period);
+double iteration_seconds(const Scenario& scenario, double period);
 
 }  // namespace dovetail::predict

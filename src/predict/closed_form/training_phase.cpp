@@ -30,7 +30,7 @@ using pipeline::Problem;
 /// At least one; what is longer than a problem accepts is for find_fault to see.
 Ticks ticks_of_op(double seconds) { return std::max(Ticks(1), base::ticks_of_seconds(seconds)); }
 
-const std::string& name_of(const Ground& ground, const TrainTask& train) { return ground.job.workflow.tasks[train.task].name; }
+const std::string& name_of(const Scenario& scenario, const TrainTask& train) { return scenario.job.workflow.tasks[train.task].name; }
 
 /// What cost's functions take of a train task.
 struct Arguments {
@@ -42,15 +42,15 @@ struct Arguments {
   const cost::Efficiency& efficiency;
 };
 
-Arguments arguments_of(const Ground& ground, const TrainTask& train) {
-  DOVETAIL_ASSERT(ground.job.workflow.tasks[train.task].kind == workflow::TaskKind::train);
-  return {facts_of(ground, train.task),
+Arguments arguments_of(const Scenario& scenario, const TrainTask& train) {
+  DOVETAIL_ASSERT(scenario.job.workflow.tasks[train.task].kind == workflow::TaskKind::train);
+  return {facts_of(scenario, train.task),
           train.planned.layout,
-          batch_of(ground, train.task),
-          {static_cast<int>(ground.job.workload.optimizer_steps()), train.planned.micro_batching, train.planned.offload.optimizer_on_host,
-           ground.software.conventions.gradients_follow},
-          cost::machine_of(ground.job.cluster, train.planned.mesh, ground.software.efficiency),
-          ground.software.efficiency};
+          batch_of(scenario, train.task),
+          {static_cast<int>(scenario.job.workload.optimizer_steps()), train.planned.micro_batching, train.planned.offload.optimizer_on_host,
+           scenario.software.conventions.gradients_follow},
+          cost::machine_of(scenario.job.cluster, train.planned.mesh, scenario.software.efficiency),
+          scenario.software.efficiency};
 }
 
 cost::TrainingPasses passes_of(const Arguments& of) {
@@ -62,20 +62,20 @@ cost::TrainingSeconds closed_form(const Arguments& of) {
 }
 
 /// Bytes that one micro-batch of so many tokens keeps on each stage.
-std::vector<double> stage_activations(const Ground& ground, const Arguments& of, const llm::Tokens& micro_batch) {
+std::vector<double> stage_activations(const Scenario& scenario, const Arguments& of, const llm::Tokens& micro_batch) {
   cost::TrainingShape shape;
-  shape.sequence_length = ground.lengths.longest();
+  shape.sequence_length = scenario.lengths.longest();
   shape.packed_tokens = std::max<std::int64_t>(1, std::llround(micro_batch.count));
   shape.in_flight.assign(static_cast<std::size_t>(of.layout.pipeline), 1.0);
   std::vector<double> bytes;
-  for (const cost::StageMemory& stage : cost::training_memory(of.facts.model, of.layout, shape, ground.software.conventions).stages)
+  for (const cost::StageMemory& stage : cost::training_memory(of.facts.model, of.layout, shape, scenario.software.conventions).stages)
     bytes.push_back(static_cast<double>(stage.parts.activations));
   return bytes;
 }
 
 /// [chunk] each stage's activations, shared out over its chunks by their layers.
-std::vector<Memory> chunk_activations(const Ground& ground, const Arguments& of, const llm::Tokens& micro_batch) {
-  const std::vector<double> of_stage = stage_activations(ground, of, micro_batch);
+std::vector<Memory> chunk_activations(const Scenario& scenario, const Arguments& of, const llm::Tokens& micro_batch) {
+  const std::vector<double> of_stage = stage_activations(scenario, of, micro_batch);
   std::vector<Memory> activations(static_cast<std::size_t>(of.layout.pipeline * of.layout.virtual_stages));
   for (int stage = 0; stage < of.layout.pipeline; ++stage) {
     const double layers = std::max(1.0, cost::layers_of_stage(of.facts, of.layout, stage).layers());
@@ -90,19 +90,19 @@ std::vector<Memory> chunk_activations(const Ground& ground, const Arguments& of,
 }
 
 /// The task's pipeline without its devices.
-Model model_of(const Ground& ground, const TrainTask& train) {
-  const Arguments of = arguments_of(ground, train);
+Model model_of(const Scenario& scenario, const TrainTask& train) {
+  const Arguments of = arguments_of(scenario, train);
   const cost::TrainingPasses passes = passes_of(of);
   const cost::TrainingSeconds closed = closed_form(of);
   Model model;
-  model.name = name_of(ground, train);
+  model.name = name_of(scenario, train);
   model.microbatches = passes.micro_batches;
   model.minibatches = of.stepping.mini_batches;
   for (const cost::ChunkPasses& chunk : passes.chunks) {
     model.forward.push_back(ticks_of_op(chunk.forward.sum()));
     model.backward.push_back(ticks_of_op(chunk.backward.sum()));
   }
-  model.activation = chunk_activations(ground, of, passes.micro_batch);
+  model.activation = chunk_activations(scenario, of, passes.micro_batch);
   model.transfer_forward.assign(passes.chunks.size() - 1, ticks_of_op(passes.hop));
   model.transfer_backward = model.transfer_forward;
   const double steps = static_cast<double>(of.stepping.mini_batches) * of.layout.virtual_stages;
@@ -179,18 +179,18 @@ Ticks floor_of(const Problem& problem) {
 
 }  // namespace
 
-cost::TrainingPasses training_passes(const Ground& ground, const TrainTask& train) { return passes_of(arguments_of(ground, train)); }
+cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& train) { return passes_of(arguments_of(scenario, train)); }
 
-cost::TrainingSeconds closed_training_seconds(const Ground& ground, const TrainTask& train) {
-  return closed_form(arguments_of(ground, train));
+cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train) {
+  return closed_form(arguments_of(scenario, train));
 }
 
-base::Result<Problem> training_problem(const Ground& ground, const TrainTask& train) {
+base::Result<Problem> training_problem(const Scenario& scenario, const TrainTask& train) {
   Problem problem;
   problem.time_unit = pipeline::TimeUnit::ns;
   problem.devices = train.planned.layout.pipeline;
   problem.resident.resize(static_cast<std::size_t>(problem.devices));
-  problem.models.push_back(model_of(ground, train));
+  problem.models.push_back(model_of(scenario, train));
   Model& model = problem.models.front();
   std::vector<pipeline::DeviceId>& devices = model.replicas.emplace_back();
   for (int chunk = 0; chunk < model.stages(); ++chunk) devices.emplace_back(chunk % problem.devices);
@@ -199,10 +199,10 @@ base::Result<Problem> training_problem(const Ground& ground, const TrainTask& tr
   return problem;
 }
 
-base::Result<FusedLayouts> fused_training_problem(const Ground& ground, const TrainTask& first, const TrainTask& second) {
-  if (const auto fault = plan::find_training_fault(ground.job, {first.task, second.task}, first.planned, second.planned))
-    return base::bad_input(fmt::format("{} and {} cannot be fused: {}", name_of(ground, first), name_of(ground, second), *fault));
-  const Model own[2] = {model_of(ground, first), model_of(ground, second)};
+base::Result<FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first, const TrainTask& second) {
+  if (const auto fault = plan::find_training_fault(scenario.job, {first.task, second.task}, first.planned, second.planned))
+    return base::bad_input(fmt::format("{} and {} cannot be fused: {}", name_of(scenario, first), name_of(scenario, second), *fault));
+  const Model own[2] = {model_of(scenario, first), model_of(scenario, second)};
   FusedLayouts fused;
   DOVETAIL_TRY(fused, pipeline::fuse_layouts(layout_of(first, own[0]), layout_of(second, own[1]), pipeline::TimeUnit::ns));
   for (int index = 0; index < 2; ++index)
@@ -212,29 +212,29 @@ base::Result<FusedLayouts> fused_training_problem(const Ground& ground, const Tr
   return fused;
 }
 
-base::Result<double> scheduled_training_seconds(const Ground& ground, const TrainTask& train) {
+base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train) {
   Problem problem;
-  DOVETAIL_TRY(problem, training_problem(ground, train));
+  DOVETAIL_TRY(problem, training_problem(scenario, train));
   const bool interleaved = train.planned.layout.virtual_stages > 1;
   const fuse::Answer answer = interleaved ? fuse::solve_interleaved_1f1b(problem, {}) : fuse::solve_1f1b(problem, {});
   if (const auto* none = std::get_if<fuse::NotApplicable>(&answer)) return base::bad_input(none->why);
   return base::seconds_of_ticks(std::get<fuse::Solution>(answer).evaluation.makespan);
 }
 
-base::Result<double> fused_training_bound(const Ground& ground, const TrainTask& first, const TrainTask& second) {
+base::Result<double> fused_training_bound(const Scenario& scenario, const TrainTask& first, const TrainTask& second) {
   FusedLayouts fused;
-  DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
+  DOVETAIL_TRY(fused, fused_training_problem(scenario, first, second));
   return base::seconds_of_ticks(fuse::bounds_of(fused.problem).makespan);
 }
 
-base::Result<double> fused_training_floor(const Ground& ground, const TrainTask& first, const TrainTask& second) {
+base::Result<double> fused_training_floor(const Scenario& scenario, const TrainTask& first, const TrainTask& second) {
   FusedLayouts fused;
-  DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
+  DOVETAIL_TRY(fused, fused_training_problem(scenario, first, second));
   return base::seconds_of_ticks(floor_of(fused.problem));
 }
 
-StageWork stage_work(const Ground& ground, const TrainTask& train) {
-  const Model model = model_of(ground, train);
+StageWork stage_work(const Scenario& scenario, const TrainTask& train) {
+  const Model model = model_of(scenario, train);
   const std::vector<StageSpan> spans = spans_of(model);
   const int stages = train.planned.layout.pipeline;
   std::vector<Ticks> work(static_cast<std::size_t>(stages));
@@ -258,13 +258,13 @@ fuse::SolveOptions brief_search(std::int64_t iterations) {
   return options;
 }
 
-base::Result<FusedSchedule> fused_schedule(const Ground& ground, const TrainTask& first, const TrainTask& second, std::int64_t iterations,
-                                           std::optional<std::int64_t> most_activations) {
+base::Result<FusedSchedule> fused_schedule(const Scenario& scenario, const TrainTask& first, const TrainTask& second,
+                                           std::int64_t iterations, std::optional<std::int64_t> max_activations) {
   FusedLayouts fused;
-  DOVETAIL_TRY(fused, fused_training_problem(ground, first, second));
+  DOVETAIL_TRY(fused, fused_training_problem(scenario, first, second));
   fuse::SolveOptions options = brief_search(iterations);
-  options.cancellation = ground.cancellation;
-  if (most_activations) options.memory_cap = Memory(*most_activations);
+  options.cancellation = scenario.cancellation;
+  if (max_activations) options.memory_cap = Memory(*max_activations);
   DOVETAIL_TRY(fuse::Solved solved, fuse::solve(fused.problem, "auto", options));
   const pipeline::Evaluation& evaluation = solved.solution.evaluation;
   return FusedSchedule{std::make_shared<const pipeline::Schedule>(std::move(solved.schedule)), base::seconds_of_ticks(evaluation.makespan),

@@ -19,7 +19,7 @@
 #include "pipeline/problem.h"
 #include "pipeline/schedule.h"
 #include "plan/plan.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 
 namespace dovetail::predict {
 
@@ -30,39 +30,39 @@ struct TrainTask {
 };
 
 /// What each of the task's pipelines does for a micro-batch.
-cost::TrainingPasses training_passes(const Ground& ground, const TrainTask& train);
+cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& train);
 
 /// What the closed form says of the task: all its mini-batches and epochs, pretraining tokens among them.
-cost::TrainingSeconds closed_training_seconds(const Ground& ground, const TrainTask& train);
+cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train);
 
 /// One data-parallel rank's pipeline, all of them being alike: stage s of p on device s; with v chunks on each, chunk k on device k % p. An
 /// Error where a problem cannot be as large or as long.
-base::Result<pipeline::Problem> training_problem(const Ground& ground, const TrainTask& train);
+base::Result<pipeline::Problem> training_problem(const Scenario& scenario, const TrainTask& train);
 
 /// One group of the pipelines of both tasks by pipeline::fuse_layouts, with their messages and steps; a message within merged stages is
 /// part of the merged op. An Error says why they cannot be fused: not the same devices, one role, virtual stages, or degrees that do not go
 /// together.
-base::Result<pipeline::FusedLayouts> fused_training_problem(const Ground& ground, const TrainTask& first, const TrainTask& second);
+base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
 // All seconds, of what the two closed forms' sums are of.
 
 /// Of the schedule that the layout names: 1F1B, interleaved where it has virtual stages. Errors as training_problem.
-base::Result<double> scheduled_training_seconds(const Ground& ground, const TrainTask& train);
+base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train);
 
 /// What no fused schedule of both beats (fuse::Bounds::makespan). Errors as fused_training_problem.
-base::Result<double> fused_training_bound(const Ground& ground, const TrainTask& first, const TrainTask& second);
+base::Result<double> fused_training_bound(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
 /// A part of that bound which takes no graph of ops, so that a search may ask for thousands: over devices the work of both tasks' stages
 /// there behind the least head of any, and of each task by itself head, work and tail of every stage in each mini-batch, with its step.
 /// Errors as fused_training_problem.
-base::Result<double> fused_training_floor(const Ground& ground, const TrainTask& first, const TrainTask& second);
+base::Result<double> fused_training_floor(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
 /// What the passes and steps of a task keep its stages busy, in whichever schedule.
 struct StageWork {
   double busiest = 0;
   double mean = 0;
 };
-StageWork stage_work(const Ground& ground, const TrainTask& train);
+StageWork stage_work(const Scenario& scenario, const TrainTask& train);
 
 /// The search that estimates have for a fused schedule: one chain of `iterations`, and so little beside it that a schedule takes tenths of
 /// a second (SolveOptions::brief).
@@ -79,10 +79,10 @@ struct FusedSchedule {
   std::int64_t activations = 0;  ///< bytes that the fullest device holds at most, of average micro-batches
 };
 
-/// The best schedule that fuse's portfolio finds by brief_search(iterations), among those that hold at most `most_activations` bytes on
+/// The best schedule that fuse's portfolio finds by brief_search(iterations), among those that hold at most `max_activations` bytes on
 /// each device where that is given; without it never longer than both one after the other under 1F1B in the fused problem's stages. The
 /// same on every machine. Errors as fused_training_problem, and infeasible where none was found that holds so little.
-base::Result<FusedSchedule> fused_schedule(const Ground& ground, const TrainTask& first, const TrainTask& second, std::int64_t iterations,
-                                           std::optional<std::int64_t> most_activations = std::nullopt);
+base::Result<FusedSchedule> fused_schedule(const Scenario& scenario, const TrainTask& first, const TrainTask& second,
+                                           std::int64_t iterations, std::optional<std::int64_t> max_activations = std::nullopt);
 
 }  // namespace dovetail::predict

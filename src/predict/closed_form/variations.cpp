@@ -73,22 +73,22 @@ void vary_engine(Variations& variations) {
 
 }  // namespace
 
-std::vector<TaskPlan> variations_of(const Ground& ground, std::size_t task, const TaskPlan& planned) {
-  const TaskKind kind = ground.job.workflow.tasks[task].kind;
+std::vector<TaskPlan> variations_of(const Scenario& scenario, std::size_t task, const TaskPlan& planned) {
+  const TaskKind kind = scenario.job.workflow.tasks[task].kind;
   Variations variations(planned);
   if (kind == TaskKind::generate)
     vary_engine(variations);
   else
     vary_micro_batches(variations);
-  if (kind == TaskKind::train) vary_training(variations, cost::trainer_limits(ground.software.conventions.name).zero);
+  if (kind == TaskKind::train) vary_training(variations, cost::trainer_limits(scenario.software.conventions.name).zero);
   for (const bool away : {false, true}) variations.add([&](TaskPlan& varied) { varied.offload.weights = away; });
   std::vector<TaskPlan> all = variations.take();
-  const llm::Transformer& model = plan::model_of(ground.job, workflow::TaskId(task));
+  const llm::Transformer& model = plan::model_of(scenario.job, workflow::TaskId(task));
   std::erase_if(all, [&](const TaskPlan& varied) {
     if (llm::find_fault(varied.layout, model)) return true;
     if (kind == TaskKind::generate ? plan::find_fault(varied.engine).has_value() : plan::find_fault(varied.micro_batching).has_value())
       return true;
-    return !ground.job.fixed.empty() && !plan::agrees(ground.job.fixed[task], varied);
+    return !scenario.job.fixed.empty() && !plan::agrees(scenario.job.fixed[task], varied);
   });
   return all;
 }

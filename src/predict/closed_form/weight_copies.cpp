@@ -29,13 +29,13 @@ std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow, const 
   return copies;
 }
 
-HeldBytes held_bytes(const Ground& ground, std::size_t role, const plan::TaskPlan& planned, Stored stored) {
-  HeldBytes held{stored_bytes(ground, role, planned.layout, stored), 0, planned.offload};
-  const cost::Conventions& conventions = ground.software.conventions;
+HeldBytes held_bytes(const Scenario& scenario, std::size_t role, const plan::TaskPlan& planned, Stored stored) {
+  HeldBytes held{stored_bytes(scenario, role, planned.layout, stored), 0, planned.offload};
+  const cost::Conventions& conventions = scenario.software.conventions;
   if (stored == Stored::trained && planned.offload.optimizer_on_host && conventions.gradients_follow) {
     // In fp32, beside moments and master weights.
     held.host_gradients = held.stored.optimizer / (conventions.moment_bytes + conventions.master_bytes) * 4;
-    held.stored.gradients = gradient_buffer_bytes(ground.job.models[role], planned.layout, conventions);
+    held.stored.gradients = gradient_buffer_bytes(scenario.job.models[role], planned.layout, conventions);
   }
   return held;
 }
@@ -54,8 +54,8 @@ CopyUse use_by(TaskKind kind) {
   DOVETAIL_ASSERT(false);
 }
 
-std::int64_t bytes_on_their_way(const Ground& ground, std::size_t role, bool to_engine) {
-  return to_engine ? 2 * ground.job.models[role].vocabulary * ground.job.models[role].hidden : 2 * realloc::PlanOptions{}.bucket;
+std::int64_t bytes_on_their_way(const Scenario& scenario, std::size_t role, bool to_engine) {
+  return to_engine ? 2 * scenario.job.models[role].vocabulary * scenario.job.models[role].hidden : 2 * realloc::PlanOptions{}.bucket;
 }
 
 }  // namespace dovetail::predict

@@ -33,7 +33,7 @@ struct HeldBytes {
 };
 
 /// Of weights in that form, as `planned` lays them out and offloads them.
-HeldBytes held_bytes(const Ground& ground, std::size_t role, const plan::TaskPlan& planned, Stored stored);
+HeldBytes held_bytes(const Scenario& scenario, std::size_t role, const plan::TaskPlan& planned, Stored stored);
 
 /// Whether a copy's weights leave while idle: where it is trained as its training says, else where all of its tasks let them.
 /// `offloads(task)`: Offload::weights of the task.
@@ -72,6 +72,6 @@ inline bool receives(const WeightCopy& copy, const workflow::Workflow& workflow)
 }
 
 /// What is between the old and the new weights of a role while these arrive: a tensor for an engine, else two messages.
-std::int64_t bytes_on_their_way(const Ground& ground, std::size_t role, bool to_engine);
+std::int64_t bytes_on_their_way(const Scenario& scenario, std::size_t role, bool to_engine);
 
 }  // namespace dovetail::predict

@@ -77,7 +77,7 @@ double spread_of(const workflow::LengthDistribution& lengths, double sequences) 
 }
 
 /// Tokens of the fullest of many micro-batches of so many sequences, no more than there can be.
-std::int64_t most_tokens(const workflow::LengthDistribution& lengths, double sequences) {
+std::int64_t max_tokens(const workflow::LengthDistribution& lengths, double sequences) {
   const double most = sequences * lengths.mean() + spread_of(lengths, sequences);
   const double longest = sequences * static_cast<double>(lengths.longest());
   return std::max(lengths.longest(), static_cast<std::int64_t>(std::ceil(std::min(most, longest))));
@@ -90,53 +90,55 @@ struct Cut {
 };
 
 /// Of so many sequences of average length.
-Cut cut_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned, double sequences) {
+Cut cut_of(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned, double sequences) {
   const int together = workflow::sequences_together(task);
-  const double asked = cost::count_micro_batches(ground.rows, sequences, planned.micro_batching, together);
+  const double asked = cost::count_micro_batches(scenario.rows, sequences, planned.micro_batching, together);
   if (task.kind != workflow::TaskKind::train || planned.layout.virtual_stages == 1) return {asked, asked};
-  return {asked, static_cast<double>(cost::whole_micro_batches(planned.layout, ground.rows, sequences, planned.micro_batching, together))};
+  return {asked,
+          static_cast<double>(cost::whole_micro_batches(planned.layout, scenario.rows, sequences, planned.micro_batching, together))};
 }
 
 /// The fullest micro-batches that a limit in tokens makes of a rank's share of `sequences`, and their number. More of them than it asks for
 /// are that much smaller, unless packs are filled before they are dealt out; in some iterations it asks for as many as there are.
-void pack(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned, double sequences, cost::TrainingShape& shape) {
+void pack(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned, double sequences,
+          cost::TrainingShape& shape) {
   // The longest of sequences that stay together decide: one that is longer than the limit is a micro-batch of its own.
-  const std::int64_t longest = workflow::sequences_together(task) * ground.rows.longest();
-  const std::int64_t most = std::max(longest, most_tokens(ground.rows, sequences));
-  const double mean = ground.rows.mean();
-  const Cut longer = cut_of(ground, task, planned, static_cast<double>(most) / mean);
+  const std::int64_t longest = workflow::sequences_together(task) * scenario.rows.longest();
+  const std::int64_t most = std::max(longest, max_tokens(scenario.rows, sequences));
+  const double mean = scenario.rows.mean();
+  const Cut longer = cut_of(scenario, task, planned, static_cast<double>(most) / mean);
   double full = 1;
-  if (longer.asked < longer.whole && !ground.software.conventions.deals_packs) {
-    const double least = sequences - spread_of(ground.rows, sequences) / mean;
-    const Cut shorter = cut_of(ground, task, planned, std::max(1.0, least));
+  if (longer.asked < longer.whole && !scenario.software.conventions.deals_packs) {
+    const double least = sequences - spread_of(scenario.rows, sequences) / mean;
+    const Cut shorter = cut_of(scenario, task, planned, std::max(1.0, least));
     full = shorter.whole <= longer.asked ? 1 : longer.asked / longer.whole;
   }
   shape.packed_tokens = std::clamp(static_cast<std::int64_t>(planned.micro_batching.tokens * full), longest, most);
   shape.micro_batches = static_cast<std::int64_t>(std::ceil(longer.whole));
 }
 
-cost::TrainingShape shape_of(const Ground& ground, const workflow::Task& task, const plan::TaskPlan& planned) {
-  const workflow::Workload& workload = ground.job.workload;
+cost::TrainingShape shape_of(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned) {
+  const workflow::Workload& workload = scenario.job.workload;
   const double steps = task.kind == workflow::TaskKind::train ? static_cast<double>(workload.mini_batches) : 1;
-  const double extra = static_cast<double>(task.extra_tokens) / ground.rows.mean();
+  const double extra = static_cast<double>(task.extra_tokens) / scenario.rows.mean();
   const double share = (static_cast<double>(workflow::sequences_of(task, workload)) + extra) / steps / planned.layout.data;
   cost::TrainingShape shape;
-  shape.sequence_length = ground.rows.longest();
+  shape.sequence_length = scenario.rows.longest();
   if (planned.micro_batching.tokens > 0) {
-    pack(ground, task, planned, share, shape);
+    pack(scenario, task, planned, share, shape);
     return shape;
   }
-  const Cut cut = cut_of(ground, task, planned, share);
+  const Cut cut = cut_of(scenario, task, planned, share);
   const int together = workflow::sequences_together(task);
   shape.micro_batches = static_cast<std::int64_t>(std::ceil(cut.whole));
   shape.sequences = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(share / cut.whole)));
   shape.sequences = (shape.sequences + together - 1) / together * together;
-  if (workload.packing) shape.packed_tokens = most_tokens(ground.rows, static_cast<double>(shape.sequences));
+  if (workload.packing) shape.packed_tokens = max_tokens(scenario.rows, static_cast<double>(shape.sequences));
   return shape;
 }
 
-double sequences_of(const Ground& ground, std::size_t task) {
-  return static_cast<double>(workflow::sequences_of(ground.job.workflow.tasks[task], ground.job.workload));
+double sequences_of(const Scenario& scenario, std::size_t task) {
+  return static_cast<double>(workflow::sequences_of(scenario.job.workflow.tasks[task], scenario.job.workload));
 }
 
 /// The peak of a stage's training, less what Adam on the host keeps off the device.
@@ -152,18 +154,19 @@ cost::StageMemory peak_of(cost::StageMemory peak, const llm::Transformer& model,
   return peak;
 }
 
-cost::TrainingMemory training_memory_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
-  return cost::training_memory(facts_of(ground, task).model, planned.layout, shape, ground.software.conventions);
+cost::TrainingMemory training_memory_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::TrainingShape shape = shape_of(scenario, scenario.job.workflow.tasks[task], planned);
+  return cost::training_memory(facts_of(scenario, task).model, planned.layout, shape, scenario.software.conventions);
 }
 
-cost::StageMemory training_peak(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  return peak_of(training_memory_of(ground, task, planned).peak(), facts_of(ground, task).model, planned, ground.software.conventions);
+cost::StageMemory training_peak(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  return peak_of(training_memory_of(scenario, task, planned).peak(), facts_of(scenario, task).model, planned,
+                 scenario.software.conventions);
 }
 
-std::vector<MemoryPart> training(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const cost::StageMemory peak = training_peak(ground, task, planned);
-  const std::size_t role = ground.job.workflow.role_of[task]->index();
+std::vector<MemoryPart> training(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::StageMemory peak = training_peak(scenario, task, planned);
+  const std::size_t role = scenario.job.workflow.role_of[task]->index();
   std::vector<MemoryPart> parts{
       {MemoryKind::weights, role, peak.parts.weights},     {MemoryKind::gradients, role, peak.parts.gradients},
       {MemoryKind::optimizer, role, peak.parts.optimizer}, {MemoryKind::activations, {}, peak.parts.activations},
@@ -173,21 +176,21 @@ std::vector<MemoryPart> training(const Ground& ground, std::size_t task, const p
   return without_empty(std::move(parts));
 }
 
-std::vector<MemoryPart> engine(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const std::size_t role = ground.job.workflow.role_of[task]->index();
-  const cluster::Gpu& gpu = cluster::gpu_of(ground.job.cluster, base::DeviceId(planned.mesh.first));
-  const std::int64_t weights = engine_weight_bytes(ground.models[role], planned.layout);
+std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const std::size_t role = scenario.job.workflow.role_of[task]->index();
+  const cluster::Gpu& gpu = cluster::gpu_of(scenario.job.cluster, base::DeviceId(planned.mesh.first));
+  const std::int64_t weights = engine_weight_bytes(scenario.models[role], planned.layout);
   // At least the longest sequence has to have its keys and values; without a cache of the engine's own, all that decode together have.
-  const std::int64_t blocks = (ground.lengths.longest() + cost::cache_block - 1) / cost::cache_block;
+  const std::int64_t blocks = (scenario.lengths.longest() + cost::cache_block - 1) / cost::cache_block;
   const auto of_longest =
-      static_cast<std::int64_t>(cost::key_value_bytes(ground.models[role], planned.layout)) * blocks * cost::cache_block;
+      static_cast<std::int64_t>(cost::key_value_bytes(scenario.models[role], planned.layout)) * blocks * cost::cache_block;
   if (!planned.engine.own_weights) {
-    const auto share = static_cast<std::int64_t>(std::ceil(sequences_of(ground, task) / planned.layout.data));
+    const auto share = static_cast<std::int64_t>(std::ceil(sequences_of(scenario, task) / planned.layout.data));
     return {{MemoryKind::weights, role, weights},
             {MemoryKind::keys_and_values, {}, of_longest * std::min(share, planned.engine.max_num_seqs)}};
   }
   const auto share = static_cast<std::int64_t>(planned.engine.memory_utilization * static_cast<double>(gpu.memory));
-  const auto room = static_cast<std::int64_t>(key_value_room(ground.models[role], planned, gpu));
+  const auto room = static_cast<std::int64_t>(key_value_room(scenario.models[role], planned, gpu));
   std::vector<MemoryPart> parts{{MemoryKind::engine_weights, role, weights},
                                 {MemoryKind::keys_and_values, {}, std::max(room, of_longest)},
                                 {MemoryKind::engine_buffers, {}, std::max<std::int64_t>(0, share - weights - room)}};
@@ -201,11 +204,11 @@ std::vector<MemoryPart> engine(const Ground& ground, std::size_t task, const pla
 }
 
 /// Shards of weights are resident; a micro-batch passes layer by layer, nothing kept behind it, and its logits are made at the end.
-std::vector<MemoryPart> scoring(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const std::size_t role = ground.job.workflow.role_of[task]->index();
-  const llm::Transformer& model = ground.job.models[role];
-  const cost::Conventions& conventions = ground.software.conventions;
-  const cost::TrainingShape shape = shape_of(ground, ground.job.workflow.tasks[task], planned);
+std::vector<MemoryPart> scoring(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const std::size_t role = scenario.job.workflow.role_of[task]->index();
+  const llm::Transformer& model = scenario.job.models[role];
+  const cost::Conventions& conventions = scenario.software.conventions;
+  const cost::TrainingShape shape = shape_of(scenario, scenario.job.workflow.tasks[task], planned);
   const std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
   const std::int64_t rows = model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
   const double logits = conventions.scored_logit_bytes * static_cast<double>(rows) / planned.layout.tensor * static_cast<double>(tokens);
@@ -226,34 +229,34 @@ std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow) 
   return part.role ? fmt::format("{}'s {}", workflow.roles[*part.role].name, name) : std::string(name);
 }
 
-std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  switch (ground.job.workflow.tasks[task].kind) {
+std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  switch (scenario.job.workflow.tasks[task].kind) {
     case workflow::TaskKind::train:
-      return training(ground, task, planned);
+      return training(scenario, task, planned);
     case workflow::TaskKind::generate:
-      return engine(ground, task, planned);
+      return engine(scenario, task, planned);
     default:
-      return scoring(ground, task, planned);
+      return scoring(scenario, task, planned);
   }
 }
 
-std::vector<std::int64_t> bytes_beside_activations(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+std::vector<std::int64_t> bytes_beside_activations(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   std::vector<std::int64_t> bytes;
-  for (const cost::StageMemory& stage : training_memory_of(ground, task, planned).stages) {
-    const cost::StageMemory peak = peak_of(stage, facts_of(ground, task).model, planned, ground.software.conventions);
+  for (const cost::StageMemory& stage : training_memory_of(scenario, task, planned).stages) {
+    const cost::StageMemory peak = peak_of(stage, facts_of(scenario, task).model, planned, scenario.software.conventions);
     bytes.push_back(std::max(peak.allocated(), peak.reserved) - peak.parts.activations + collective_buffers(planned));
   }
   return bytes;
 }
 
-std::vector<MemoryPart> fused_working_memory(const Ground& ground, const plan::Plan& plan, plan::TrainPair pair,
+std::vector<MemoryPart> fused_working_memory(const Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
                                              std::optional<std::int64_t> activations) {
   std::vector<MemoryPart> parts;
   cost::MemoryParts most;
   std::int64_t buffers = 0;
   for (const std::size_t task : pair) {
-    const cost::MemoryParts own = training_peak(ground, task, plan.tasks[task]).parts;
-    const std::size_t role = ground.job.workflow.role_of[task]->index();
+    const cost::MemoryParts own = training_peak(scenario, task, plan.tasks[task]).parts;
+    const std::size_t role = scenario.job.workflow.role_of[task]->index();
     parts.push_back({MemoryKind::weights, role, own.weights});
     parts.push_back({MemoryKind::gradients, role, own.gradients});
     parts.push_back({MemoryKind::optimizer, role, own.optimizer});
@@ -267,23 +270,23 @@ std::vector<MemoryPart> fused_working_memory(const Ground& ground, const plan::P
   parts.push_back({MemoryKind::logits, {}, most.logits});
   parts.push_back({MemoryKind::gathered_weights, {}, most.gathered});
   parts.push_back({MemoryKind::workspace, {}, most.workspace});
-  const std::int64_t beyond = reserved_beyond(ground, bytes_of(parts));
+  const std::int64_t beyond = reserved_beyond(scenario, bytes_of(parts));
   parts.push_back({MemoryKind::collective_buffers, {}, buffers});
   parts.push_back({MemoryKind::reserved, {}, beyond});
   return without_empty(std::move(parts));
 }
 
-double fullest_over_average(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const cost::TrainingShape fullest = shape_of(ground, ground.job.workflow.tasks[task], planned);
+double fullest_over_average(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::TrainingShape fullest = shape_of(scenario, scenario.job.workflow.tasks[task], planned);
   cost::TrainingShape average = fullest;
-  average.packed_tokens = std::max<std::int64_t>(1, std::llround(training_passes(ground, {task, planned}).micro_batch.count));
+  average.packed_tokens = std::max<std::int64_t>(1, std::llround(training_passes(scenario, {task, planned}).micro_batch.count));
   return static_cast<double>(cost::tokens_of_rank(planned.layout, fullest)) /
          static_cast<double>(cost::tokens_of_rank(planned.layout, average));
 }
 
-double fullest_over_average(const Ground& ground, const plan::TrainPair& pair, const plan::Plan& plan) {
+double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pair, const plan::Plan& plan) {
   double fullest = 1;
-  for (const std::size_t task : pair) fullest = std::max(fullest, fullest_over_average(ground, task, plan.tasks[task]));
+  for (const std::size_t task : pair) fullest = std::max(fullest, fullest_over_average(scenario, task, plan.tasks[task]));
   return fullest;
 }
 
@@ -292,8 +295,8 @@ std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Lay
   return conventions.gradient_bytes * (cost::padded_vocabulary(model, layout, conventions) / layout.tensor) * model.hidden;
 }
 
-std::int64_t reserved_beyond(const Ground& ground, std::int64_t resident) {
-  return std::llround(std::max(0.0, ground.software.conventions.reserved_factor - 1) * static_cast<double>(resident));
+std::int64_t reserved_beyond(const Scenario& scenario, std::int64_t resident) {
+  return std::llround(std::max(0.0, scenario.software.conventions.reserved_factor - 1) * static_cast<double>(resident));
 }
 
 std::int64_t bytes_of(const std::vector<MemoryPart>& parts) {
@@ -306,10 +309,10 @@ std::int64_t bytes_of(const std::vector<MemoryPart>& parts, MemoryKind kind) {
                          [kind](std::int64_t sum, const MemoryPart& part) { return part.kind == kind ? sum + part.bytes : sum; });
 }
 
-StoredBytes stored_bytes(const Ground& ground, std::size_t role, const llm::Layout& layout, Stored stored) {
-  if (stored == Stored::engine) return {engine_weight_bytes(ground.models[role], layout), 0, 0};
-  if (stored == Stored::frozen) return {cost::weight_bytes(ground.models[role], layout), 0, 0};
-  const cost::MemoryParts parts = cost::largest_static_memory(ground.job.models[role], layout, ground.software.conventions);
+StoredBytes stored_bytes(const Scenario& scenario, std::size_t role, const llm::Layout& layout, Stored stored) {
+  if (stored == Stored::engine) return {engine_weight_bytes(scenario.models[role], layout), 0, 0};
+  if (stored == Stored::frozen) return {cost::weight_bytes(scenario.models[role], layout), 0, 0};
+  const cost::MemoryParts parts = cost::max_static_memory(scenario.job.models[role], layout, scenario.software.conventions);
   return {parts.weights, parts.gradients, parts.optimizer};
 }
 

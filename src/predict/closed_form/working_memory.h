@@ -52,29 +52,29 @@ std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 /// generates with the trained weights these and the cache of its batch. Micro-batches are the fullest of many: where lengths vary, three
 /// standard deviations above the mean, never more than the task has; a pair of sequences that train together is never cut. REQUIRES: the
 /// task is no rule, and `planned` has no fault.
-std::vector<MemoryPart> working_memory(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// [pipeline stage] bytes of all parts of a train task but the activations of micro-batches in flight, with what is reserved beyond them.
 /// REQUIRES: as working_memory.
-std::vector<std::int64_t> bytes_beside_activations(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+std::vector<std::int64_t> bytes_beside_activations(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Of two train tasks in one schedule, whose micro-batches in flight hold `activations` bytes of the fullest device (absent: as much as
 /// both do by themselves): what stays of both, and what one micro-batch at a time needs of the one that needs more. REQUIRES: as
 /// working_memory.
-std::vector<MemoryPart> fused_working_memory(const Ground& ground, const plan::Plan& plan, plan::TrainPair pair,
+std::vector<MemoryPart> fused_working_memory(const Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
                                              std::optional<std::int64_t> activations);
 
 /// Tokens of the fullest micro-batch of a train task over those of the average one, on one rank.
-double fullest_over_average(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+double fullest_over_average(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 /// The larger of two train tasks', at least 1: schedules of both are of average micro-batches.
-double fullest_over_average(const Ground& ground, const plan::TrainPair& pair, const plan::Plan& plan);
+double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pair, const plan::Plan& plan);
 
 /// What DeepSpeed keeps on the device of a model whose Adam is on the host: a gradient of the largest parameter, which is the embedding.
 std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions);
 
 /// What the allocator of a training process reserves beyond `resident` bytes of other models in it, while it trains: their part of the
 /// framework's reserved factor, as working_memory has it of the trained model.
-std::int64_t reserved_beyond(const Ground& ground, std::int64_t resident);
+std::int64_t reserved_beyond(const Scenario& scenario, std::int64_t resident);
 
 /// The sum of the parts; of those of one kind.
 std::int64_t bytes_of(const std::vector<MemoryPart>& parts);
@@ -95,6 +95,6 @@ struct StoredBytes {
 
   std::int64_t sum() const { return weights + gradients + optimizer; }
 };
-StoredBytes stored_bytes(const Ground& ground, std::size_t role, const llm::Layout& layout, Stored stored);
+StoredBytes stored_bytes(const Scenario& scenario, std::size_t role, const llm::Layout& layout, Stored stored);
 
 }  // namespace dovetail::predict

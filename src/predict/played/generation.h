@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "plan/task_plan.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 #include "simulate/generation.h"
 
 namespace dovetail::predict {
@@ -18,9 +18,9 @@ struct Draw {
 
 /// The generate task as simulate::simulate_generation takes it, with the room for keys and values that predict::key_value_room leaves, at
 /// most the device's memory. `ground` must outlive it.
-simulate::GenerationTask generation_task(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+simulate::GenerationTask generation_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// All its samples, drawn from the job's lengths and played by its engines.
-simulate::Generation generation_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned, const Draw& draw);
+simulate::Generation generation_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, const Draw& draw);
 
 }  // namespace dovetail::predict

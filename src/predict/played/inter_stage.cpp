@@ -25,59 +25,61 @@ std::vector<std::size_t> read_before(const workflow::Workflow& workflow, const p
   return after;
 }
 
-std::vector<simulate::Sample> samples_of(const Ground& ground, std::size_t task, const Draw& draw) {
-  return simulate::draw_samples(ground.job.workload, ground.job.workflow.tasks[task].sequences, draw.seed, draw.number);
+std::vector<simulate::Sample> samples_of(const Scenario& scenario, std::size_t task, const Draw& draw) {
+  return simulate::draw_samples(scenario.job.workload, scenario.job.workflow.tasks[task].sequences, draw.seed, draw.number);
 }
 
 }  // namespace
 
-simulate::InterStageTask inter_stage_task(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage) {
-  const StageMemory memory = stage_memory(ground, plan, stage);
-  simulate::InterStageTask task{.generation = generation_task(ground, stage.generate, plan.tasks[stage.generate]),
+simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::Plan& plan, const plan::GenerationStage& stage) {
+  const StageMemory memory = stage_memory(scenario, plan, stage);
+  simulate::InterStageTask task{.generation = generation_task(scenario, stage.generate, plan.tasks[stage.generate]),
                                 .infer = {},
                                 .drop = {},
                                 .held = memory.engine,
-                                .longest_sequence = ground.lengths.longest(),
-                                .row = ground.job.workload.packing ? 0 : ground.rows.longest()};
+                                .max_sequence = scenario.lengths.longest(),
+                                .row = scenario.job.workload.packing ? 0 : scenario.rows.longest()};
   for (std::size_t index = 0; index < stage.infer.size(); ++index) {
     const std::size_t infer = stage.infer[index];
     const plan::TaskPlan& planned = plan.tasks[infer];
-    const OverheadSeconds overhead = overhead_seconds(ground, infer, planned);
-    task.infer.push_back({.facts = facts_of(ground, infer),
+    const OverheadSeconds overhead = overhead_seconds(scenario, infer, planned);
+    task.infer.push_back({.facts = facts_of(scenario, infer),
                           .layout = planned.layout,
                           .micro_batching = planned.micro_batching,
-                          .machine = cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency),
-                          .efficiency = ground.software.efficiency,
+                          .machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency),
+                          .efficiency = scenario.software.efficiency,
                           .load = base::ticks_of_seconds(overhead.host_transfers),
-                          .after = read_before(ground.job.workflow, stage, infer),
+                          .after = read_before(scenario.job.workflow, stage, infer),
                           .task = static_cast<std::int32_t>(infer),
-                          .alone = scoring_trace(ground, infer, planned).end,
+                          .alone = scoring_trace(scenario, infer, planned).end,
                           .held = memory.scoring[index],
                           .hand_over = base::ticks_of_seconds(overhead.hand_over),
-                          .gathering = base::ticks_of_seconds(gathering_seconds(ground, infer, planned))});
+                          .gathering = base::ticks_of_seconds(gathering_seconds(scenario, infer, planned))});
   }
   return task;
 }
 
-simulate::InterStage inter_stage_of(const Ground& ground, const plan::Plan& plan, const Draw& draw) {
-  const std::optional<plan::GenerationStage> stage = plan::fused_stage(ground.job, plan);
+simulate::InterStage inter_stage_of(const Scenario& scenario, const plan::Plan& plan, const Draw& draw) {
+  const std::optional<plan::GenerationStage> stage = plan::fused_stage(scenario.job, plan);
   DOVETAIL_ASSERT(stage.has_value());
-  return simulate::simulate_inter_stage(inter_stage_task(ground, plan, *stage), samples_of(ground, stage->generate, draw),
+  return simulate::simulate_inter_stage(inter_stage_task(scenario, plan, *stage), samples_of(scenario, stage->generate, draw),
                                         plan.fusion.threshold);
 }
 
-std::optional<simulate::ThresholdChoice> simulated_thresholds(const Ground& ground, const plan::Plan& plan, std::uint64_t seed, int draws) {
-  const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
+std::optional<simulate::ThresholdChoice> simulated_thresholds(const Scenario& scenario, const plan::Plan& plan, std::uint64_t seed,
+                                                              int draws) {
+  const std::optional<plan::GenerationStage> stage = plan::generation_stage(scenario.job, plan.tasks);
   DOVETAIL_ASSERT(stage.has_value());
   std::vector<std::vector<simulate::Sample>> samples;
-  for (int draw = 0; draw < draws; ++draw) samples.push_back(samples_of(ground, stage->generate, {seed, static_cast<std::uint64_t>(draw)}));
+  for (int draw = 0; draw < draws; ++draw)
+    samples.push_back(samples_of(scenario, stage->generate, {seed, static_cast<std::uint64_t>(draw)}));
   simulate::ThresholdOptions options;
-  options.cancellation = ground.cancellation;
-  return simulate::choose_threshold(inter_stage_task(ground, plan, *stage), samples, options);
+  options.cancellation = scenario.cancellation;
+  return simulate::choose_threshold(inter_stage_task(scenario, plan, *stage), samples, options);
 }
 
-std::string why_nothing_migrates(const Ground& ground, const plan::Plan& plan) {
-  const std::optional<plan::GenerationStage> stage = plan::generation_stage(ground.job, plan.tasks);
+std::string why_nothing_migrates(const Scenario& scenario, const plan::Plan& plan) {
+  const std::optional<plan::GenerationStage> stage = plan::generation_stage(scenario.job, plan.tasks);
   DOVETAIL_ASSERT(stage.has_value());
   const plan::TaskPlan& generate = plan.tasks[stage->generate];
   if (generate.layout.data == 1) return "one instance generates, and none can be freed for inference";
@@ -86,16 +88,16 @@ std::string why_nothing_migrates(const Ground& ground, const plan::Plan& plan) {
                                                 [&](std::size_t a, std::size_t b) { return replica_of(a) < replica_of(b); });
   const int all_but_one = generate.mesh.count - generate.mesh.count / generate.layout.data;
   if (replica_of(largest) > all_but_one)
-    return fmt::format("a replica of {} has {} devices, and no more than {} can be freed", ground.job.workflow.tasks[largest].name,
+    return fmt::format("a replica of {} has {} devices, and no more than {} can be freed", scenario.job.workflow.tasks[largest].name,
                        replica_of(largest), all_but_one);
   return "at each threshold what is left needs all instances, comes within the last hundredth of generation, or leaves devices that no "
          "replica fits on";
 }
 
-std::optional<std::string> find_migration_fault(const Ground& ground, const plan::Plan& plan, const simulate::ThresholdChoice& choice) {
+std::optional<std::string> find_migration_fault(const Scenario& scenario, const plan::Plan& plan, const simulate::ThresholdChoice& choice) {
   if (std::any_of(choice.points.begin(), choice.points.end(), [](const simulate::ThresholdPoint& point) { return point.migrated > 0; }))
     return std::nullopt;
-  return why_nothing_migrates(ground, plan);
+  return why_nothing_migrates(scenario, plan);
 }
 
 }  // namespace dovetail::predict

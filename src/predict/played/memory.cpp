@@ -14,46 +14,46 @@ using workflow::TaskKind;
 std::int64_t bytes_beside(const std::vector<MemoryPart>& parts, MemoryKind told) { return bytes_of(parts) - bytes_of(parts, told); }
 
 /// Bytes that the step's task needs on a device, beside what its trace tells: [part of the mesh, of as many devices each].
-std::vector<std::int64_t> own_bytes(const Ground& ground, const plan::Plan& plan, const Estimate& closed, std::size_t task) {
-  if (const auto stage = plan::fused_stage(ground.job, plan); stage && stage->generate == task) return {0};
-  const TaskKind kind = ground.job.workflow.tasks[task].kind;
+std::vector<std::int64_t> own_bytes(const Scenario& scenario, const plan::Plan& plan, const Estimate& closed, std::size_t task) {
+  if (const auto stage = plan::fused_stage(scenario.job, plan); stage && stage->generate == task) return {0};
+  const TaskKind kind = scenario.job.workflow.tasks[task].kind;
   const auto& pair = plan.fusion.training;
   const bool fused = pair && task == (*pair)[0];
-  if (kind == TaskKind::train && !fused) return bytes_beside_activations(ground, task, plan.tasks[task]);
+  if (kind == TaskKind::train && !fused) return bytes_beside_activations(scenario, task, plan.tasks[task]);
   if (fused) {
     const auto activations = closed.intra_stage ? closed.intra_stage->activations : std::nullopt;
-    return {bytes_beside(fused_working_memory(ground, plan, *pair, activations), MemoryKind::fused_activations)};
+    return {bytes_beside(fused_working_memory(scenario, plan, *pair, activations), MemoryKind::fused_activations)};
   }
-  return {bytes_beside(working_memory(ground, task, plan.tasks[task]), MemoryKind::keys_and_values)};
+  return {bytes_beside(working_memory(scenario, task, plan.tasks[task]), MemoryKind::keys_and_values)};
 }
 
 }  // namespace
 
-StageMemory stage_memory(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage) {
+StageMemory stage_memory(const Scenario& scenario, const plan::Plan& plan, const plan::GenerationStage& stage) {
   const auto device = static_cast<std::size_t>(plan.tasks[stage.generate].mesh.first);  // all of its devices alike
-  const std::int64_t resident = resident_memory(ground, plan, stage.generate)[device];
+  const std::int64_t resident = resident_memory(scenario, plan, stage.generate)[device];
   StageMemory memory;
-  memory.engine = bytes_beside(working_memory(ground, stage.generate, plan.tasks[stage.generate]), MemoryKind::keys_and_values);
+  memory.engine = bytes_beside(working_memory(scenario, stage.generate, plan.tasks[stage.generate]), MemoryKind::keys_and_values);
   for (const std::size_t task : stage.infer)
-    memory.scoring.push_back(resident_memory(ground, plan, task)[device] + bytes_of(working_memory(ground, task, plan.tasks[task])) -
+    memory.scoring.push_back(resident_memory(scenario, plan, task)[device] + bytes_of(working_memory(scenario, task, plan.tasks[task])) -
                              resident);
   return memory;
 }
 
-std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident_of(const Ground& ground, const plan::Plan& plan,
+std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident_of(const Scenario& scenario, const plan::Plan& plan,
                                                                                      const Estimate& closed) {
   std::vector<std::vector<std::int64_t>> bytes;  // [step, and behind them between steps][device]
   for (const plan::Step& step : closed.graph.steps) {
     const bool works = step.kind == plan::Step::Kind::task && !step.within && plan.tasks[step.task].mesh.count > 0;
-    bytes.push_back(resident_memory(ground, plan, works ? std::optional(step.task) : std::nullopt));
+    bytes.push_back(resident_memory(scenario, plan, works ? std::optional(step.task) : std::nullopt));
     if (!works) continue;
-    const std::vector<std::int64_t> own = own_bytes(ground, plan, closed, step.task);
+    const std::vector<std::int64_t> own = own_bytes(scenario, plan, closed, step.task);
     const cluster::Mesh& mesh = plan.tasks[step.task].mesh;
     const int each = mesh.count / static_cast<int>(own.size());
     for (int rank = 0; rank < mesh.count; ++rank)
       bytes.back()[static_cast<std::size_t>(mesh.first + rank)] += own[static_cast<std::size_t>(rank / each)];
   }
-  bytes.push_back(resident_memory(ground, plan, std::nullopt));
+  bytes.push_back(resident_memory(scenario, plan, std::nullopt));
   return [bytes = std::move(bytes)](int device, std::optional<std::size_t> step) {
     return bytes[step.value_or(bytes.size() - 1)][static_cast<std::size_t>(device)];
   };

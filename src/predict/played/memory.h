@@ -8,7 +8,7 @@
 
 #include "plan/fusion.h"
 #include "predict/closed_form/estimate.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 #include "simulate/iteration.h"
 
 namespace dovetail::predict {
@@ -19,14 +19,14 @@ struct StageMemory {
   std::vector<std::int64_t> scoring;  ///< [infer task of the stage] while it scores for it: what task_memory says of that task
 };
 
-StageMemory stage_memory(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage);
+StageMemory stage_memory(const Scenario& scenario, const plan::Plan& plan, const plan::GenerationStage& stage);
 
 /// simulate::Workload::resident of the steps of `closed`, the estimate of `plan`: resident_memory, and of the step's own devices what its
 /// task needs by itself (working_memory) but for what its trace tells: activations in flight of training, keys and values in use of
 /// generation, of a fused stage all of stage_memory. What the account has for these (the fullest micro-batches; all that the engine
 /// reserved) is taken off; the average ones that a trace has hold no more than that. Engines reserve all their memory when they start: what
 /// is shown of them is in use. While new weights travel, devices hold what they hold between tasks.
-std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident_of(const Ground& ground, const plan::Plan& plan,
+std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident_of(const Scenario& scenario, const plan::Plan& plan,
                                                                                      const Estimate& closed);
 
 }  // namespace dovetail::predict

@@ -12,7 +12,7 @@
 namespace dovetail::predict {
 namespace {
 
-constexpr double most_sequences = 1 << 20;
+constexpr double max_sequences = 1 << 20;
 
 /// The sequences of a batch, each padded to a multiple of `multiple`.
 std::vector<std::int64_t> padded_lengths(const workflow::LengthDistribution& lengths, std::int64_t sequences, std::int64_t multiple) {
@@ -61,13 +61,13 @@ DealtPacks slowest_of(const std::vector<DealtPacks>& ranks, int stages) {
 
 }  // namespace
 
-std::optional<DealtPacks> dealt_packs(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
+std::optional<DealtPacks> dealt_packs(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   const llm::Layout& layout = planned.layout;
   const plan::MicroBatching& cut = planned.micro_batching;
-  const cost::Batch batch = batch_of(ground, task);
-  const bool trains = ground.job.workflow.tasks[task].kind == workflow::TaskKind::train;
-  const double sequences = batch.sequences / (trains ? static_cast<double>(ground.job.workload.optimizer_steps()) : 1);
-  if (!ground.software.conventions.deals_packs || cut.count > 0 || cut.tokens <= 0 || batch.together > 1 || sequences > most_sequences)
+  const cost::Batch batch = batch_of(scenario, task);
+  const bool trains = scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train;
+  const double sequences = batch.sequences / (trains ? static_cast<double>(scenario.job.workload.optimizer_steps()) : 1);
+  if (!scenario.software.conventions.deals_packs || cut.count > 0 || cut.tokens <= 0 || batch.together > 1 || sequences > max_sequences)
     return std::nullopt;
   const std::int64_t multiple = static_cast<std::int64_t>(layout.tensor) * (layout.context > 1 ? 2 * layout.context : 1);
   const std::int64_t whole = std::max<std::int64_t>(1, std::llround(sequences));

@@ -7,7 +7,7 @@
 
 #include "llm/counts.h"
 #include "plan/task_plan.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 
 namespace dovetail::predict {
 
@@ -27,6 +27,6 @@ struct DealtPacks {
 ///
 /// The longest is the rank with the most tokens, counted as often as a pipeline without bubbles needs: packs and stages, less one.
 /// REQUIRES: the task trains or infers; the layout has no fault.
-std::optional<DealtPacks> dealt_packs(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+std::optional<DealtPacks> dealt_packs(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 }  // namespace dovetail::predict

@@ -16,7 +16,7 @@ using simulate::Activity;
 using simulate::Lane;
 using simulate::Span;
 
-constexpr std::size_t most_kinds = 8;
+constexpr std::size_t max_kinds = 8;
 
 /// Ranks begin ... end - 1, which are taken for alike.
 struct Kind {
@@ -26,7 +26,7 @@ struct Kind {
 
 std::vector<Kind> kinds_of(std::size_t ranks) {
   std::vector<Kind> kinds{{0, 1}};
-  const std::size_t others = std::min(ranks, most_kinds) - 1;
+  const std::size_t others = std::min(ranks, max_kinds) - 1;
   for (std::size_t kind = 0; kind < others; ++kind) {
     const std::size_t begin = kinds.back().end;
     kinds.push_back({begin, 1 + (ranks - 1) * (kind + 1) / others});
@@ -91,10 +91,10 @@ class Shortened {
 
 }  // namespace
 
-Ranks ranks_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const bool trains = ground.job.workflow.tasks[task].kind == workflow::TaskKind::train;
-  const double steps = trains ? static_cast<double>(ground.job.workload.optimizer_steps()) : 1;
-  return {static_cast<std::int32_t>(task), cost::shares_of_ranks(batch_of(ground, task), steps, planned.layout.data)};
+Ranks ranks_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const bool trains = scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train;
+  const double steps = trains ? static_cast<double>(scenario.job.workload.optimizer_steps()) : 1;
+  return {static_cast<std::int32_t>(task), cost::shares_of_ranks(batch_of(scenario, task), steps, planned.layout.data)};
 }
 
 simulate::Trace with_ranks(simulate::Trace trace, const std::vector<Ranks>& tasks) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/task_plan.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 #include "simulate/trace.h"
 
 namespace dovetail::predict {
@@ -18,7 +18,7 @@ struct Ranks {
 };
 
 /// What cost::shares_of_ranks says of a task that trains or infers.
-Ranks ranks_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+Ranks ranks_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// `trace`, in which all ranks of each of its stages do what the slowest does, with less of it for the others: of each pass the part that
 /// they have, launches excepted, and then `imbalance`. Passes of one stage alone follow one another without a gap, and the rank waits

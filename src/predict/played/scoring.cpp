@@ -26,13 +26,13 @@ struct MicroBatches {
   Ticks hop;
 };
 
-MicroBatches micro_batches_of(const Ground& ground, std::size_t task, const plan::TaskPlan& planned,
+MicroBatches micro_batches_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
                               const std::optional<DealtPacks>& dealt) {
   const cost::ScoringBatches batches = dealt ? cost::ScoringBatches{static_cast<double>(dealt->count), dealt->micro_batch}
-                                             : cost::scoring_batches(planned.layout, batch_of(ground, task), planned.micro_batching);
-  const cost::Machine machine = cost::machine_of(ground.job.cluster, planned.mesh, ground.software.efficiency);
+                                             : cost::scoring_batches(planned.layout, batch_of(scenario, task), planned.micro_batching);
+  const cost::Machine machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency);
   const cost::ScoringPasses passes =
-      cost::scoring_passes(facts_of(ground, task), planned.layout, batches.micro_batch, machine, ground.software.efficiency);
+      cost::scoring_passes(facts_of(scenario, task), planned.layout, batches.micro_batch, machine, scenario.software.efficiency);
   MicroBatches micro_batches;
   micro_batches.count = static_cast<std::int64_t>(std::ceil(batches.count));
   const double part = batches.count / static_cast<double>(micro_batches.count);
@@ -63,9 +63,9 @@ std::vector<Span> stage_spans(const MicroBatches& of, std::size_t stage, std::in
 
 }  // namespace
 
-simulate::Trace scoring_trace(const Ground& ground, std::size_t task, const plan::TaskPlan& planned) {
-  const std::optional<DealtPacks> dealt = dealt_packs(ground, task, planned);
-  const MicroBatches micro_batches = micro_batches_of(ground, task, planned, dealt);
+simulate::Trace scoring_trace(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const std::optional<DealtPacks> dealt = dealt_packs(scenario, task, planned);
+  const MicroBatches micro_batches = micro_batches_of(scenario, task, planned, dealt);
   const int each = planned.mesh.count / planned.layout.pipeline;
   simulate::Trace trace;
   std::vector<Ticks> times(static_cast<std::size_t>(micro_batches.count));
@@ -81,7 +81,7 @@ simulate::Trace scoring_trace(const Ground& ground, std::size_t task, const plan
   for (simulate::Lane& lane : trace.lanes)
     if (const Ticks end = lane.spans.back().end; end < trace.end)
       lane.spans.push_back({end, trace.end, Activity::bubble, static_cast<std::int32_t>(task), 0, {}});
-  Ranks ranks = ranks_of(ground, task, planned);
+  Ranks ranks = ranks_of(scenario, task, planned);
   if (dealt) ranks.parts = dealt->ranks;
   return with_ranks(std::move(trace), {ranks});
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/task_plan.h"
-#include "predict/closed_form/ground.h"
+#include "predict/closed_form/scenario.h"
 #include "simulate/trace.h"
 
 namespace dovetail::predict {
@@ -16,6 +16,6 @@ namespace dovetail::predict {
 /// as in cost::scoring_seconds. Where the software deals out packs, they are those of dealt_packs. A micro-batch enters a stage when it has
 /// come from the one before and the one before it is through. A lane for each stage and kind of rank (ranks.h). Without what the task has
 /// beside its passes.
-simulate::Trace scoring_trace(const Ground& ground, std::size_t task, const plan::TaskPlan& planned);
+simulate::Trace scoring_trace(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 }  // namespace dovetail::predict

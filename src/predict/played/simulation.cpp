@@ -16,10 +16,10 @@ namespace dovetail::predict {
 namespace {
 
 /// What both models' average micro-batches may hold of each device; nothing where nothing is left.
-std::optional<std::int64_t> room_for_activations(const Ground& ground, const plan::Plan& plan) {
-  const std::int64_t room = activation_room(ground, plan);
+std::optional<std::int64_t> room_for_activations(const Scenario& scenario, const plan::Plan& plan) {
+  const std::int64_t room = activation_room(scenario, plan);
   if (room <= 0) return std::nullopt;
-  return static_cast<std::int64_t>(static_cast<double>(room) / fullest_over_average(ground, *plan.fusion.training, plan));
+  return static_cast<std::int64_t>(static_cast<double>(room) / fullest_over_average(scenario, *plan.fusion.training, plan));
 }
 
 bool is_generation(const plan::Job& job, const plan::Step& step) {
@@ -28,7 +28,7 @@ bool is_generation(const plan::Job& job, const plan::Step& step) {
 
 }  // namespace
 
-Simulator::Simulator(const Ground& ground, SimulationOptions options) : ground_(ground), options_(std::move(options)) {}
+Simulator::Simulator(const Scenario& scenario, SimulationOptions options) : scenario_(scenario), options_(std::move(options)) {}
 
 void Simulator::tell(std::string_view work) const {
   if (options_.on_progress) options_.on_progress(work);
@@ -36,7 +36,8 @@ void Simulator::tell(std::string_view work) const {
 
 /// An Error where it is stopped.
 base::Status Simulator::go_on() const {
-  if (const auto ended_by = parallel::ended_by(ground_.cancellation)) return parallel::stopped_before("an iteration was played", *ended_by);
+  if (const auto ended_by = parallel::ended_by(scenario_.cancellation))
+    return parallel::stopped_before("an iteration was played", *ended_by);
   return {};
 }
 
@@ -45,13 +46,13 @@ base::Result<FusedTraining> Simulator::fused_training(const plan::Plan& plan) {
   const plan::TaskPlan& first = plan.tasks[tasks[0]];
   const plan::TaskPlan& second = plan.tasks[tasks[1]];
   FusedSearch search = options_.fused;
-  search.most_activations = room_for_activations(ground_, plan);
+  search.max_activations = room_for_activations(scenario_, plan);
   if (fused_ && fused_->tasks == tasks && fused_->first == first && fused_->second == second &&
-      fused_->most_activations == search.most_activations)
+      fused_->max_activations == search.max_activations)
     return fused_->training;
   tell("fusing the trainings");
-  DOVETAIL_TRY(FusedTraining training, fused_training_trace(ground_, {tasks[0], first}, {tasks[1], second}, search));
-  fused_ = Fused{tasks, first, second, search.most_activations, training};
+  DOVETAIL_TRY(FusedTraining training, fused_training_trace(scenario_, {tasks[0], first}, {tasks[1], second}, search));
+  fused_ = Fused{tasks, first, second, search.max_activations, training};
   return training;
 }
 
@@ -62,15 +63,15 @@ base::Result<std::vector<simulate::Step>> Simulator::fixed_steps(const plan::Pla
     const plan::Step& step = simulation.closed.graph.steps[index];
     simulate::Step& made = steps.emplace_back();
     made.task = static_cast<std::int32_t>(step.task);
-    if (step.within || is_generation(ground_.job, step)) continue;
+    if (step.within || is_generation(scenario_.job, step)) continue;
     if (step.kind == plan::Step::Kind::reallocation) {
-      made = reallocation_step(ground_, plan, step);
+      made = reallocation_step(scenario_, plan, step);
     } else if (plan::is_host_transfer(step)) {
-      made = host_transfer_step(ground_, plan, step);
+      made = host_transfer_step(scenario_, plan, step);
     } else if (simulation.training && index == (*plan.fusion.training)[0]) {
       made = fused_training_step(plan, *simulation.training, simulation.closed.intra_stage.value().overhead);
     } else {
-      DOVETAIL_TRY(made, task_step(ground_, plan, simulation.closed.graph, step.task));
+      DOVETAIL_TRY(made, task_step(scenario_, plan, simulation.closed.graph, step.task));
     }
   }
   return steps;
@@ -81,8 +82,8 @@ void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, Simulation& s
   if (plan.fusion.threshold) simulation.migrations.emplace_back();
   for (std::size_t index = 0; index < graph.steps.size(); ++index) {
     const plan::Step& step = graph.steps[index];
-    if (!is_generation(ground_.job, step)) continue;
-    GenerationStep made = generation_step(ground_, plan, step.task, draw);
+    if (!is_generation(scenario_.job, step)) continue;
+    GenerationStep made = generation_step(scenario_, plan, step.task, draw);
     workload.steps[index] = std::move(made.step);
     plan::release(graph, index, made.early);
     if (made.migration) simulation.migrations.back() = std::move(made.migration);
@@ -92,7 +93,7 @@ void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, Simulation& s
 
 base::Result<Simulation> Simulator::simulate(const plan::Plan& plan) {
   tell("estimating");
-  return simulate(plan, estimate(ground_, plan));
+  return simulate(plan, estimate(scenario_, plan));
 }
 
 base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate closed) {
@@ -103,20 +104,20 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   }
   DOVETAIL_CHECK(go_on());
   simulate::Workload workload;
-  workload.devices = cluster::device_count(ground_.job.cluster);
-  workload.overhead = base::ticks_of_seconds(ground_.software.efficiency.iteration);
-  workload.most_iterations = options_.most_iterations;
+  workload.devices = cluster::device_count(scenario_.job.cluster);
+  workload.overhead = base::ticks_of_seconds(scenario_.software.efficiency.iteration);
+  workload.max_iterations = options_.max_iterations;
   workload.courses = &courses_;
-  workload.cancellation = ground_.cancellation;
+  workload.cancellation = scenario_.cancellation;
   DOVETAIL_TRY(workload.steps, fixed_steps(plan, simulation));
-  workload.resident = resident_of(ground_, plan, simulation.closed);
+  workload.resident = resident_of(scenario_, plan, simulation.closed);
   for (int draw = 0; draw < options_.draws; ++draw) {
-    if (ground_.is_stopped()) break;
+    if (scenario_.is_stopped()) break;
     tell(fmt::format("playing draw {} of {}", draw + 1, options_.draws));
     add_draw(plan, {options_.seed, static_cast<std::uint64_t>(draw)}, simulation, workload);
-    if (ground_.is_stopped()) break;
+    if (scenario_.is_stopped()) break;
     simulate::Iteration iteration = simulate::play_iterations(workload);
-    if (ground_.is_stopped()) break;  // it may have been cut off
+    if (scenario_.is_stopped()) break;  // it may have been cut off
     simulation.draws.push_back(base::seconds_of_ticks(iteration.period + workload.overhead));
     if (draw == 0) simulation.iteration = std::move(iteration);
   }

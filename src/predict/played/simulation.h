@@ -20,10 +20,10 @@
 namespace dovetail::predict {
 
 struct SimulationOptions {
-  std::uint64_t seed = 1;            ///< of the lengths that are drawn
-  int draws = 1;                     ///< of all samples' lengths, each simulated by itself
-  std::size_t most_iterations = 64;  ///< to wait for a steady state
-  FusedSearch fused;                 ///< its most_activations is not used: what the plan leaves of the devices is
+  std::uint64_t seed = 1;                                       ///< of the lengths that are drawn
+  int draws = 1;                                                ///< of all samples' lengths, each simulated by itself
+  std::size_t max_iterations = 64;                              ///< to wait for a steady state
+  FusedSearch fused;                                            ///< its max_activations is not used: what the plan leaves of the devices is
   std::function<void(std::string_view work)> on_progress = {};  ///< told what begins
 };
 
@@ -42,7 +42,7 @@ struct Simulation {
 class Simulator {
  public:
   /// `ground` must outlive it.
-  Simulator(const Ground& ground, SimulationOptions options);
+  Simulator(const Scenario& scenario, SimulationOptions options);
 
   /// Where it is stopped after the first draw, the others are left out; earlier it is an Error (parallel::stopped_before). Other Errors as
   /// training_problem and fused_training_problem. REQUIRES: the plan has no fault, at least one draw.
@@ -56,7 +56,7 @@ class Simulator {
     plan::TrainPair tasks{};
     plan::TaskPlan first;
     plan::TaskPlan second;
-    std::optional<std::int64_t> most_activations;
+    std::optional<std::int64_t> max_activations;
     FusedTraining training;
   };
   base::Result<FusedTraining> fused_training(const plan::Plan& plan);
@@ -66,7 +66,7 @@ class Simulator {
   void tell(std::string_view work) const;
   base::Status go_on() const;
 
-  const Ground& ground_;
+  const Scenario& scenario_;
   SimulationOptions options_;
   std::optional<Fused> fused_;
   simulate::Courses courses_;

@@ -59,15 +59,15 @@ simulate::Trace preparation(Ticks length, const simulate::Step& step) {
 }
 
 /// Each device of the engine has the whole model over its own link: of its node where that is all it needs.
-void add_refit(const Ground& ground, const plan::Plan& plan, const plan::Step& from, simulate::Step& step) {
-  const cost::ModelFacts& facts = facts_of(ground, from.task);
+void add_weight_sync(const Scenario& scenario, const plan::Plan& plan, const plan::Step& from, simulate::Step& step) {
+  const cost::ModelFacts& facts = facts_of(scenario, from.task);
   const cluster::Mesh engine = plan.tasks[from.task].mesh;
   const cluster::Mesh trained = plan.tasks[from.train].mesh;
-  const cost::Efficiency& efficiency = ground.software.efficiency;
-  const Ticks all = base::ticks_of_seconds(step_seconds(ground, plan, from).seconds);
+  const cost::Efficiency& efficiency = scenario.software.efficiency;
+  const Ticks all = base::ticks_of_seconds(step_seconds(scenario, plan, from).seconds);
   const Ticks waking = std::min(all, base::ticks_of_seconds(efficiency.refit + facts.tensors * efficiency.refit_tensor));
   step.trace = preparation(waking, step);
-  const bool between = cluster::nodes_of(ground.job.cluster, engine) > 1;
+  const bool between = cluster::nodes_of(scenario.job.cluster, engine) > 1;
   constexpr std::int64_t bytes_an_element = 2;
   const std::int64_t bytes = facts.parameters.all * bytes_an_element;
   for (int device = engine.first; device < engine.first + engine.count; ++device)
@@ -85,8 +85,8 @@ std::map<std::pair<int, int>, std::int64_t> pairs_of(const realloc::Plan& moves)
   return pairs;
 }
 
-void add_moves(const Ground& ground, const plan::Plan& plan, const plan::Step& from, simulate::Step& step) {
-  const auto [moves, links] = reallocation(ground, plan, from);
+void add_moves(const Scenario& scenario, const plan::Plan& plan, const plan::Step& from, simulate::Step& step) {
+  const auto [moves, links] = reallocation(scenario, plan, from);
   std::map<std::pair<int, bool>, Ticks> busy;  // of sending (-device - 1) and receiving (device), by level
   Ticks busiest;
   for (const auto& [pair, bytes] : pairs_of(moves)) {
@@ -118,9 +118,9 @@ Overhead overhead_of(const OverheadSeconds& seconds, bool trains) {
 }
 
 /// Without what is a step of its own in `graph`.
-Overhead overhead_of(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task) {
-  const bool trains = ground.job.workflow.tasks[task].kind == TaskKind::train;
-  Overhead overhead = overhead_of(overhead_seconds(ground, task, plan.tasks[task]), trains);
+Overhead overhead_of(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task) {
+  const bool trains = scenario.job.workflow.tasks[task].kind == TaskKind::train;
+  Overhead overhead = overhead_of(overhead_seconds(scenario, task, plan.tasks[task]), trains);
   for (const plan::Step& step : graph.steps) {
     if (step.task != task) continue;
     if (step.kind == plan::Step::Kind::load) overhead.load = Ticks(0);
@@ -130,7 +130,7 @@ Overhead overhead_of(const Ground& ground, const plan::Plan& plan, const plan::I
 }
 
 /// The spans and the memory of `second`, which is of the same devices, behind those of `first`.
-simulate::Trace behind(const simulate::Trace& first, const simulate::Trace& second) {
+simulate::Trace after(const simulate::Trace& first, const simulate::Trace& second) {
   std::map<std::pair<const simulate::Lane*, const simulate::Lane*>, std::vector<int>> parts;
   for (const simulate::Lane& one : first.lanes)
     for (const simulate::Lane& two : second.lanes)
@@ -159,39 +159,41 @@ simulate::Trace with_overhead(const Overhead& overhead, std::size_t task, simula
 }
 
 /// Generation, and behind it what infers: the stage where nothing migrates. Lanes hold what stage_memory says.
-simulate::Trace one_after_the_other(const Ground& ground, const plan::Plan& plan, const plan::GenerationStage& stage, const Draw& draw) {
-  const StageMemory memory = stage_memory(ground, plan, stage);
-  simulate::Trace trace = generation_of(ground, stage.generate, plan.tasks[stage.generate], draw).trace;
+simulate::Trace one_after_the_other(const Scenario& scenario, const plan::Plan& plan, const plan::GenerationStage& stage,
+                                    const Draw& draw) {
+  const StageMemory memory = stage_memory(scenario, plan, stage);
+  simulate::Trace trace = generation_of(scenario, stage.generate, plan.tasks[stage.generate], draw).trace;
   for (simulate::Lane& lane : trace.lanes)
     for (auto& [time, bytes] : lane.memory) bytes += memory.engine;
   for (std::size_t index = 0; index < stage.infer.size(); ++index) {
     const std::size_t task = stage.infer[index];
-    const Overhead overhead = overhead_of(overhead_seconds(ground, task, plan.tasks[task]), false);
-    simulate::Trace scoring = with_overhead(overhead, task, scoring_trace(ground, task, plan.tasks[task]));
+    const Overhead overhead = overhead_of(overhead_seconds(scenario, task, plan.tasks[task]), false);
+    simulate::Trace scoring = with_overhead(overhead, task, scoring_trace(scenario, task, plan.tasks[task]));
     for (simulate::Lane& lane : scoring.lanes) lane.memory = {{Ticks(0), memory.scoring[index]}};
-    trace = behind(trace, scoring);
+    trace = after(trace, scoring);
   }
   return trace;
 }
 
 }  // namespace
 
-base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task) {
+base::Result<simulate::Step> task_step(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
+                                       std::size_t task) {
   const plan::TaskPlan& planned = plan.tasks[task];
   simulate::Step step;
   step.task = number_of(task);
-  switch (ground.job.workflow.tasks[task].kind) {
+  switch (scenario.job.workflow.tasks[task].kind) {
     case TaskKind::rule:
-      step.trace.end = base::ticks_of_seconds(task_seconds(ground, task, planned).seconds);
+      step.trace.end = base::ticks_of_seconds(task_seconds(scenario, task, planned).seconds);
       return step;
     case TaskKind::generate:
       DOVETAIL_ASSERT(false);
     case TaskKind::infer:
-      step.trace = with_overhead(overhead_of(ground, plan, graph, task), task, scoring_trace(ground, task, planned));
+      step.trace = with_overhead(overhead_of(scenario, plan, graph, task), task, scoring_trace(scenario, task, planned));
       break;
     case TaskKind::train: {
-      DOVETAIL_TRY(simulate::Trace trace, training_trace(ground, {task, planned}));
-      step.trace = with_overhead(overhead_of(ground, plan, graph, task), task, std::move(trace));
+      DOVETAIL_TRY(simulate::Trace trace, training_trace(scenario, {task, planned}));
+      step.trace = with_overhead(overhead_of(scenario, plan, graph, task), task, std::move(trace));
       break;
     }
   }
@@ -199,17 +201,17 @@ base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& p
   return step;
 }
 
-GenerationStep generation_step(const Ground& ground, const plan::Plan& plan, std::size_t task, const Draw& draw) {
+GenerationStep generation_step(const Scenario& scenario, const plan::Plan& plan, std::size_t task, const Draw& draw) {
   GenerationStep made;
   made.step.task = number_of(task);
   made.step.devices[0] = plan.tasks[task].mesh;
-  const std::optional<plan::GenerationStage> stage = plan::fused_stage(ground.job, plan);
+  const std::optional<plan::GenerationStage> stage = plan::fused_stage(scenario.job, plan);
   if (!stage || stage->generate != task) {
-    made.step.trace = generation_of(ground, task, plan.tasks[task], draw).trace;
+    made.step.trace = generation_of(scenario, task, plan.tasks[task], draw).trace;
     return made;
   }
-  simulate::InterStage played = inter_stage_of(ground, plan, draw);
-  made.step.trace = played.migration ? std::move(played.trace) : one_after_the_other(ground, plan, *stage, draw);
+  simulate::InterStage played = inter_stage_of(scenario, plan, draw);
+  made.step.trace = played.migration ? std::move(played.trace) : one_after_the_other(scenario, plan, *stage, draw);
   made.migration = std::move(played.migration);
   made.early = made.step.trace.end - played.generation_end;
   return made;
@@ -224,27 +226,27 @@ simulate::Step fused_training_step(const plan::Plan& plan, const FusedTraining& 
   return step;
 }
 
-simulate::Step host_transfer_step(const Ground& ground, const plan::Plan& plan, const plan::Step& step) {
+simulate::Step host_transfer_step(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step) {
   simulate::Step made;
   made.task = number_of(step.task);
-  made.trace.end = base::ticks_of_seconds(step_seconds(ground, plan, step).seconds);
+  made.trace.end = base::ticks_of_seconds(step_seconds(scenario, plan, step).seconds);
   made.host = simulate::HostTransfer{.devices = plan::host_links_of(step, plan),
                                      .step = step.task,
                                      .back = step.kind == plan::Step::Kind::unload,
-                                     .bytes = loaded_bytes(ground, step.task, plan.tasks[step.task])};
+                                     .bytes = loaded_bytes(scenario, step.task, plan.tasks[step.task])};
   return made;
 }
 
-simulate::Step reallocation_step(const Ground& ground, const plan::Plan& plan, const plan::Step& from) {
+simulate::Step reallocation_step(const Scenario& scenario, const plan::Plan& plan, const plan::Step& from) {
   simulate::Step step;
   step.task = number_of(from.task);
   step.reallocation = true;
-  const std::vector<cluster::Mesh> meshes = plan::meshes_of(from, ground.job, plan);
+  const std::vector<cluster::Mesh> meshes = plan::meshes_of(from, scenario.job, plan);
   std::copy(meshes.begin(), meshes.end(), step.devices.begin());
-  if (plan::has_own_weights(ground.job, plan, from.task))
-    add_refit(ground, plan, from, step);
+  if (plan::has_own_weights(scenario.job, plan, from.task))
+    add_weight_sync(scenario, plan, from, step);
   else
-    add_moves(ground, plan, from, step);
+    add_moves(scenario, plan, from, step);
   return step;
 }
 

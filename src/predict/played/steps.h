@@ -18,7 +18,8 @@ namespace dovetail::predict {
 /// An infer task, a train task or a rule, with what it has before and behind it (overhead_seconds): the hand-over of its data, what comes
 /// from host memory, and what goes back there (of a train task half of the transfers, of another none), but for what `graph` has as steps
 /// of their own. Errors as training_problem. REQUIRES: no generate task.
-base::Result<simulate::Step> task_step(const Ground& ground, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task);
+base::Result<simulate::Step> task_step(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
+                                       std::size_t task);
 
 struct GenerationStep {
   simulate::Step step;
@@ -26,16 +27,16 @@ struct GenerationStep {
   base::Ticks early;  ///< before its end that the last sample is generated: what waits for generation alone begins (plan::release)
 };
 /// A generate task, which has no overhead; where the plan has a threshold, with the inference of its stage.
-GenerationStep generation_step(const Ground& ground, const plan::Plan& plan, std::size_t task, const Draw& draw);
+GenerationStep generation_step(const Scenario& scenario, const plan::Plan& plan, std::size_t task, const Draw& draw);
 
 /// Two train tasks in one schedule, with the overhead of both (IntraStage::overhead). REQUIRES: the plan fuses two train tasks.
 simulate::Step fused_training_step(const plan::Plan& plan, const FusedTraining& training, const OverheadSeconds& overhead);
 
 /// A load or an unload: the links of the task's devices to host memory for as long as step_seconds says.
-simulate::Step host_transfer_step(const Ground& ground, const plan::Plan& plan, const plan::Step& step);
+simulate::Step host_transfer_step(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step);
 
 /// New weights to where a task uses them. Into an engine: what step_seconds says, on the link of each of its devices, and where they come
 /// from elsewhere on those of the trained ones; else by realloc's plan, from device to device, behind what passing on and packing take.
-simulate::Step reallocation_step(const Ground& ground, const plan::Plan& plan, const plan::Step& step);
+simulate::Step reallocation_step(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step);
 
 }  // namespace dovetail::predict

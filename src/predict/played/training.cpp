@@ -112,7 +112,7 @@ simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh
   return trace;
 }
 
-base::Result<fuse::Solved> solved(const Ground& ground, const Problem& problem, std::string_view solver, const FusedSearch& search) {
+base::Result<fuse::Solved> solved(const Scenario& scenario, const Problem& problem, std::string_view solver, const FusedSearch& search) {
   fuse::SolveOptions options = search.brief ? brief_search(search.iterations) : fuse::SolveOptions{};
   options.chains = 1;
   options.iterations = search.iterations;
@@ -120,24 +120,24 @@ base::Result<fuse::Solved> solved(const Ground& ground, const Problem& problem, 
   if (!search.brief && search.iterations < FusedSearch{}.iterations)
     options.iterations_alone = std::max<std::int64_t>(100'000, 500 * search.iterations);
   options.proof_work = 0;
-  options.cancellation = ground.cancellation;
-  if (search.most_activations) options.memory_cap = base::Memory(*search.most_activations);
+  options.cancellation = scenario.cancellation;
+  if (search.max_activations) options.memory_cap = base::Memory(*search.max_activations);
   auto answer = fuse::solve(problem, solver, options);
-  if (answer.ok() || !search.most_activations || answer.error().failure != base::Failure::infeasible) return answer;
+  if (answer.ok() || !search.max_activations || answer.error().failure != base::Failure::infeasible) return answer;
   options.memory_cap = std::nullopt;
   return fuse::solve(problem, solver, options);
 }
 
-base::Result<Ticks> makespan_of(const Ground& ground, const Problem& problem, std::string_view solver, const FusedSearch& search) {
-  DOVETAIL_TRY(const fuse::Solved answer, solved(ground, problem, solver, search));
+base::Result<Ticks> makespan_of(const Scenario& scenario, const Problem& problem, std::string_view solver, const FusedSearch& search) {
+  DOVETAIL_TRY(const fuse::Solved answer, solved(scenario, problem, solver, search));
   return answer.solution.evaluation.makespan;
 }
 
 /// Of the packs that the slowest rank was dealt.
-cost::TrainingPasses passes_of(const Ground& ground, const TrainTask& train, const DealtPacks& dealt) {
-  const cost::Efficiency& efficiency = ground.software.efficiency;
-  return cost::training_passes(facts_of(ground, train.task), train.planned.layout, dealt.count, dealt.micro_batch,
-                               cost::machine_of(ground.job.cluster, train.planned.mesh, efficiency), efficiency);
+cost::TrainingPasses passes_of(const Scenario& scenario, const TrainTask& train, const DealtPacks& dealt) {
+  const cost::Efficiency& efficiency = scenario.software.efficiency;
+  return cost::training_passes(facts_of(scenario, train.task), train.planned.layout, dealt.count, dealt.micro_batch,
+                               cost::machine_of(scenario.job.cluster, train.planned.mesh, efficiency), efficiency);
 }
 
 /// The problem of a task's own pipeline with these passes in place of `before`; activations grow with the tokens. An Error where a problem
@@ -161,41 +161,41 @@ base::Result<Problem> with_passes(Problem problem, const cost::TrainingPasses& b
 
 }  // namespace
 
-base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTask& train) {
-  DOVETAIL_TRY(Problem problem, training_problem(ground, train));
-  cost::TrainingPasses passes = training_passes(ground, train);
-  Ranks ranks = ranks_of(ground, train.task, train.planned);
-  if (const std::optional<DealtPacks> dealt = dealt_packs(ground, train.task, train.planned)) {
+base::Result<simulate::Trace> training_trace(const Scenario& scenario, const TrainTask& train) {
+  DOVETAIL_TRY(Problem problem, training_problem(scenario, train));
+  cost::TrainingPasses passes = training_passes(scenario, train);
+  Ranks ranks = ranks_of(scenario, train.task, train.planned);
+  if (const std::optional<DealtPacks> dealt = dealt_packs(scenario, train.task, train.planned)) {
     ranks.parts = dealt->ranks;
-    const cost::TrainingPasses before = std::exchange(passes, passes_of(ground, train, *dealt));
+    const cost::TrainingPasses before = std::exchange(passes, passes_of(scenario, train, *dealt));
     DOVETAIL_TRY(problem, with_passes(std::move(problem), before, passes));
   }
   const bool interleaved = train.planned.layout.virtual_stages > 1;
-  DOVETAIL_TRY(const fuse::Solved answer, solved(ground, problem, interleaved ? "interleaved-1f1b" : "1f1b", {}));
+  DOVETAIL_TRY(const fuse::Solved answer, solved(scenario, problem, interleaved ? "interleaved-1f1b" : "1f1b", {}));
   simulate::Trace trace = trace_of(answer.schedule, train.planned.mesh, {{ranks.task, launches_of(passes, 1)}});
   return with_ranks(std::move(trace), {ranks});
 }
 
-base::Result<FusedTraining> fused_training_trace(const Ground& ground, const TrainTask& first, const TrainTask& second,
+base::Result<FusedTraining> fused_training_trace(const Scenario& scenario, const TrainTask& first, const TrainTask& second,
                                                  const FusedSearch& search) {
-  DOVETAIL_TRY(const pipeline::FusedLayouts fused, fused_training_problem(ground, first, second));
-  DOVETAIL_TRY(fuse::Solved answer, solved(ground, fused.problem, "auto", search));
+  DOVETAIL_TRY(const pipeline::FusedLayouts fused, fused_training_problem(scenario, first, second));
+  DOVETAIL_TRY(fuse::Solved answer, solved(scenario, fused.problem, "auto", search));
   FusedTraining training;
   const auto merged = [&](int model) { return static_cast<std::size_t>(fused.merged_model == model ? fused.merged_stages : 1); };
   training.trace = trace_of(answer.schedule, first.planned.mesh,
-                            {{static_cast<std::int32_t>(first.task), launches_of(training_passes(ground, first), merged(0))},
-                             {static_cast<std::int32_t>(second.task), launches_of(training_passes(ground, second), merged(1))}});
+                            {{static_cast<std::int32_t>(first.task), launches_of(training_passes(scenario, first), merged(0))},
+                             {static_cast<std::int32_t>(second.task), launches_of(training_passes(scenario, second), merged(1))}});
   if (fused.merged_stages <= 1 && first.planned.layout.data == second.planned.layout.data)
-    training.trace =
-        with_ranks(std::move(training.trace), {ranks_of(ground, first.task, first.planned), ranks_of(ground, second.task, second.planned)});
+    training.trace = with_ranks(std::move(training.trace),
+                                {ranks_of(scenario, first.task, first.planned), ranks_of(scenario, second.task, second.planned)});
   training.schedule = std::make_shared<const pipeline::Schedule>(std::move(answer.schedule));
   training.bound = answer.bounds.makespan;
   training.peak = answer.solution.evaluation.peak_activation.count();
-  DOVETAIL_TRY(training.apart, makespan_of(ground, fused.problem, "1f1b", {}));
+  DOVETAIL_TRY(training.apart, makespan_of(scenario, fused.problem, "1f1b", {}));
   Problem alone = fused.problem;
   std::int64_t times = 1;
   for (pipeline::Model& model : alone.models) times = std::max<std::int64_t>(times, std::exchange(model.minibatches, 1));
-  DOVETAIL_TRY(const Ticks once, makespan_of(ground, alone, "auto", search));
+  DOVETAIL_TRY(const Ticks once, makespan_of(scenario, alone, "auto", search));
   training.mini_by_mini = once * times;
   return training;
 }

@@ -15,12 +15,12 @@ namespace dovetail::predict {
 /// micro-batches are those of training_problem or, where the software deals out packs, of dealt_packs. Idle devices wait for messages
 /// (`transfer`), else in bubbles. Lanes hold activations. Without what the task has beside its passes and steps. Errors as
 /// training_problem.
-base::Result<simulate::Trace> training_trace(const Ground& ground, const TrainTask& train);
+base::Result<simulate::Trace> training_trace(const Scenario& scenario, const TrainTask& train);
 
 /// How a fused schedule is searched.
 struct FusedSearch {
-  std::int64_t iterations = 2'000;                              ///< of one chain
-  std::optional<std::int64_t> most_activations = std::nullopt;  ///< bytes that a device may hold at most, where any schedule keeps to that
+  std::int64_t iterations = 2'000;                             ///< of one chain
+  std::optional<std::int64_t> max_activations = std::nullopt;  ///< bytes that a device may hold at most, where any schedule keeps to that
   bool brief = false;  ///< by brief_search(iterations), as estimates have it; else what `dovetail schedule` finds in one chain
 };
 
@@ -37,7 +37,7 @@ struct FusedTraining {
 };
 
 /// Of the best schedule that fuse's portfolio finds. Errors as fused_training_problem.
-base::Result<FusedTraining> fused_training_trace(const Ground& ground, const TrainTask& first, const TrainTask& second,
+base::Result<FusedTraining> fused_training_trace(const Scenario& scenario, const TrainTask& first, const TrainTask& second,
                                                  const FusedSearch& search);
 
 }  // namespace dovetail::predict

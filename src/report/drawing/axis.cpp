@@ -13,7 +13,7 @@ namespace dovetail::report {
 namespace {
 
 /// The largest factor between two values for which they are shown on a linear axis.
-constexpr double most_linear = 4;
+constexpr double max_linear = 4;
 /// Room beside the values, as a share of the axis.
 constexpr double room = 0.06;
 
@@ -74,27 +74,27 @@ double Axis::at(double value) const {
   return begin + (end - begin) * share;
 }
 
-Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end, int most_ticks) {
-  DOVETAIL_ASSERT(!values.empty() && most_ticks >= 2);
-  const auto [least_value, most_value] = std::minmax_element(values.begin(), values.end());
-  const auto least = static_cast<double>(*least_value);
-  const auto most = static_cast<double>(*most_value);
+Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end, int max_ticks) {
+  DOVETAIL_ASSERT(!values.empty() && max_ticks >= 2);
+  const auto [min_value, max_value] = std::minmax_element(values.begin(), values.end());
+  const auto least = static_cast<double>(*min_value);
+  const auto most = static_cast<double>(*max_value);
   Axis axis;
   axis.begin = begin;
   axis.end = end;
-  axis.logarithmic = least > 0 && most > most_linear * least;
+  axis.logarithmic = least > 0 && most > max_linear * least;
   if (axis.logarithmic) {
     const double factor = std::pow(most / least, room);
     axis.from = least / factor;
     axis.to = most * factor;
-    axis.ticks = chosen_logarithmic_ticks(axis.from, axis.to, static_cast<std::size_t>(most_ticks));
+    axis.ticks = chosen_logarithmic_ticks(axis.from, axis.to, static_cast<std::size_t>(max_ticks));
     return axis;
   }
   // Where all values are one there is still room around it.
   const double spare = std::max({(most - least) * room, most * 0.02, 1.0});
   axis.from = std::max(0.0, least - spare);
   axis.to = most + spare;
-  axis.ticks = chosen_linear_ticks(axis.from, axis.to, static_cast<std::size_t>(most_ticks));
+  axis.ticks = chosen_linear_ticks(axis.from, axis.to, static_cast<std::size_t>(max_ticks));
   return axis;
 }
 

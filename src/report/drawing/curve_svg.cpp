@@ -25,15 +25,15 @@ constexpr double panel_height = 230;
 constexpr double panel_pitch = panel_height + 62;
 constexpr double foot_height = 66;
 constexpr double radius = 4.5;
-constexpr std::size_t longest_title = 90;
-constexpr std::size_t longest_name = 40;
+constexpr std::size_t max_title = 90;
+constexpr std::size_t max_name = 40;
 
 /// Colours on a light ground, and what they are on a dark one.
 struct TwoColors {
   std::string_view light;
   std::string_view dark;
 };
-constexpr TwoColors ground{"#ffffff", "#111827"};
+constexpr TwoColors background{"#ffffff", "#111827"};
 constexpr TwoColors border{"#e5e7eb", "#374151"};
 constexpr TwoColors axis_ink{"#9ca3af", "#6b7280"};
 constexpr TwoColors quiet{"#6b7280", "#9ca3af"};
@@ -49,7 +49,7 @@ std::string dark_style() {
   const auto add = [&rules](const TwoColors& color) {
     rules += fmt::format("[fill=\"{0}\"]{{fill:{1}}}[stroke=\"{0}\"]{{stroke:{1}}}", color.light, color.dark);
   };
-  for (const TwoColors& color : {ground, border, axis_ink, quiet, ink, strong, best}) add(color);
+  for (const TwoColors& color : {background, border, axis_ink, quiet, ink, strong, best}) add(color);
   for (const TwoColors& color : line_inks) add(color);
   return "<style>@media (prefers-color-scheme:dark){" + rules + "}</style>\n";
 }
@@ -83,7 +83,7 @@ class CurveWriter {
                number(page_width), number(height), font_family, escape_xml(picture_.title)) +
            dark_style() +
            fmt::format("<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"{}\" stroke=\"{}\"/>\n",
-                       number(page_width - 1), number(height - 1), ground.light, border.light) +
+                       number(page_width - 1), number(height - 1), background.light, border.light) +
            body + "</svg>\n";
   }
 
@@ -98,8 +98,7 @@ class CurveWriter {
   }
 
   std::string heading() const {
-    return text_element(left - 62, 44, shorten(clean_text(picture_.title), longest_title, "\u2026"),
-                        {20, strong.light, "start", true, false}) +
+    return text_element(left - 62, 44, shorten(clean_text(picture_.title), max_title, "\u2026"), {20, strong.light, "start", true, false}) +
            text_element(left - 62, 70, picture_.facts, {13, quiet.light, "start", false, false});
   }
 
@@ -180,10 +179,10 @@ class CurveWriter {
       const std::optional<double>& value = line.values[place];
       if (value) {
         path += fmt::format("{}{} {}", drawing ? "L" : "M", number(x_of(place)), number(at(*value)));
-        points +=
-            fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"><title>{}</title></circle>\n",
-                        number(x_of(place)), number(at(*value)), number(radius), picture_.places[place].hollow ? ground.light : color.light,
-                        color.light, escape_xml(fmt::format("{}, {}: {}", line.name, picture_.places[place].label, value_text(*value))));
+        points += fmt::format(
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"><title>{}</title></circle>\n",
+            number(x_of(place)), number(at(*value)), number(radius), picture_.places[place].hollow ? background.light : color.light,
+            color.light, escape_xml(fmt::format("{}, {}: {}", line.name, picture_.places[place].label, value_text(*value))));
       }
       drawing = value.has_value();
     }
@@ -215,7 +214,7 @@ class CurveWriter {
     for (const CurvePicture::Panel& panel : picture_.panels)
       // The only line of a panel is what the panel's name says.
       for (std::size_t line = 0; panel.lines.size() > 1 && line < panel.lines.size(); ++line) {
-        const std::string name = shorten(clean_text(panel.lines[line].name), longest_name, "\u2026");
+        const std::string name = shorten(clean_text(panel.lines[line].name), max_name, "\u2026");
         if (std::find(named.begin(), named.end(), name) != named.end()) continue;
         named.push_back(name);
         entry(fmt::format("<path d=\"M0 0H20\" stroke=\"{0}\" stroke-width=\"2.2\"/><circle cx=\"10\" r=\"{1}\" fill=\"{0}\"/>",
@@ -224,7 +223,7 @@ class CurveWriter {
       }
     const bool rings = std::any_of(picture_.places.begin(), picture_.places.end(), [](const auto& place) { return place.hollow; });
     if (rings)
-      entry(fmt::format("<circle cx=\"10\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"/>", number(radius), ground.light,
+      entry(fmt::format("<circle cx=\"10\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"/>", number(radius), background.light,
                         line_inks.front().light),
             picture_.hollow_name);
     return text;

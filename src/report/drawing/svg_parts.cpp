@@ -21,11 +21,11 @@ using timeline::Activity;
 constexpr std::array<std::string_view, 7> idle_tints{"#f6d5d5", "#e5e7eb", "#d6e4f0", "#e4dcf0", "#f3eed2", "#ddebdd", "#f0e2d2"};
 
 /// A repeated tile: a ground and one mark on it, turned by an angle.
-std::string pattern(std::string_view id, int size, int angle, std::string_view ground, std::string_view mark) {
+std::string pattern(std::string_view id, int size, int angle, std::string_view background, std::string_view mark) {
   return fmt::format(
       "<pattern id=\"dovetail-{0}\" width=\"{1}\" height=\"{1}\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({2})\">"
       "<rect width=\"{1}\" height=\"{1}\" fill=\"{3}\"/>{4}</pattern>\n",
-      id, size, angle, ground, mark);
+      id, size, angle, background, mark);
 }
 
 bool has(const Picture& picture, Activity activity) { return picture.summary.share[index_of(activity)] > 0; }
@@ -118,9 +118,9 @@ std::string svg_patterns(const Picture& picture) {
     const std::string_view hatching = traits_of(op).hatching;
     if (hatching.empty() || !has(picture, op)) continue;
     for (std::size_t track = 0; track < picture.colors.size(); ++track) {
-      const Color ground = picture.colors[track][*shade_of(op)];
-      const Color line = mix(ground, picture.colors[track][*shade_of(Activity::backward)], 45);
-      patterns += pattern(fmt::format("{}-{}", hatching, track), 5, 45, hex(ground),
+      const Color background = picture.colors[track][*shade_of(op)];
+      const Color line = mix(background, picture.colors[track][*shade_of(Activity::backward)], 45);
+      patterns += pattern(fmt::format("{}-{}", hatching, track), 5, 45, hex(background),
                           fmt::format("<rect width=\"1.6\" height=\"5\" fill=\"{}\"/>", hex(line)));
     }
   }

@@ -38,7 +38,7 @@ Figure throughput_figure(const JobPicture& picture) {
 Figure cost_figure(const JobPicture& picture) {
   const predict::Estimate& closed = picture.simulation.closed;
   const double factor = picture.simulation.iteration_seconds / closed.iteration_seconds;
-  const std::string devices = counted(cluster::device_count(picture.ground.job.cluster), "device");
+  const std::string devices = counted(cluster::device_count(picture.scenario.job.cluster), "device");
   if (closed.price)
     return {"an iteration costs", fmt::format("{:.2f}", *closed.price * factor),
             fmt::format("{:.2f} GPU-hours on {}", closed.gpu_hours * factor, devices)};
@@ -61,7 +61,7 @@ Figure idle_figure(const JobPicture& picture) {
 Figure memory_figure(const JobPicture& picture) {
   const std::vector<predict::TaskMemory>& memory = picture.simulation.closed.memory;
   const planner::Missing missing = planner::missing_of(memory);
-  const std::string& task = picture.ground.job.workflow.tasks[missing.task].name;
+  const std::string& task = picture.scenario.job.workflow.tasks[missing.task].name;
   const std::string where =
       missing.host ? "of a node's host memory in " + task : fmt::format("on device {} in {}", memory[missing.task].device, task);
   if (missing.bytes > 0) return {"does not fit", gibibytes(missing.bytes) + " missing", where};
@@ -82,7 +82,7 @@ std::vector<Figure> figures_of(const JobPicture& picture) {
 void add_capacities(const JobPicture& picture, timeline::Timeline& timeline) {
   for (timeline::Counter& counter : timeline.counters) {
     const base::DeviceId device(picture.simulation.iteration.trace.lanes[counter.lane].devices.front());
-    counter.capacity = base::Memory(cluster::gpu_of(picture.ground.job.cluster, device).usable_memory);
+    counter.capacity = base::Memory(cluster::gpu_of(picture.scenario.job.cluster, device).usable_memory);
   }
 }
 
@@ -98,7 +98,7 @@ std::vector<timeline::Track> tasks_of(const plan::Job& job) {
 }
 
 timeline::Timeline timeline_of(const JobPicture& picture) {
-  const plan::Job& job = picture.ground.job;
+  const plan::Job& job = picture.scenario.job;
   const simulate::Iteration& iteration = picture.simulation.iteration;
   return simulate::iteration_timeline(
       iteration.trace, tasks_of(job),
@@ -107,7 +107,7 @@ timeline::Timeline timeline_of(const JobPicture& picture) {
 }
 
 Page job_page(const JobPicture& picture) {
-  const plan::Job& job = picture.ground.job;
+  const plan::Job& job = picture.scenario.job;
   const simulate::Trace& trace = picture.simulation.iteration.trace;
   const std::vector<timeline::Track> tasks = tasks_of(job);
   Page page;

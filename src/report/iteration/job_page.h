@@ -15,7 +15,7 @@ namespace dovetail::report {
 
 /// What is shown. All of it is of one job.
 struct JobPicture {
-  const predict::Ground& ground;
+  const predict::Scenario& scenario;
   const plan::Plan& plan;
   const predict::Simulation& simulation;  ///< of the plan
   std::optional<double> bound;            ///< seconds that no plan's iteration can beat that fuses no more; nothing: none is known

@@ -57,7 +57,7 @@ std::int32_t first_bar(const JobPicture& picture, const timeline::Timeline& time
 /// Idle seconds of the average device by cause; [activity].
 std::vector<double> idle_seconds(const JobPicture& picture, const study::FusionVariant& variant) {
   std::vector<double> seconds(static_cast<std::size_t>(simulate::activities));
-  const double devices = cluster::device_count(picture.ground.job.cluster);
+  const double devices = cluster::device_count(picture.scenario.job.cluster);
   for (const simulate::Use& use : variant.uses)
     if (simulate::is_idle(use.activity)) seconds[static_cast<std::size_t>(use.activity)] += seconds_of(use.time) / devices;
   return seconds;
@@ -65,7 +65,7 @@ std::vector<double> idle_seconds(const JobPicture& picture, const study::FusionV
 
 /// Of the average device.
 double hand_over_seconds(const JobPicture& picture, const study::FusionVariant& variant) {
-  return seconds_of(simulate::time_of(variant.uses, simulate::Activity::hand_over)) / cluster::device_count(picture.ground.job.cluster);
+  return seconds_of(simulate::time_of(variant.uses, simulate::Activity::hand_over)) / cluster::device_count(picture.scenario.job.cluster);
 }
 
 /// The notes behind each other, each with a capital letter and a full stop.
@@ -123,15 +123,15 @@ std::vector<std::string> ranking_row(const JobPicture& picture, const Candidate&
   const predict::Estimate& shown = picture.simulation.closed;
   const double lost = estimate.iteration_seconds - shown.iteration_seconds;
   const std::size_t fullest = planner::fullest_task(estimate.memory);
-  const bool tie = !candidate.shown && std::abs(lost) <= picture.ground.software.efficiency.error * shown.iteration_seconds;
+  const bool tie = !candidate.shown && std::abs(lost) <= picture.scenario.software.efficiency.error * shown.iteration_seconds;
   return {
       std::to_string(number),
       candidate.placement,
       seconds_text(estimate.iteration_seconds),
       candidate.shown ? "shown here" : difference_text(estimate.iteration_seconds, shown.iteration_seconds),
-      candidate.shown ? "" : (tie ? "a tie: " : "") + reasons_against(picture.ground, {*candidate.plan, estimate}, {picture.plan, shown}),
+      candidate.shown ? "" : (tie ? "a tie: " : "") + reasons_against(picture.scenario, {*candidate.plan, estimate}, {picture.plan, shown}),
       estimate.fits() ? gibibytes(estimate.memory[fullest].margin()) : "does not fit",
-      picture.ground.job.workflow.tasks[fullest].name};
+      picture.scenario.job.workflow.tasks[fullest].name};
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ Table step_table(const JobPicture& picture, const timeline::Timeline& timeline) 
   table.title = "Step by step";
   table.note = "Steps on other devices overlap. A row leads to the step's first bar.";
   table.columns = {{"step"}, {"devices"}, {"begins", true}, {"takes", true}, {"by the closed form", true}, {"difference", true}};
-  std::vector<StepLine> lines = step_lines(picture.ground, picture.plan, picture.simulation);
+  std::vector<StepLine> lines = step_lines(picture.scenario, picture.plan, picture.simulation);
   std::stable_sort(lines.begin(), lines.end(), [](const StepLine& a, const StepLine& b) { return a.begin < b.begin; });
   for (const StepLine& line : lines) {
     table.rows.push_back({line.name, line.devices, seconds_text(line.begin), seconds_text(line.simulated), seconds_text(line.closed),
@@ -192,18 +192,18 @@ Table memory_table(const JobPicture& picture) {
   table.note =
       fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
                   planner::missing_of(memory).bytes > 0      ? fmt::format("No: {}.", missing_words(memory))
-                  : picture.simulation.closed.keeps_margin() ? fmt::format("Yes; plans leave {}.", margin_words(picture.ground))
-                                                             : fmt::format("Tightly: plans leave {}.", margin_words(picture.ground)));
+                  : picture.simulation.closed.keeps_margin() ? fmt::format("Yes; plans leave {}.", margin_words(picture.scenario))
+                                                             : fmt::format("Tightly: plans leave {}.", margin_words(picture.scenario)));
   table.columns = {{"task"}, {"device", true}, {"holds", true}, {"of", true}, {"left", true}, {"most of it"}};
   const bool offloads = std::any_of(memory.begin(), memory.end(), [](const predict::TaskMemory& of) { return of.host > 0; });
   if (offloads) table.columns.push_back({"off the devices", true});
   const std::size_t fullest = planner::fullest_task(memory);
   for (std::size_t task = 0; task < memory.size(); ++task) {
-    if (picture.ground.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
+    if (picture.scenario.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
     const predict::TaskMemory& of = memory[task];
     if (task == fullest) table.marked.push_back(table.rows.size());
-    table.rows.push_back({picture.ground.job.workflow.tasks[task].name, std::to_string(of.device), gibibytes(of.needed()),
-                          gibibytes(of.usable), gibibytes(of.margin()), parts_text(of, picture.ground.job.workflow)});
+    table.rows.push_back({picture.scenario.job.workflow.tasks[task].name, std::to_string(of.device), gibibytes(of.needed()),
+                          gibibytes(of.usable), gibibytes(of.margin()), parts_text(of, picture.scenario.job.workflow)});
     if (offloads) table.rows.back().push_back(fmt::format("{} of {} a node", gibibytes(of.host), gibibytes(of.host_memory)));
   }
   return table;
@@ -216,7 +216,7 @@ Table ranking_table(const JobPicture& picture) {
       "By their closed forms, the fastest first; {} is the mean error of these predictions. Beside each what makes it slower or "
       "faster than the plan that is shown: idle time of the average device, the steps that differ most, with the part of them that "
       "does, and tasks that run side by side in one plan alone.",
-      percent(picture.ground.software.efficiency.error));
+      percent(picture.scenario.software.efficiency.error));
   table.columns = {{"plan", true},        {"placement"}, {"iteration", true}, {"against it", true}, {"where the difference is"},
                    {"memory left", true}, {"in"}};
   const std::vector<Candidate> all = candidates(picture);
@@ -258,7 +258,7 @@ Table plan_table(const JobPicture& picture) {
   Table table;
   table.title = "The plan";
   table.columns = {{"task"}, {"devices"}, {"layout"}, {"settings"}};
-  for (const TaskWords& words : task_words(picture.ground.job, picture.plan))
+  for (const TaskWords& words : task_words(picture.scenario.job, picture.plan))
     table.rows.push_back({words.task, words.devices, words.layout, words.settings});
   return table;
 }

@@ -25,9 +25,9 @@ struct Difference {
 };
 
 /// The tasks of each fused step of a plan, its leader first.
-std::vector<std::vector<std::size_t>> fused_tasks(const predict::Ground& ground, const plan::Plan& plan) {
+std::vector<std::vector<std::size_t>> fused_tasks(const predict::Scenario& scenario, const plan::Plan& plan) {
   std::vector<std::vector<std::size_t>> groups;
-  if (const auto stage = plan::fused_stage(ground.job, plan)) {
+  if (const auto stage = plan::fused_stage(scenario.job, plan)) {
     groups.push_back({stage->generate});
     groups.back().insert(groups.back().end(), stage->infer.begin(), stage->infer.end());
   }
@@ -36,10 +36,10 @@ std::vector<std::vector<std::size_t>> fused_tasks(const predict::Ground& ground,
 }
 
 /// What one plan alone fuses, as one difference; its tasks are taken out of `steps`.
-std::vector<Difference> take_fused(const predict::Ground& ground, const plan::Plan& fusing, const char* note,
+std::vector<Difference> take_fused(const predict::Scenario& scenario, const plan::Plan& fusing, const char* note,
                                    std::vector<planner::StepComparison>& steps) {
   std::vector<Difference> differences;
-  for (const std::vector<std::size_t>& tasks : fused_tasks(ground, fusing)) {
+  for (const std::vector<std::size_t>& tasks : fused_tasks(scenario, fusing)) {
     const auto is_of = [&](const planner::StepComparison& step) {
       return step.kind == plan::Step::Kind::task && std::find(tasks.begin(), tasks.end(), step.task) != tasks.end();
     };
@@ -48,7 +48,7 @@ std::vector<Difference> take_fused(const predict::Ground& ground, const plan::Pl
     });
     if (leader == steps.end() || leader->fused_here == leader->fused_there) continue;
     Difference difference{"", 0, note};
-    for (const std::size_t task : tasks) difference.name += (difference.name.empty() ? "" : " + ") + ground.job.workflow.tasks[task].name;
+    for (const std::size_t task : tasks) difference.name += (difference.name.empty() ? "" : " + ") + scenario.job.workflow.tasks[task].name;
     for (const planner::StepComparison& step : steps)
       if (is_of(step)) difference.lost += step.seconds.lost();
     differences.push_back(std::move(difference));
@@ -57,8 +57,8 @@ std::vector<Difference> take_fused(const predict::Ground& ground, const plan::Pl
   return differences;
 }
 
-Difference difference_of(const predict::Ground& ground, const planner::StepComparison& step) {
-  Difference difference{step_words(ground.job, step.kind, step.task), step.seconds.lost()};
+Difference difference_of(const predict::Scenario& scenario, const planner::StepComparison& step) {
+  Difference difference{step_words(scenario.job, step.kind, step.task), step.seconds.lost()};
   // A part that pulls the other way explains nothing.
   if (!step.part.empty() && step.of_part.lost() * step.seconds.lost() > 0 && std::abs(step.of_part.lost()) >= negligible)
     difference.note = fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
@@ -66,21 +66,21 @@ Difference difference_of(const predict::Ground& ground, const planner::StepCompa
 }
 
 /// Steps and fused steps, those that differ most first.
-std::vector<Difference> differences_of(const predict::Ground& ground, const planner::EstimatedPlan& plan,
+std::vector<Difference> differences_of(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
                                        const planner::EstimatedPlan& other, std::vector<planner::StepComparison> steps) {
-  std::vector<Difference> differences = take_fused(ground, other.plan, "not fused", steps);
-  for (Difference& difference : take_fused(ground, plan.plan, "fused", steps)) differences.push_back(std::move(difference));
+  std::vector<Difference> differences = take_fused(scenario, other.plan, "not fused", steps);
+  for (Difference& difference : take_fused(scenario, plan.plan, "fused", steps)) differences.push_back(std::move(difference));
   for (const planner::StepComparison& step : steps)
     // Of a step that others hide no second counts.
-    if (std::max(step.critical.here, step.critical.there) > 0.01) differences.push_back(difference_of(ground, step));
+    if (std::max(step.critical.here, step.critical.there) > 0.01) differences.push_back(difference_of(scenario, step));
   std::stable_sort(differences.begin(), differences.end(),
                    [](const Difference& a, const Difference& b) { return std::abs(a.lost) > std::abs(b.lost); });
   return differences;
 }
 
 /// Whether a plan fuses both tasks into one step, in which they take turns.
-bool fuses(const predict::Ground& ground, const plan::Plan& plan, const planner::SideBySide& pair) {
-  const auto groups = fused_tasks(ground, plan);
+bool fuses(const predict::Scenario& scenario, const plan::Plan& plan, const planner::SideBySide& pair) {
+  const auto groups = fused_tasks(scenario, plan);
   return std::any_of(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& tasks) {
     const auto has = [&](std::size_t task) { return std::find(tasks.begin(), tasks.end(), task) != tasks.end(); };
     return has(pair.one) && has(pair.two);
@@ -88,13 +88,13 @@ bool fuses(const predict::Ground& ground, const plan::Plan& plan, const planner:
 }
 
 /// "reward_infer and critic_infer 1.9 s less side by side"; empty where no two tasks explain anything.
-std::string overlap_text(const predict::Ground& ground, const planner::EstimatedPlan& plan, const planner::EstimatedPlan& other,
+std::string overlap_text(const predict::Scenario& scenario, const planner::EstimatedPlan& plan, const planner::EstimatedPlan& other,
                          bool slower) {
   for (const planner::SideBySide& pair : planner::side_by_side(plan, other)) {
     const double more = pair.seconds.lost();
     if (std::abs(more) < negligible || (more < 0) != slower) continue;
-    if (fuses(ground, plan.plan, pair) || fuses(ground, other.plan, pair)) continue;
-    const std::vector<workflow::Task>& tasks = ground.job.workflow.tasks;
+    if (fuses(scenario, plan.plan, pair) || fuses(scenario, other.plan, pair)) continue;
+    const std::vector<workflow::Task>& tasks = scenario.job.workflow.tasks;
     return fmt::format("{} and {} {} {} side by side", tasks[pair.one].name, tasks[pair.two].name, seconds_text(std::abs(more)),
                        slower ? "less" : "more");
   }
@@ -103,16 +103,16 @@ std::string overlap_text(const predict::Ground& ground, const planner::Estimated
 
 }  // namespace
 
-std::string reasons_against(const predict::Ground& ground, const planner::EstimatedPlan& plan, const planner::EstimatedPlan& other) {
+std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan, const planner::EstimatedPlan& other) {
   constexpr std::size_t most = 3;
-  planner::Comparison comparison = planner::compare(ground, plan, other);
+  planner::Comparison comparison = planner::compare(scenario, plan, other);
   const bool slower = plan.estimate.iteration_seconds > other.estimate.iteration_seconds;
   const auto explains = [&](double lost) { return std::abs(lost) >= negligible && (lost > 0) == slower; };
   std::vector<std::string> texts;
   for (const planner::TimeUse& use : comparison.uses)
     if (use.name == planner::idle_use && explains(use.seconds.lost())) texts.push_back("idle time " + signed_seconds(use.seconds.lost()));
-  const std::string overlap = overlap_text(ground, plan, other, slower);
-  for (const Difference& difference : differences_of(ground, plan, other, std::move(comparison.steps))) {
+  const std::string overlap = overlap_text(scenario, plan, other, slower);
+  for (const Difference& difference : differences_of(scenario, plan, other, std::move(comparison.steps))) {
     if (texts.size() + (overlap.empty() ? 0 : 1) >= most) break;
     if (!explains(difference.lost)) continue;
     texts.push_back(fmt::format("{} {}{}", difference.name, signed_seconds(difference.lost),

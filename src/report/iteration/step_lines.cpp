@@ -10,8 +10,8 @@
 
 namespace dovetail::report {
 
-std::vector<StepLine> step_lines(const predict::Ground& ground, const plan::Plan& plan, const predict::Simulation& simulation) {
-  const plan::Job& job = ground.job;
+std::vector<StepLine> step_lines(const predict::Scenario& scenario, const plan::Plan& plan, const predict::Simulation& simulation) {
+  const plan::Job& job = scenario.job;
   const std::vector<plan::Step>& steps = simulation.closed.graph.steps;
   const simulate::Iteration& iteration = simulation.iteration;
   std::vector<StepLine> lines;

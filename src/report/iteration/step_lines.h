@@ -20,7 +20,7 @@ struct StepLine {
 };
 
 /// In the order of the iteration's graph; what is within another step is named with that. `plan` is the one that was simulated.
-std::vector<StepLine> step_lines(const predict::Ground& ground, const plan::Plan& plan, const predict::Simulation& simulation);
+std::vector<StepLine> step_lines(const predict::Scenario& scenario, const plan::Plan& plan, const predict::Simulation& simulation);
 
 /// "+2.3%": how far a value is above another one; empty where there is nothing to compare with.
 std::string difference_text(double value, double with);

@@ -19,7 +19,7 @@ using base::TimeUnit;
 using timeline::Bar;
 using timeline::Timeline;
 
-constexpr std::size_t most_listed = 50;
+constexpr std::size_t max_listed = 50;
 
 Ticks length_of(const Bar& bar) { return bar.end - bar.begin; }
 
@@ -72,7 +72,7 @@ std::vector<std::string> step_row(const Overlay& overlay, const std::string& nam
 std::string bars_note(std::size_t pairs, std::size_t differ) {
   if (pairs == 0) return "No bar is in both: none has the same name on the same row.";
   if (differ == 0) return "No bar that is in both differs.";
-  return (differ > most_listed ? fmt::format("The {} largest of {}", most_listed, differ) : std::string("The largest first")) +
+  return (differ > max_listed ? fmt::format("The {} largest of {}", max_listed, differ) : std::string("The largest first")) +
          "; a row leads to its bar.";
 }
 
@@ -110,7 +110,7 @@ Table step_differences(const Overlay& overlay) {
   for (const TimelineStep& step : of_a) table.rows.push_back(step_row(overlay, step.name));
   for (const TimelineStep& step : overlay.steps[1].steps)
     if (!find_step(overlay.steps[0], step.name)) table.rows.push_back(step_row(overlay, step.name));
-  table.rows.resize(std::min(table.rows.size(), most_listed));
+  table.rows.resize(std::min(table.rows.size(), max_listed));
   return table;
 }
 
@@ -126,7 +126,7 @@ Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& n
   table.note = bars_note(overlay.bars.size(), pairs.size());
   table.columns = {{"bar"},          {"lane"},          {"start A", true}, {"start B", true},
                    {"change", true}, {"lasts A", true}, {"lasts B", true}, {"change", true}};
-  pairs.resize(std::min(pairs.size(), most_listed));
+  pairs.resize(std::min(pairs.size(), max_listed));
   const std::vector<std::size_t> first = first_bars(a);
   for (const BarPair& pair : pairs) {
     const Bar& one = a.bars[pair.a];

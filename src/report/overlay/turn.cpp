@@ -23,11 +23,11 @@ using Steps = std::vector<std::pair<Ticks, base::Memory>>;
 std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, std::size_t last, Ticks begin, Ticks stretch) {
   std::vector<Piece> pieces;
   std::vector<Piece> before;
-  std::vector<Piece> behind;
+  std::vector<Piece> following;
   for (std::size_t number = first; number < last; ++number) {
     const Bar& bar = timeline.bars[number];
     if (bar.begin >= stretch) {
-      behind.push_back({number, bar.begin, bar.end});
+      following.push_back({number, bar.begin, bar.end});
       continue;
     }
     if (bar.begin < begin) before.push_back({number, bar.begin + stretch - begin, std::min(bar.end, begin) + stretch - begin});
@@ -40,7 +40,7 @@ std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, st
     before.erase(before.begin());
   }
   pieces.insert(pieces.end(), before.begin(), before.end());
-  pieces.insert(pieces.end(), behind.begin(), behind.end());
+  pieces.insert(pieces.end(), following.begin(), following.end());
   return pieces;
 }
 

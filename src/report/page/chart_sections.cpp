@@ -79,7 +79,7 @@ Breakdown idle_breakdown(const Timeline& timeline) {
   return breakdown;
 }
 
-Table longest_waits(const Timeline& timeline) {
+Table wait_table(const Timeline& timeline) {
   Table table;
   table.title = "The longest waits";
   table.note = "A row leads to its bar in the chart.";

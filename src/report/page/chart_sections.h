@@ -15,6 +15,6 @@ Breakdown time_breakdown(const timeline::Timeline& timeline);
 /// Likewise of idle categories only; without rows of lanes that are never idle.
 Breakdown idle_breakdown(const timeline::Timeline& timeline);
 /// The longest idle bars that wait for a bar, each leading to it.
-Table longest_waits(const timeline::Timeline& timeline);
+Table wait_table(const timeline::Timeline& timeline);
 
 }  // namespace dovetail::report

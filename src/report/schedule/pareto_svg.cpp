@@ -22,8 +22,8 @@ constexpr double margin = 32;
 constexpr double point_radius = 7.5;
 constexpr double mark_radius = 5;
 constexpr double label_size = 12.5;
-constexpr std::size_t longest_title = 80;
-constexpr std::size_t longest_name = 32;
+constexpr std::size_t max_title = 80;
+constexpr std::size_t max_name = 32;
 constexpr std::string_view front_color = "#1f62a8";
 constexpr std::string_view baseline_color = "#d96c06";
 constexpr std::string_view other_color = "#6b7280";
@@ -99,7 +99,7 @@ class ParetoWriter {
       facts += fmt::format(" to makespan {} at peak activation {}", base::format_time(small.makespan, picture_.time_unit),
                            base::format_memory(small.peak));
     }
-    return text_element(margin, 46, shorten(clean_text(picture_.title), longest_title, "\u2026"), {21, "#111827", "start", true, false}) +
+    return text_element(margin, 46, shorten(clean_text(picture_.title), max_title, "\u2026"), {21, "#111827", "start", true, false}) +
            text_element(margin, 71, facts, {13.5, "#6b7280", "start", false, false});
   }
 
@@ -211,7 +211,7 @@ class ParetoWriter {
       for (const NamedPoint& point : picture_.others) {
         if (point.emphasized != emphasized) continue;
         const std::string_view color = emphasized ? baseline_color : other_color;
-        const std::string name = shorten(clean_text(point.name), longest_name, "\u2026");
+        const std::string name = shorten(clean_text(point.name), max_name, "\u2026");
         text += fmt::format("<path d=\"M{} {}l{r} {r}l-{r} {r}l-{r} -{r}Z\" fill=\"{}\" stroke=\"#ffffff\"><title>{}</title></path>\n",
                             number(x_of(point.at.makespan)), number(y_of(point.at.peak) - mark_radius), color,
                             escape_xml(fmt::format("{}: {}", name, costs(point.at))), fmt::arg("r", number(mark_radius)));

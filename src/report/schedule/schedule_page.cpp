@@ -57,7 +57,7 @@ Page schedule_page(const pipeline::Schedule& schedule, std::string title) {
   page.figures = figures_of(schedule.problem, timeline, summarize(timeline));
   page.sections.push_back(time_breakdown(timeline));
   page.sections.push_back(idle_breakdown(timeline));
-  page.sections.push_back(longest_waits(timeline));
+  page.sections.push_back(wait_table(timeline));
   constexpr const char* note = "Each row is a device. Work is as high as the row, idle time lower and coloured by its cause.";
   page.sections.insert(page.sections.begin(), Chart{"Timeline", note, std::move(timeline)});
   return page;

@@ -17,7 +17,7 @@ constexpr double margin = 32;
 constexpr double chart_top = 104;
 constexpr double axis_height = 44;
 constexpr double memory_height = 190;
-constexpr std::size_t longest_title = 96;
+constexpr std::size_t max_title = 96;
 
 std::string title_lines(const Picture& picture) {
   const timeline::Timeline& timeline = picture.timeline;
@@ -32,7 +32,7 @@ std::string title_lines(const Picture& picture) {
   }
   facts += fmt::format("  \u00B7  {} on {}", counted(summary.work_bars, is_schedule ? "op" : "bar"),
                        counted(static_cast<std::int64_t>(timeline.lanes.size()), clean_text(timeline.lane_noun)));
-  return text_element(margin, 46, shorten(clean_text(timeline.title), longest_title, "\u2026"), {21, "#111827", "start", true, false}) +
+  return text_element(margin, 46, shorten(clean_text(timeline.title), max_title, "\u2026"), {21, "#111827", "start", true, false}) +
          text_element(margin, 71, facts, {13.5, "#6b7280", "start", false, false});
 }
 

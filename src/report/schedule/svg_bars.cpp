@@ -21,9 +21,9 @@ using timeline::Bar;
 /// Bars narrower than this share pixel columns.
 constexpr double narrowest_bar = 0.5;
 /// Pictures with fewer bars say on hovering what each one is.
-constexpr std::size_t most_described_bars = 5000;
-constexpr double smallest_label = 6.5;
-constexpr double largest_label = 11;
+constexpr std::size_t max_described_bars = 5000;
+constexpr double min_label = 6.5;
+constexpr double max_label = 11;
 
 /// A stretch of a lane as it is drawn.
 struct Piece {
@@ -132,8 +132,8 @@ class BarsWriter {
   BarsWriter(const Picture& picture, const Frame& frame)
       : picture_(picture), frame_(frame), pitch_(lane_pitch(picture.timeline.lanes.size())) {
     height_ = pitch_ - std::clamp(0.14 * pitch_, 1.0, 4.0);
-    label_size_ = std::min(largest_label, height_ * 0.68);
-    described_ = picture.timeline.bars.size() < most_described_bars;
+    label_size_ = std::min(max_label, height_ * 0.68);
+    described_ = picture.timeline.bars.size() < max_described_bars;
   }
 
   std::string write() {
@@ -175,7 +175,7 @@ class BarsWriter {
     const double room = piece.to - piece.from - 2;
     const double size = std::min(
         label_size_, room / (0.58 * static_cast<double>(picture_.summary.label_digits[static_cast<std::size_t>(piece.bar->track)])));
-    if (size < smallest_label) return;
+    if (size < min_label) return;
     const Color background = work_color(picture_, piece.bar->activity, piece.bar->track);
     std::string& labels = is_dark(background) ? light_labels_ : dark_labels_;
     labels += fmt::format("<text x=\"{}\" y=\"{}\"", number((piece.from + piece.to) / 2), number(top + height_ / 2 + 0.36 * size));

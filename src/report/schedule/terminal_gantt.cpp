@@ -26,7 +26,7 @@ using timeline::Timeline;
 constexpr std::string_view letters = "abcdefghijklmnopqrtuvxyz";
 constexpr std::size_t widest_lane_name = 12;
 /// With its letters or swatches an entry of the legend fits 40 columns.
-constexpr std::size_t longest_legend_name = 18;
+constexpr std::size_t max_legend_name = 18;
 
 /// What the columns of a line are used for.
 struct Columns {
@@ -39,7 +39,7 @@ class GanttWriter {
  public:
   GanttWriter(const Timeline& timeline, const TerminalStyle& style)
       : timeline_(timeline), style_(style), summary_(summarize(timeline)), colors_(colors_of(timeline.tracks)) {
-    DOVETAIL_ASSERT(style.columns >= least_gantt_columns);
+    DOVETAIL_ASSERT(style.columns >= min_gantt_columns);
     choose_lanes();
     choose_columns();
   }
@@ -246,7 +246,7 @@ class GanttWriter {
 
   void add_track_entry(std::vector<Entry>& entries, std::size_t track) const {
     if (letter_index(track) != track && timeline_.tracks[track].replica > 0) return;
-    const std::string name = fit(clean(timeline_.tracks[track].name), longest_legend_name);
+    const std::string name = fit(clean(timeline_.tracks[track].name), max_legend_name);
     if (!style_.color) {
       const char letter = letters[letter_index(track) % letters.size()];
       const std::string text = fmt::format("{}/{} {} forward/backward", letter, static_cast<char>(letter - 'a' + 'A'), name);

@@ -8,10 +8,10 @@
 namespace dovetail::report {
 
 /// The least width of a chart.
-inline constexpr int least_gantt_columns = 40;
+inline constexpr int min_gantt_columns = 40;
 
 struct TerminalStyle {
-  int columns = 80;         ///< width to fit; at least least_gantt_columns
+  int columns = 80;         ///< width to fit; at least min_gantt_columns
   bool color = false;       ///< ANSI colours; without, letters tell models and kinds apart
   int rows = 0;             ///< most lanes to draw (0: all); more lanes are thinned evenly and a line says so
   base::Ticks scale_end{};  ///< what the whole width stands for where that is more than the timeline's end, to compare several charts

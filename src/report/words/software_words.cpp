@@ -29,21 +29,21 @@ std::string efficiency_words(const predict::Software& software) {
   DOVETAIL_ASSERT(false);
 }
 
-std::string margin_words(const predict::Ground& ground) {
-  const plan::MinMargin margin = predict::min_margin(ground);
-  if (ground.job.limits.margin)
+std::string margin_words(const predict::Scenario& scenario) {
+  const plan::MinMargin margin = predict::min_margin(scenario);
+  if (scenario.job.limits.margin)
     return margin.bytes > 0 ? gibibytes(margin.bytes) + " of usable memory, the job's limit"
                             : fmt::format("{:.1f}% of usable memory, the job's limit", 100 * margin.share);
-  const cost::Conventions& conventions = ground.software.conventions;
+  const cost::Conventions& conventions = scenario.software.conventions;
   if (conventions.memory_error <= predict::min_margin_share) return fmt::format("{:.1f}% of usable memory", 100 * margin.share);
   return fmt::format("{:.1f}% of usable memory, as predictions of {} were off by that", 100 * margin.share, conventions.name);
 }
 
-std::string nearest_words(const planner::NearestPlan& nearest, const predict::Ground& ground) {
-  const std::string& task = ground.job.workflow.tasks[nearest.task].name;
+std::string nearest_words(const planner::NearestPlan& nearest, const predict::Scenario& scenario) {
+  const std::string& task = scenario.job.workflow.tasks[nearest.task].name;
   const std::string missing = gibibytes(nearest.missing);
   if (nearest.fit == predict::Fit::tight)
-    return fmt::format("no plan leaves {}; the nearest that was found is tight: it leaves {} less in {}", margin_words(ground), missing,
+    return fmt::format("no plan leaves {}; the nearest that was found is tight: it leaves {} less in {}", margin_words(scenario), missing,
                        task);
   return fmt::format("no plan fits; the nearest that was found misses {} in {}", missing, task);
 }

@@ -11,9 +11,9 @@ namespace dovetail::report {
 std::string efficiency_words(const predict::Software& software);
 
 /// What plans leave of a device: "5.2% of usable memory, as predictions of megatron were off by that".
-std::string margin_words(const predict::Ground& ground);
+std::string margin_words(const predict::Scenario& scenario);
 
 /// How near a job comes to fitting of which no plan fits: "no plan fits; the nearest that was found misses 1.00 GiB in actor_train".
-std::string nearest_words(const planner::NearestPlan& nearest, const predict::Ground& ground);
+std::string nearest_words(const planner::NearestPlan& nearest, const predict::Scenario& scenario);
 
 }  // namespace dovetail::report

@@ -176,12 +176,12 @@ RC_GTEST_PROP(BoundsProperty, OneMachineIsTheStrongest, ()) {
 
 TEST(BoundsOracle, NoScheduleIsFasterAndMostAreMet) {
   test::RandomProblemOptions options;
-  options.most_ops = 16;
+  options.max_ops = 16;
   int solved = 0;
   int met = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     const Problem problem = test::random_problem(seed, options);
-    const auto optimum = test::brute_force_makespan(pipeline::lower(problem, BackwardForm::split).graph, {.most_steps = 100'000});
+    const auto optimum = test::brute_force_makespan(pipeline::lower(problem, BackwardForm::split).graph, {.max_steps = 100'000});
     if (!optimum) continue;
     const Bounds bounds = bounds_of(problem);
     ASSERT_LE(bounds.makespan, *optimum) << "seed " << seed;
@@ -194,8 +194,8 @@ TEST(BoundsOracle, NoScheduleIsFasterAndMostAreMet) {
 
 TEST(BoundsOracle, HoldsForWholeAndMixedBackwards) {
   test::RandomProblemOptions options;
-  options.most_ops = 12;
-  options.most_models = 2;
+  options.max_ops = 12;
+  options.max_models = 2;
   int split = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     const Problem problem = test::random_problem(seed, options);
@@ -206,7 +206,7 @@ TEST(BoundsOracle, HoldsForWholeAndMixedBackwards) {
       std::vector<bool> whole(backwards, true);
       for (std::size_t i = 0; every_other && i < backwards; i += 2) whole[i] = false;
       // Without the order of micro-batches: in a mixed form they are not alike.
-      const auto optimum = test::brute_force(pipeline::lower(problem, whole).graph, {.in_order = false, .most_steps = 100'000});
+      const auto optimum = test::brute_force(pipeline::lower(problem, whole).graph, {.in_order = false, .max_steps = 100'000});
       if (!optimum) continue;
       ASSERT_LE(bounds.makespan, optimum->makespan) << "seed " << seed;
       ASSERT_LE(peak_activation_bound(problem, optimum->makespan), optimum->peak_at_makespan) << "seed " << seed;

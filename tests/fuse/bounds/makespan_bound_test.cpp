@@ -70,11 +70,11 @@ TEST(MakespanBound, StopsAtAKnownMakespan) {
 
 TEST(MakespanBoundOracle, IsTheLeastMakespanOfSmallProblems) {
   test::RandomProblemOptions options;
-  options.most_ops = 16;
+  options.max_ops = 16;
   int solved = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     const Problem problem = test::random_problem(seed, options);
-    const auto optimum = test::brute_force_makespan(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.most_steps = 50'000});
+    const auto optimum = test::brute_force_makespan(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.max_steps = 50'000});
     if (!optimum) continue;
     ASSERT_EQ(makespan_bound(problem, std::nullopt), *optimum) << "seed " << seed;
     ++solved;
@@ -84,13 +84,13 @@ TEST(MakespanBoundOracle, IsTheLeastMakespanOfSmallProblems) {
 
 TEST(MakespanBoundOracle, NoScheduleWithinACapIsShorter) {
   test::RandomProblemOptions options;
-  options.most_ops = 16;
+  options.max_ops = 16;
   options.resident = false;
   int met = 0;
   for (std::uint64_t seed = 0; seed < 700; ++seed) {
     const Problem problem = test::random_problem(seed, options);
     const pipeline::OpGraph graph = pipeline::lower(problem, pipeline::BackwardForm::split).graph;
-    const test::BruteForceOptions limited{.most_steps = 50'000};
+    const test::BruteForceOptions limited{.max_steps = 50'000};
     const auto optimum = test::brute_force(graph, limited);
     if (!optimum) continue;
     Memory last = optimum->peak_at_makespan;

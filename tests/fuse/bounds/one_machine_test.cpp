@@ -34,7 +34,7 @@ TEST(PreemptiveOneMachine, CarliersExample) {
   EXPECT_EQ(preemptive_one_machine(jobs), Ticks(49));
 }
 
-Ticks largest_over_subsets(const std::vector<Job>& jobs) {
+Ticks max_over_subsets(const std::vector<Job>& jobs) {
   Ticks largest;
   for (std::size_t subset = 1; subset < std::size_t{1} << jobs.size(); ++subset) {
     Ticks head = Ticks::max();
@@ -55,7 +55,7 @@ RC_GTEST_PROP(PreemptiveOneMachineProperty, IsTheLargestHeadWorkTailOfASubset, (
   const auto count = *rc::gen::inRange<std::size_t>(1, 9);
   std::vector<Job> jobs;
   for (std::size_t i = 0; i < count; ++i) jobs.push_back(job(*rc::gen::inRange(0, 20), *rc::gen::inRange(0, 8), *rc::gen::inRange(0, 20)));
-  RC_ASSERT(preemptive_one_machine(jobs).count() == largest_over_subsets(jobs).count());
+  RC_ASSERT(preemptive_one_machine(jobs).count() == max_over_subsets(jobs).count());
 }
 
 }  // namespace

@@ -84,9 +84,9 @@ TEST(PeakActivationBound, IsNotAboveThePeaksOfThePublishedSchedules) {
 TEST(PeakActivationBound, IsNotAboveWhatSolversFind) {
   // Problems too large for the oracle, with everything in them.
   test::RandomProblemOptions options;
-  options.most_stages = 6;
-  options.most_microbatches = 8;
-  options.most_devices = 6;
+  options.max_stages = 6;
+  options.max_microbatches = 8;
+  options.max_devices = 6;
   for (std::uint64_t seed = 0; seed < 25; ++seed) {
     const Problem problem = test::random_problem(seed, options);
     for (const char* name : {"1f1b", "list", "greedy", "one-at-a-time"}) {
@@ -174,7 +174,7 @@ RC_GTEST_PROP(PeakActivationBoundProperty, FallsWithTheDeadlineToTheOneForAnySch
   // Without its last resort, which may succeed at one deadline and run out of work at an earlier one: sums, or small problems to the end.
   test::RandomProblemOptions options;
   const bool small = *rc::gen::arbitrary<bool>();
-  if (small) options.most_ops = 20;
+  if (small) options.max_ops = 20;
   const Problem problem = *test::problems(options);
   const Bounds bounds = bounds_of(problem);
   Memory last = Memory::max();
@@ -188,18 +188,18 @@ RC_GTEST_PROP(PeakActivationBoundProperty, FallsWithTheDeadlineToTheOneForAnySch
 
 TEST(PeakActivationBoundOracle, NoScheduleWithinTheDeadlineNeedsLess) {
   test::RandomProblemOptions options;
-  options.most_ops = 14;
+  options.max_ops = 14;
   int solved = 0;
   int met = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const Problem problem = test::random_problem(seed, options);
     const pipeline::OpGraph graph = pipeline::lower(problem, pipeline::BackwardForm::split).graph;
-    const test::BruteForceOptions limited{.most_steps = 100'000};
+    const test::BruteForceOptions limited{.max_steps = 100'000};
     const auto optimum = test::brute_force(graph, limited);
     if (!optimum) continue;
     ++solved;
     ASSERT_LE(peak_activation_bound(problem, optimum->makespan), optimum->peak_at_makespan) << "seed " << seed;
-    ASSERT_EQ(bounds_of(problem).peak_activation, optimum->least_peak) << "seed " << seed << ": one micro-batch after the other";
+    ASSERT_EQ(bounds_of(problem).peak_activation, optimum->min_peak) << "seed " << seed << ": one micro-batch after the other";
     met += peak_activation_bound(problem, optimum->makespan) == optimum->peak_at_makespan ? 1 : 0;
     for (const int slack : {1, 3, 8}) {
       const Ticks deadline = optimum->makespan + Ticks(slack);

@@ -171,12 +171,12 @@ bool refutes(const Problem& problem, Ticks deadline, Memory cap, ProofDepth dept
 
 TEST(RefutationOracle, CasesDecideSmallProblemsAndNothingTrueIsRefuted) {
   test::RandomProblemOptions options;
-  options.most_ops = 16;
+  options.max_ops = 16;
   int decided = 0;
   int by_sequences = 0;
   for (std::uint64_t seed = 5000; seed < 5700; ++seed) {
     const Problem problem = test::random_problem(seed, options);
-    const auto optimum = test::brute_force(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.most_steps = 50'000});
+    const auto optimum = test::brute_force(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.max_steps = 50'000});
     if (!optimum) continue;
     for (const ProofDepth depth : {ProofDepth::windows, ProofDepth::sequences, ProofDepth::cases})
       ASSERT_FALSE(refutes(problem, optimum->makespan, optimum->peak_at_makespan, depth)) << "seed " << seed;
@@ -191,7 +191,7 @@ TEST(RefutationOracle, CasesDecideSmallProblemsAndNothingTrueIsRefuted) {
 
 RC_GTEST_PROP(RefutationProperty, WhatSequencesRefuteTheyRefuteWithLess, ()) {
   test::RandomProblemOptions options;
-  options.most_ops = 40;
+  options.max_ops = 40;
   const Problem problem = *test::problems(options);
   const Ticks deadline = *rc::gen::map(rc::gen::inRange(5, 120), [](int ticks) { return Ticks(ticks); });
   const Memory cap = *rc::gen::map(rc::gen::inRange(0, 12), [](int units) { return unit * units; });

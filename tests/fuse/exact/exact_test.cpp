@@ -110,26 +110,26 @@ TEST(Exact, KeepsReplicasOfDifferentDepths) {
 }
 
 /// The least makespan with a peak of at most `peak`, by trying every schedule for every deadline.
-std::int64_t least_makespan_with(const pipeline::OpGraph& graph, Ticks from, Memory peak) {
+std::int64_t min_makespan_with(const pipeline::OpGraph& graph, Ticks from, Memory peak) {
   while (*test::brute_force_peak(graph, from) > peak) from += Ticks(1);
   return from.count();
 }
 
 /// Every objective of `problem` against the exhaustive search; false where that gives up.
-bool check_against_brute_force(const Problem& problem, std::int64_t most_steps = 20'000) {
+bool check_against_brute_force(const Problem& problem, std::int64_t max_steps = 20'000) {
   const pipeline::OpGraph graph = pipeline::lower(problem, pipeline::BackwardForm::split).graph;
-  const auto optimum = test::brute_force(graph, {.most_steps = most_steps});
+  const auto optimum = test::brute_force(graph, {.max_steps = max_steps});
   if (!optimum) return false;
   EXPECT_EQ(proven(problem), Costs(optimum->makespan.count(), optimum->peak_at_makespan.count()));
   EXPECT_EQ(solve_exactly(problem, {}).solution->proven_makespan, optimum->makespan);
   EXPECT_LE(solve_exactly(problem, memory_first()).solution->proven_makespan, optimum->makespan) << "whatever the peak";
   EXPECT_LE(solve_exactly(problem, until(optimum->makespan + Ticks(9))).solution->proven_makespan, optimum->makespan);
-  const auto least = least_makespan_with(graph, optimum->makespan, optimum->least_peak);
-  EXPECT_EQ(proven(problem, memory_first()), Costs(least, optimum->least_peak.count()));
+  const auto least = min_makespan_with(graph, optimum->makespan, optimum->min_peak);
+  EXPECT_EQ(proven(problem, memory_first()), Costs(least, optimum->min_peak.count()));
   for (const int slack : {-1, 0, 1, 4}) {
     const Ticks deadline = std::max(optimum->makespan, optimum->makespan + Ticks(slack));
     const Memory peak = *test::brute_force_peak(graph, deadline);
-    const auto makespan = slack > 0 ? least_makespan_with(graph, optimum->makespan, peak) : optimum->makespan.count();
+    const auto makespan = slack > 0 ? min_makespan_with(graph, optimum->makespan, peak) : optimum->makespan.count();
     EXPECT_EQ(proven(problem, until(optimum->makespan + Ticks(slack))), Costs(makespan, peak.count())) << "slack " << slack;
   }
   return true;
@@ -147,28 +147,28 @@ int compare_with_brute_force(std::uint64_t seeds, const test::RandomProblemOptio
 
 TEST(ExactOracle, AgreesOnProblemsOfEveryKind) {
   test::RandomProblemOptions options;
-  options.most_ops = 14;
+  options.max_ops = 14;
   EXPECT_GT(compare_with_brute_force(200, options), 170);
 }
 
 TEST(ExactOracle, AgreesOnMinibatchesWithManyReplicas) {
   test::RandomProblemOptions options;
-  options.most_models = 2;
-  options.most_stages = 3;
-  options.most_microbatches = 2;
-  options.most_replicas = 3;
+  options.max_models = 2;
+  options.max_stages = 3;
+  options.max_microbatches = 2;
+  options.max_replicas = 3;
   options.split = options.shared_devices = false;
-  options.most_ops = 18;
+  options.max_ops = 18;
   EXPECT_GT(compare_with_brute_force(100, options), 70);
 }
 
 TEST(ExactOracle, AgreesOnStagesThatShareDevices) {
   test::RandomProblemOptions options;
-  options.most_models = 2;
-  options.most_devices = 2;
-  options.most_replicas = 1;
+  options.max_models = 2;
+  options.max_devices = 2;
+  options.max_replicas = 1;
   options.steps = false;
-  options.most_ops = 16;
+  options.max_ops = 16;
   EXPECT_GT(compare_with_brute_force(100, options), 55);
 }
 
@@ -205,8 +205,8 @@ Problem with_equal_caps(Problem problem, const std::vector<std::int64_t>& cap, s
 
 TEST(ExactOracle, AgreesWithCapacitiesThatDiffer) {
   test::RandomProblemOptions options;
-  options.most_ops = 14;
-  options.most_replicas = 1;
+  options.max_ops = 14;
+  options.max_replicas = 1;
   int compared = 0;
   int longer = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
@@ -221,9 +221,9 @@ TEST(ExactOracle, AgreesWithCapacitiesThatDiffer) {
     }
     if (!find_impossible(problem, {}).empty()) continue;
     const auto graph = pipeline::lower(with_equal_caps(problem, cap, unit), pipeline::BackwardForm::split).graph;
-    const auto unlimited = test::brute_force(graph, {.most_steps = 20'000});
+    const auto unlimited = test::brute_force(graph, {.max_steps = 20'000});
     if (!unlimited) continue;
-    const std::int64_t least = least_makespan_with(graph, unlimited->makespan, Memory(unit));
+    const std::int64_t least = min_makespan_with(graph, unlimited->makespan, Memory(unit));
     ASSERT_EQ(proven(problem).first, least) << "seed " << seed;
     ++compared;
     longer += least > unlimited->makespan.count() ? 1 : 0;
@@ -234,17 +234,17 @@ TEST(ExactOracle, AgreesWithCapacitiesThatDiffer) {
 
 TEST(ExactOracle, AgreesWithOneCapForAllDevices) {
   test::RandomProblemOptions options;
-  options.most_ops = 14;
+  options.max_ops = 14;
   options.resident = false;
   int longer = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const Problem problem = test::random_problem(seed, options);
     const auto graph = pipeline::lower(problem, pipeline::BackwardForm::split).graph;
-    const auto optimum = test::brute_force(graph, {.most_steps = 20'000});
-    if (!optimum || optimum->least_peak == optimum->peak_at_makespan) continue;
+    const auto optimum = test::brute_force(graph, {.max_steps = 20'000});
+    if (!optimum || optimum->min_peak == optimum->peak_at_makespan) continue;
     SolveOptions capped;
-    capped.memory_cap = Memory((optimum->least_peak.count() + optimum->peak_at_makespan.count()) / 2);
-    const std::int64_t least = least_makespan_with(graph, optimum->makespan, *capped.memory_cap);
+    capped.memory_cap = Memory((optimum->min_peak.count() + optimum->peak_at_makespan.count()) / 2);
+    const std::int64_t least = min_makespan_with(graph, optimum->makespan, *capped.memory_cap);
     const Costs expected(least, test::brute_force_peak(graph, Ticks(least))->count());
     ASSERT_EQ(proven(problem, capped), expected) << "seed " << seed;
     ++longer;

@@ -35,10 +35,10 @@ Problem two_way(int stages, int large_microbatches, int small_microbatches) {
 
 test::RandomProblemOptions repetitive() {
   test::RandomProblemOptions options;
-  options.most_microbatches = 24;
-  options.most_stages = 5;
-  options.most_devices = 5;
-  options.most_ops = 400;
+  options.max_microbatches = 24;
+  options.max_stages = 5;
+  options.max_devices = 5;
+  options.max_ops = 400;
   return options;
 }
 

@@ -44,8 +44,8 @@ void check_waits(const ClassGraph& graph, const Timetable& timetable) {
 
 RC_GTEST_PROP(PatternTimetableProperty, IsValidForAnyProblemAndPeriod, ()) {
   test::RandomProblemOptions options;
-  options.most_microbatches = 12;
-  options.most_minibatches = 1;
+  options.max_microbatches = 12;
+  options.max_minibatches = 1;
   const Problem problem = *test::problems(options);
   const auto made = make_class_graph(problem);
   const auto* graph = std::get_if<ClassGraph>(&made);

@@ -81,7 +81,7 @@ RC_GTEST_PROP(CutWalk, MakesTheSwapsOfTheWholeWalk, ()) {
 }
 
 TEST(CutWalk, TakesTheLongestTimesThatAreAccepted) {
-  constexpr std::int64_t forward = base::largest_time / 4;
+  constexpr std::int64_t forward = base::max_time / 4;
   const Problem problem = test::problem_of(
       2, {test::chain_model("a", {0, 1}, 1024, forward, 2 * forward), test::chain_model("b", {1, 0}, 1024, forward, 2 * forward)});
   ASSERT_EQ(pipeline::find_fault(problem).value_or(""), "");

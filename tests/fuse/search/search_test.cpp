@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Solvers, BothSearches, testing::Values(Solver{"search",
 TEST_P(BothSearches, AnswerWithValidSchedulesNoWorseThanTheirStart) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
-    const Problem problem = test::random_problem(seed, {.capacity = true, .most_ops = {}});
+    const Problem problem = test::random_problem(seed, {.capacity = true, .max_ops = {}});
     SolveOptions options = brief(seed % 3 == 0 ? 1 : 1'000, 1 + static_cast<int>(seed % 5));
     options.seed = seed;
     options.objective = seed % 2 == 0 ? Objective::makespan : Objective::memory;
@@ -166,7 +166,7 @@ TEST_P(BothSearches, KeepTheDeadline) {
 TEST_P(BothSearches, GiveTheSameBytesWhateverTheThreads) {
   for (std::uint64_t seed = 400; seed < 412; ++seed) {
     SCOPED_TRACE(seed);
-    const Problem problem = test::random_problem(seed, {.capacity = true, .most_ops = {}});
+    const Problem problem = test::random_problem(seed, {.capacity = true, .max_ops = {}});
     SolveOptions options = brief(20'000, 5);
     options.robustness_percent = seed % 3 == 0 ? 30 : 0;
     const std::string one = file_of(solve(problem, options));
@@ -327,8 +327,8 @@ TEST_P(BothSearches, FindTheOptimaOfTinyProblems) {
   int compared = 0;
   for (std::uint64_t seed = 600; seed < 700; ++seed) {
     SCOPED_TRACE(seed);
-    const Problem problem = test::random_problem(seed, {.most_ops = 20});
-    const auto optimum = test::brute_force(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.most_steps = 200'000});
+    const Problem problem = test::random_problem(seed, {.max_ops = 20});
+    const auto optimum = test::brute_force(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.max_steps = 200'000});
     if (!optimum) continue;
     ++compared;
     const Solution solution = solve(problem, brief(200'000));

@@ -76,7 +76,7 @@ std::string_view first_lie(const SwapWalk& walk, const OpGraph& graph) {
   if (!evaluation.ok()) return "order";
   if (walk.makespan() != evaluation->makespan.count()) return "makespan";
   if (walk.peak() != evaluation->peak_activation.count()) return "peak";
-  const std::vector<Ticks> tails = pipeline::longest_tails(with_device_edges(graph, order));
+  const std::vector<Ticks> tails = pipeline::max_tails(with_device_edges(graph, order));
   const std::vector<std::int64_t> levels = levels_of(graph, order);
   std::size_t found = 0;
   for (std::uint32_t i = 0; i < walk.places(); ++i) {
@@ -92,8 +92,8 @@ std::string_view first_lie(const SwapWalk& walk, const OpGraph& graph) {
   if (found != graph.size()) return "places";
   for (const auto& device : order.devices)
     for (std::size_t i = 0; i < device.size(); ++i) {
-      const std::int32_t behind = walk.op(place_of(walk, device[i].value) + 1);
-      if (behind != (i + 1 < device.size() ? device[i + 1].value : -1)) return "op behind";
+      const std::int32_t after = walk.op(place_of(walk, device[i].value) + 1);
+      if (after != (i + 1 < device.size() ? device[i + 1].value : -1)) return "op behind";
     }
   return "";
 }
@@ -132,7 +132,7 @@ std::string_view first_false_promise(SwapWalk& walk, const OpGraph& graph, Place
   const SwapWalk::Trial trial = walk.try_swap(place);
   if (trial.longest > walk.makespan() ? trial.longest != evaluation->makespan.count() : evaluation->makespan.count() > walk.makespan())
     return "longest";
-  const std::vector<Ticks> tails = pipeline::longest_tails(with_device_edges(graph, order));
+  const std::vector<Ticks> tails = pipeline::max_tails(with_device_edges(graph, order));
   const auto tail_of = [&](std::size_t op) { return (tails[op] + graph.duration[op]).count(); };
   const auto end_of = [&](std::size_t op) { return (evaluation->start[op] + graph.duration[op]).count(); };
   if (trial.end_first != end_of(first) || trial.end_second != end_of(second)) return "ends";

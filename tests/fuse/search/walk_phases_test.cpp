@@ -282,13 +282,13 @@ TEST(LowerPeak, SumsOfTheLargestActivationsAreExact) {
   std::vector<pipeline::Model> models{test::chain_model("a", devices, 48, 1, 2)};
   std::reverse(devices.begin(), devices.end());
   models.push_back(test::chain_model("b", devices, 48, 1, 2));
-  for (pipeline::Model& model : models) model.activation.assign(devices.size(), base::Memory(pipeline::largest_sum / 96));
+  for (pipeline::Model& model : models) model.activation.assign(devices.size(), base::Memory(pipeline::max_sum / 96));
   const Problem problem = test::problem_of(24, models);
   ASSERT_FALSE(pipeline::find_fault(problem));
   const Lowering lowering = lower_split(problem);
   Chain chain = chain_from(lowering.graph, order_by(solve_gpipe, problem, lowering), 1, 0);
   const std::int64_t before = chain.best_peak;
-  const double held = static_cast<double>(pipeline::largest_sum) / 96;
+  const double held = static_cast<double>(pipeline::max_sum) / 96;
   PeakDescent descent = descent_from(chain, Cooling(0.3 * held, 0.015 * held, 500'000), 2 * chain.walk.makespan(),
                                      static_cast<std::int64_t>(0.035 * held), {});
   lower_peak(chain, descent, 500'000, none);

@@ -98,7 +98,7 @@ OpGraph with_drawn_durations(const OpGraph& graph, int thousandths, std::uint64_
 
 TEST(Variation, IsWhatTheEvaluatorSaysOfTheDrawnDurations) {
   test::RandomProblemOptions options;
-  options.most_ops = 40;
+  options.max_ops = 40;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const OpGraph graph = pipeline::lower(test::random_problem(seed, options), BackwardForm::split).graph;
     const OpGraph drawn = with_drawn_durations(graph, 200, seed);
@@ -164,7 +164,7 @@ TEST(Variation, DrawOfAnOpDependsOnItsLabelAlone) {
 }
 
 TEST(Variation, LongDurationsDoNotOverflow) {
-  const std::int64_t longest = base::largest_time;
+  const std::int64_t longest = base::max_time;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     // In the same draw the factor of a short op shows the one of the longest, to its rounding.
     const std::int64_t drawn = one_draw(one_forward(longest), 1000, seed);
@@ -174,8 +174,7 @@ TEST(Variation, LongDurationsDoNotOverflow) {
 }
 
 TEST(Variation, SumsBeyondWhatCanBeHeldStayThere) {
-  OpGraph graph =
-      pipeline::lower(problem_of(1, {chain_model("a", {0}, 50, base::largest_time, base::largest_time)}), BackwardForm::whole).graph;
+  OpGraph graph = pipeline::lower(problem_of(1, {chain_model("a", {0}, 50, base::max_time, base::max_time)}), BackwardForm::whole).graph;
   EXPECT_EQ(one_draw(graph, 0, 1), std::numeric_limits<std::int64_t>::max() / 4);
 }
 

@@ -29,9 +29,9 @@ std::size_t task_named(const plan::Job& job, const std::string& name) {
   return task;
 }
 
-void expect_evaluated(const predict::Ground& ground, const plan::Plan& plan, const Change& change) {
-  const predict::Estimate estimate = predict::estimate(ground, change.plan);
-  EXPECT_FALSE(plan::find_fault(change.plan, ground.job).has_value());
+void expect_evaluated(const predict::Scenario& scenario, const plan::Plan& plan, const Change& change) {
+  const predict::Estimate estimate = predict::estimate(scenario, change.plan);
+  EXPECT_FALSE(plan::find_fault(change.plan, scenario.job).has_value());
   EXPECT_TRUE(estimate.fits());
   EXPECT_EQ(change.missing, 0);
   EXPECT_DOUBLE_EQ(change.iteration_seconds, estimate.iteration_seconds);
@@ -51,13 +51,13 @@ void expect_evaluated(const predict::Ground& ground, const plan::Plan& plan, con
 TEST(PlanSpace, HasThePlanWithWhatItCosts) {
   for (const int steps : {0, 1}) {
     const plan::Job job = test::grpo_job(steps);
-    const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+    const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
     for (const plan::Plan& plan : {test::co_located(job), test::separated(job)}) {
-      const PlanSpace around = space_around(ground, plan, {}, 1);
-      EXPECT_EQ(plan_of(around.space, around.picks, "").tasks, plan.tasks);
+      const PlanSpace around = space_around(scenario, plan, {}, 1);
+      EXPECT_EQ(plan_of(around.space, around.selection, "").tasks, plan.tasks);
       Trial trial(around.space);
-      const Score score = trial.score(around.picks);
-      const predict::Estimate estimate = predict::estimate(ground, plan);
+      const Score score = trial.score(around.selection);
+      const predict::Estimate estimate = predict::estimate(scenario, plan);
       EXPECT_EQ(score.excess > 0, !estimate.fits());
       EXPECT_NEAR(static_cast<double>(score.period.count()) / static_cast<double>(estimate.timing.period.count()), 1, 0.02);
     }
@@ -66,14 +66,14 @@ TEST(PlanSpace, HasThePlanWithWhatItCosts) {
 
 TEST(Explain, ChangesGainWhatTheEvaluatorSays) {
   const plan::Job job = test::grpo_job();
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job);
-  const Explanation explanation = explain(ground, plan, quick).value();
+  const Explanation explanation = explain(scenario, plan, quick).value();
   ASSERT_TRUE(explanation.fits());
   ASSERT_GE(explanation.changes.size(), 3U);
   double last = 0;
   for (const Change& change : explanation.changes) {
-    expect_evaluated(ground, plan, change);
+    expect_evaluated(scenario, plan, change);
     EXPECT_LT(change.iteration_seconds, explanation.estimate.iteration_seconds);
     EXPECT_GE(change.iteration_seconds, last);
     last = change.iteration_seconds;
@@ -84,17 +84,17 @@ TEST(Explain, ChangesGainWhatTheEvaluatorSays) {
 
 TEST(Explain, OfEachSettingTheBestIsFound) {
   const plan::Job job = test::grpo_job();
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job);
-  const std::vector<Change> changes = changes_of(ground, plan, space_around(ground, plan, {}, 1));
+  const std::vector<Change> changes = changes_of(scenario, plan, space_around(scenario, plan, {}, 1));
   const std::size_t train = task_named(job, "actor_train");
   for (const ChangeKind kind : {ChangeKind::micro_batch, ChangeKind::zero, ChangeKind::offload}) {
     double least = 1e9;
-    for (const plan::TaskPlan& varied : predict::variations_of(ground, train, plan.tasks[train])) {
+    for (const plan::TaskPlan& varied : predict::variations_of(scenario, train, plan.tasks[train])) {
       if (kind_of(plan.tasks[train], varied) != kind) continue;
       plan::Plan changed = plan;
       changed.tasks[train] = varied;
-      const predict::Estimate estimate = predict::estimate(ground, changed);
+      const predict::Estimate estimate = predict::estimate(scenario, changed);
       if (estimate.fits()) least = std::min(least, estimate.iteration_seconds);
     }
     const auto found = std::find_if(changes.begin(), changes.end(), [&](const Change& change) {
@@ -113,22 +113,22 @@ struct FusibleJob {
                       "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB}\n",
                       "small.yaml")
                       .value();
-  predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   plan::Plan plan = test::pipelined_on_16(job);
 };
 
 /// The changes of what is fused.
-std::vector<Change> fusion_changes(const predict::Ground& ground, const plan::Plan& plan) {
-  std::vector<Change> changes = changes_of(ground, plan, space_around(ground, plan, {}, 1));
+std::vector<Change> fusion_changes(const predict::Scenario& scenario, const plan::Plan& plan) {
+  std::vector<Change> changes = changes_of(scenario, plan, space_around(scenario, plan, {}, 1));
   std::erase_if(changes, [](const Change& change) { return change.kind != ChangeKind::fusion && change.kind != ChangeKind::threshold; });
-  for (const Change& change : changes) expect_evaluated(ground, plan, change);
+  for (const Change& change : changes) expect_evaluated(scenario, plan, change);
   return changes;
 }
 
 TEST(Explain, FusingIsAChange) {
   FusibleJob of;
-  const double apart = estimate(of.ground, of.plan).iteration_seconds;
-  const std::vector<Change> changes = fusion_changes(of.ground, of.plan);
+  const double apart = estimate(of.scenario, of.plan).iteration_seconds;
+  const std::vector<Change> changes = fusion_changes(of.scenario, of.plan);
   ASSERT_EQ(changes.size(), 2U);
   for (const Change& change : changes) {
     EXPECT_EQ(change.kind, ChangeKind::fusion);
@@ -139,7 +139,7 @@ TEST(Explain, FusingIsAChange) {
   }
   // As the job has it.
   of.job.fixed_fusion.inter_stage = false;
-  EXPECT_EQ(fusion_changes(of.ground, of.plan).size(), 1U);
+  EXPECT_EQ(fusion_changes(of.scenario, of.plan).size(), 1U);
 }
 
 TEST(Explain, UnfusingAndOtherThresholdsAreChanges) {
@@ -147,11 +147,11 @@ TEST(Explain, UnfusingAndOtherThresholdsAreChanges) {
   plan::Plan plan = of.plan;
   plan.fusion = {.threshold = 0.95, .training = plan::train_pair(of.job)};
   int threshold = 0, generation = 0, training = 0;
-  for (const Change& change : fusion_changes(of.ground, plan)) {
+  for (const Change& change : fusion_changes(of.scenario, plan)) {
     if (change.kind == ChangeKind::threshold) {
       ++threshold;
-      EXPECT_EQ(change.plan.fusion.threshold, predict::best_threshold(of.ground, plan.tasks));
-      EXPECT_LT(change.iteration_seconds, estimate(of.ground, plan).iteration_seconds);
+      EXPECT_EQ(change.plan.fusion.threshold, predict::best_threshold(of.scenario, plan.tasks));
+      EXPECT_LT(change.iteration_seconds, estimate(of.scenario, plan).iteration_seconds);
     } else {
       generation += change.plan.fusion.threshold ? 0 : 1;
       training += change.plan.fusion.training ? 0 : 1;
@@ -164,24 +164,24 @@ TEST(Explain, UnfusingAndOtherThresholdsAreChanges) {
 
 TEST(Explain, IndependentPassesRunSideBySide) {
   const plan::Job job = test::grpo_job();
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job);
-  const std::vector<Change> changes = changes_of(ground, plan, space_around(ground, plan, {}, 1));
+  const std::vector<Change> changes = changes_of(scenario, plan, space_around(scenario, plan, {}, 1));
   const auto pair =
       std::find_if(changes.begin(), changes.end(), [](const Change& change) { return change.kind == ChangeKind::side_by_side; });
   ASSERT_NE(pair, changes.end());
   EXPECT_EQ(pair->tasks, (std::vector<std::size_t>{task_named(job, "actor_infer"), task_named(job, "reference_infer")}));
   EXPECT_FALSE(cluster::overlap(pair->plan.tasks[pair->tasks[0]].mesh, pair->plan.tasks[pair->tasks[1]].mesh));
-  const predict::Estimate estimate = predict::estimate(ground, pair->plan);
+  const predict::Estimate estimate = predict::estimate(scenario, pair->plan);
   const plan::StepTime a = estimate.timing.steps[pair->tasks[0]], b = estimate.timing.steps[pair->tasks[1]];
   EXPECT_LT(std::max(a.begin, b.begin), std::min(a.end, b.end));
 }
 
 TEST(Explain, UsesOfTimeAddUpToTheIteration) {
   const plan::Job job = test::grpo_job(1);
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::separated(job);
-  const Explanation explanation = explain(ground, plan, quick).value();
+  const Explanation explanation = explain(scenario, plan, quick).value();
   ASSERT_TRUE(explanation.comparison.has_value());
   double here = 0, there = 0, idle = 0;
   for (const TimeUse& use : explanation.comparison->uses) {
@@ -208,11 +208,11 @@ SecondsPair use_of(const Comparison& comparison, std::string_view name) {
 TEST(Explain, WhatIsFusedIsComparedTaskByTask) {
   const FusibleJob of;
   plan::Plan fused = of.plan;
-  fused.fusion = {.threshold = predict::best_threshold(of.ground, of.plan.tasks), .training = plan::train_pair(of.job)};
+  fused.fusion = {.threshold = predict::best_threshold(of.scenario, of.plan.tasks), .training = plan::train_pair(of.job)};
   ASSERT_TRUE(fused.fusion.threshold && fused.fusion.training);
-  const predict::Estimate apart = estimate(of.ground, of.plan);
-  const predict::Estimate together = estimate(of.ground, fused);
-  const Comparison comparison = compare(of.ground, {of.plan, apart}, {fused, together});
+  const predict::Estimate apart = estimate(of.scenario, of.plan);
+  const predict::Estimate together = estimate(of.scenario, fused);
+  const Comparison comparison = compare(of.scenario, {of.plan, apart}, {fused, together});
   double there = 0;
   for (const TimeUse& use : comparison.uses) {
     there += use.seconds.there;
@@ -234,9 +234,9 @@ TEST(Explain, PartsOfWhatOnePlanFusesAreNotCompared) {
   const FusibleJob of;
   plan::Plan fused = of.plan;
   fused.fusion.training = plan::train_pair(of.job);
-  const predict::Estimate apart = estimate(of.ground, of.plan);
-  const predict::Estimate together = estimate(of.ground, fused);
-  const Comparison comparison = compare(of.ground, {of.plan, apart}, {fused, together});
+  const predict::Estimate apart = estimate(of.scenario, of.plan);
+  const predict::Estimate together = estimate(of.scenario, fused);
+  const Comparison comparison = compare(of.scenario, {of.plan, apart}, {fused, together});
   for (const StepComparison& step : comparison.steps) {
     const bool trains = of.job.workflow.tasks[step.task].kind == workflow::TaskKind::train && step.kind == plan::Step::Kind::task;
     EXPECT_EQ(step.fused_there, trains) << step.task;
@@ -251,11 +251,11 @@ TEST(Explain, TheBestIsTheFirstPlanOfTheRanking) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   predict::Software software = predict::software_of(job).value();
   software.efficiency.error = 0.2;
-  const predict::Ground ground = predict::ground_of(job, software);
+  const predict::Scenario scenario = predict::scenario_of(job, software);
   RankOptions options = quick;
   options.simulated = 3;
-  const Ranking ranking = rank_plans(ground, options).value();
-  const Explanation explanation = explain(ground, ranking.plans.back().plan, options).value();
+  const Ranking ranking = rank_plans(scenario, options).value();
+  const Explanation explanation = explain(scenario, ranking.plans.back().plan, options).value();
   ASSERT_TRUE(explanation.best.has_value());
   if (explanation.best->simulated) {
     EXPECT_EQ(explanation.best->plan, ranking.plans.front().plan);
@@ -267,19 +267,19 @@ TEST(Explain, TheBestIsTheFirstPlanOfTheRanking) {
 
 TEST(Explain, EverySecondOfASerialPlanIsCritical) {
   const plan::Job job = test::grpo_job();
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job);
-  const predict::Estimate estimate = predict::estimate(ground, plan);
-  const std::vector<double> all = criticality(ground, {plan, estimate});
+  const predict::Estimate estimate = predict::estimate(scenario, plan);
+  const std::vector<double> all = criticality(scenario, {plan, estimate});
   // The rule runs beside the passes.
   for (std::size_t step = 0; step < all.size(); ++step)
     EXPECT_NEAR(all[step], job.workflow.tasks[estimate.graph.steps[step].task].kind == workflow::TaskKind::rule ? 0 : 1, 1e-6);
   // Off-policy, generation on other devices is hidden by what takes longer, or hides it.
   const plan::Job two = test::grpo_job(1);
-  const predict::Ground ground_of_two = predict::ground_of(two, predict::software_of(two).value());
+  const predict::Scenario scenario_of_two = predict::scenario_of(two, predict::software_of(two).value());
   const plan::Plan apart = test::separated(two);
-  const predict::Estimate hidden = predict::estimate(ground_of_two, apart);
-  const std::vector<double> shares = criticality(ground_of_two, {apart, hidden});
+  const predict::Estimate hidden = predict::estimate(scenario_of_two, apart);
+  const std::vector<double> shares = criticality(scenario_of_two, {apart, hidden});
   EXPECT_TRUE(std::any_of(shares.begin(), shares.end(), [](double share) { return std::abs(share) < 1e-6; }));
 }
 
@@ -290,13 +290,13 @@ TEST(Explain, OneChangeMakesItFit) {
   plan.tasks[generate].engine.memory_utilization = 1;
   // All but the engine has room.
   const plan::Job job = scarce_job(70);
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const Explanation explanation = explain(ground, plan, quick).value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const Explanation explanation = explain(scenario, plan, quick).value();
   EXPECT_FALSE(explanation.fits());
   EXPECT_EQ(explanation.limit, generate);
   EXPECT_EQ(explanation.missing, -explanation.estimate.memory[generate].margin());
   ASSERT_FALSE(explanation.changes.empty());
-  for (const Change& change : explanation.changes) expect_evaluated(ground, plan, change);
+  for (const Change& change : explanation.changes) expect_evaluated(scenario, plan, change);
   const auto engine = std::find_if(explanation.changes.begin(), explanation.changes.end(),
                                    [](const Change& change) { return change.kind == ChangeKind::engine; });
   ASSERT_NE(engine, explanation.changes.end());
@@ -305,27 +305,27 @@ TEST(Explain, OneChangeMakesItFit) {
   plan::Plan more = engine->plan;
   EXPECT_LT(more.tasks[generate].engine.memory_utilization, 0.9);
   more.tasks[generate].engine.memory_utilization += 0.05;
-  EXPECT_FALSE(predict::estimate(ground, more).keeps_margin());
+  EXPECT_FALSE(predict::estimate(scenario, more).keeps_margin());
 }
 
 TEST(Explain, SeveralChangesMakeItFitAndNoneOfThemIsNeedless) {
   const plan::Job job = scarce_job(24);
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   plan::Plan plan = test::co_located(job);
   for (const char* name : {"actor_infer", "reference_infer", "actor_train"})
     plan.tasks[task_named(job, name)].micro_batching = {.sequences = 64};
   plan.tasks[task_named(job, "actor_generate")].engine.memory_utilization = 0.9;
-  const Explanation explanation = explain(ground, plan, quick).value();
+  const Explanation explanation = explain(scenario, plan, quick).value();
   ASSERT_FALSE(explanation.fits());
   EXPECT_TRUE(explanation.changes.empty());
   ASSERT_TRUE(explanation.repair.has_value());
   const Change& repair = *explanation.repair;
   EXPECT_GE(repair.tasks.size(), 2U);
-  expect_evaluated(ground, plan, repair);
+  expect_evaluated(scenario, plan, repair);
   for (const std::size_t task : repair.tasks) {
     plan::Plan without = repair.plan;
     without.tasks[task] = plan.tasks[task];
-    EXPECT_FALSE(predict::estimate(ground, without).fits()) << job.workflow.tasks[task].name;
+    EXPECT_FALSE(predict::estimate(scenario, without).fits()) << job.workflow.tasks[task].name;
   }
 }
 
@@ -335,8 +335,8 @@ TEST(Explain, SaysWhatIsUnlikeThePins) {
   job.fixed.resize(plan.tasks.size());
   const std::size_t train = task_named(job, "actor_train");
   job.fixed[train].layout.set(&llm::Layout::tensor, 2);
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const Explanation explanation = explain(ground, plan, quick).value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const Explanation explanation = explain(scenario, plan, quick).value();
   EXPECT_EQ(explanation.unlike_pins, std::vector<std::size_t>{train});
   ASSERT_TRUE(explanation.best.has_value());
   for (const Change& change : explanation.changes)
@@ -347,8 +347,8 @@ TEST(Explain, SaysWhatIsUnlikeThePins) {
 
 TEST(Explain, WhereNothingFitsItSaysSo) {
   const plan::Job job = scarce_job(1);
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const Explanation explanation = explain(ground, test::co_located(job), quick).value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const Explanation explanation = explain(scenario, test::co_located(job), quick).value();
   EXPECT_FALSE(explanation.fits());
   EXPECT_FALSE(explanation.best.has_value());
   EXPECT_FALSE(explanation.impossible.empty());

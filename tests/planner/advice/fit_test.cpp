@@ -12,37 +12,37 @@ namespace {
 
 const RankOptions quick = test::quick_options();
 
-std::int64_t least_margin(const predict::Estimate& estimate) { return estimate.memory[fullest_task(estimate.memory)].margin(); }
+std::int64_t min_margin(const predict::Estimate& estimate) { return estimate.memory[fullest_task(estimate.memory)].margin(); }
 
 /// Whether the search finds a plan that fits on so many nodes, or devices of a node.
 bool search_fits(plan::Job job, const cluster::Cluster& cluster) {
   job.cluster = cluster;
-  const auto ranking = rank_plans(predict::ground_of(job, predict::software_of(job).value()), quick);
+  const auto ranking = rank_plans(predict::scenario_of(job, predict::software_of(job).value()), quick);
   return ranking.ok() && !ranking.value().plans.empty();
 }
 
 TEST(Fit, LengthsGrowToTheLongest) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const Ranking ranking = rank_plans(ground, quick).value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const Ranking ranking = rank_plans(scenario, quick).value();
   const plan::Plan& plan = ranking.plans.front().plan;
-  const std::vector<GrownLengths> rows = grow_lengths(ground, plan);
+  const std::vector<GrownLengths> rows = grow_lengths(scenario, plan);
   ASSERT_GE(rows.size(), 4U);
   EXPECT_FALSE(rows.front().length.has_value());
   EXPECT_EQ(rows.back().length, 1024);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     plan::Job grown = job;
     if (rows[row].length) grown.workload.response_length = workflow::LengthDistribution::fixed(*rows[row].length);
-    const predict::Estimate estimate = predict::estimate(predict::ground_of(grown, ground.software), plan);
+    const predict::Estimate estimate = predict::estimate(predict::scenario_of(grown, scenario.software), plan);
     EXPECT_EQ(rows[row].fit, estimate.fit());
-    EXPECT_EQ(rows[row].margin, least_margin(estimate));
+    EXPECT_EQ(rows[row].margin, min_margin(estimate));
     EXPECT_EQ(rows[row].iteration_seconds, estimate.iteration_seconds);
     if (row > 1) {
       EXPECT_GT(*rows[row].length, *rows[row - 1].length);
       EXPECT_GT(rows[row].iteration_seconds, rows[row - 1].iteration_seconds);
     }
   }
-  EXPECT_EQ(grow_lengths(predict::ground_of(test::grpo_job(), ground.software), test::co_located(test::grpo_job())).size(), 1U);
+  EXPECT_EQ(grow_lengths(predict::scenario_of(test::grpo_job(), scenario.software), test::co_located(test::grpo_job())).size(), 1U);
 }
 
 TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
@@ -55,12 +55,12 @@ TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
   const std::size_t train = plan.tasks.size() - 1;
   ASSERT_EQ(job.workflow.tasks[train].name, "actor_train");
   const predict::Software software = predict::software_of(job).value();
-  const std::vector<GrownLengths> rows = grow_lengths(predict::ground_of(job, software), plan);
+  const std::vector<GrownLengths> rows = grow_lengths(predict::scenario_of(job, software), plan);
   EXPECT_EQ(rows[1].length, 1216);
   EXPECT_LT(rows.back().margin, rows[1].margin);
   // Just enough for half as much again as the mean.
   job.cluster.groups.front().gpu.usable_memory -= rows[1].margin;
-  const std::vector<GrownLengths> scarce = grow_lengths(predict::ground_of(job, software), plan);
+  const std::vector<GrownLengths> scarce = grow_lengths(predict::scenario_of(job, software), plan);
   EXPECT_EQ(scarce[1].fit, predict::Fit::tight);
   EXPECT_EQ(scarce[1].margin, 0);
   EXPECT_EQ(scarce.back().fit, predict::Fit::does_not_fit);
@@ -71,20 +71,20 @@ TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
 TEST(Fit, NoPlanOfTheRankingHasMoreMarginThanTheRoomiest) {
   for (const char* cluster : {"nodes: 1, gpus_per_node: 8, gpu: H100", "nodes: 2, gpus_per_node: 4, gpu: A100-40, host_memory: 200GB"}) {
     const plan::Job job = test::ppo_job(cluster);
-    const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-    const JobFit fit = fit_job(ground, quick).value();
-    ASSERT_TRUE(fit.roomiest.has_value());
-    const predict::Estimate estimate = predict::estimate(ground, fit.roomiest->plan);
+    const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+    const JobFit fit = fit_job(scenario, quick).value();
+    ASSERT_TRUE(fit.max_margin.has_value());
+    const predict::Estimate estimate = predict::estimate(scenario, fit.max_margin->plan);
     EXPECT_TRUE(estimate.fits());
-    for (const RankedPlan& ranked : fit.ranking.plans) EXPECT_GE(least_margin(estimate), least_margin(ranked.estimate));
-    EXPECT_GT(least_margin(estimate), least_margin(fit.fastest()->estimate) + (std::int64_t{1} << 30));
+    for (const RankedPlan& ranked : fit.ranking.plans) EXPECT_GE(min_margin(estimate), min_margin(ranked.estimate));
+    EXPECT_GT(min_margin(estimate), min_margin(fit.fastest()->estimate) + (std::int64_t{1} << 30));
   }
 }
 
 TEST(Fit, OnOneNodeLessNothingIsFound) {
   const plan::Job job = test::ppo_job("nodes: 4, gpus_per_node: 2, gpu: A100-40, host_memory: 60GB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const auto smallest = smallest_cluster(ground, quick);
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const auto smallest = min_cluster(scenario, quick);
   ASSERT_TRUE(smallest.has_value());
   EXPECT_TRUE(smallest->ranked.estimate.fits());
   const int nodes = cluster::node_count(smallest->cluster);
@@ -96,7 +96,7 @@ TEST(Fit, OnOneNodeLessNothingIsFound) {
 
 TEST(Fit, FewerDevicesOfANodeAreTried) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
-  const auto smallest = smallest_cluster(predict::ground_of(job, predict::software_of(job).value()), quick);
+  const auto smallest = min_cluster(predict::scenario_of(job, predict::software_of(job).value()), quick);
   ASSERT_TRUE(smallest.has_value());
   EXPECT_EQ(cluster::node_count(smallest->cluster), 1);
   const int devices = cluster::device_count(smallest->cluster);
@@ -110,8 +110,8 @@ TEST(Fit, FewerDevicesOfANodeAreTried) {
 
 TEST(Fit, AJobThatFitsNowhereIsGivenMoreNodes) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 1, gpu: A100-40, host_memory: 60GB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const JobFit fit = fit_job(ground, quick).value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const JobFit fit = fit_job(scenario, quick).value();
   EXPECT_EQ(fit.fastest(), nullptr);
   EXPECT_TRUE(!fit.impossible.empty() || fit.ranking.nearest.has_value());
   ASSERT_TRUE(fit.smallest.has_value());
@@ -122,7 +122,7 @@ TEST(Fit, AJobThatFitsNowhereIsGivenMoreNodes) {
 
 TEST(Fit, PinnedDevicesStay) {
   const plan::Job job = test::ppo_job("nodes: 4, gpus_per_node: 8, gpu: H100", "fixed: {actor_train: {devices: 8-15}}\n");
-  const auto smallest = smallest_cluster(predict::ground_of(job, predict::software_of(job).value()), quick);
+  const auto smallest = min_cluster(predict::scenario_of(job, predict::software_of(job).value()), quick);
   ASSERT_TRUE(smallest.has_value());
   EXPECT_EQ(cluster::node_count(smallest->cluster), 2);
   const auto train = std::find_if(job.workflow.tasks.begin(), job.workflow.tasks.end(),
@@ -132,13 +132,13 @@ TEST(Fit, PinnedDevicesStay) {
 
 TEST(Fit, KeepsToThePlacementsThatMayBeLookedAt) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = quick;
   options.placements = {Placement::disaggregated};
-  const JobFit fit = fit_job(ground, options).value();
-  ASSERT_TRUE(fit.roomiest && fit.smallest);
+  const JobFit fit = fit_job(scenario, options).value();
+  ASSERT_TRUE(fit.max_margin && fit.smallest);
   EXPECT_EQ(fit.fastest()->placement, Placement::disaggregated);
-  EXPECT_EQ(fit.roomiest->placement, Placement::disaggregated);
+  EXPECT_EQ(fit.max_margin->placement, Placement::disaggregated);
   EXPECT_EQ(fit.smallest->ranked.placement, Placement::disaggregated);
 }
 

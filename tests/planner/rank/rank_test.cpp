@@ -16,8 +16,8 @@ using testing::Not;
 
 TEST(RankPlans, ListsPlansThatFitTheFastestFirstWithEachPlacement) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const Ranking ranking = rank_plans(scenario, test::quick_options()).value();
   ASSERT_GE(ranking.plans.size(), 4U);
   EXPECT_TRUE(std::is_sorted(ranking.plans.begin(), ranking.plans.end(), [](const RankedPlan& a, const RankedPlan& b) {
     return a.estimate.iteration_seconds < b.estimate.iteration_seconds;
@@ -29,7 +29,7 @@ TEST(RankPlans, ListsPlansThatFitTheFastestFirstWithEachPlacement) {
     EXPECT_TRUE(ranking.gap(ranked).has_value());
     EXPECT_GE(ranked.estimate.iteration_seconds, ranking.fused_bound.value() * (1 - 1e-9));
     EXPECT_EQ(ranked.plan.placement, name_of(ranked.placement));
-    EXPECT_DOUBLE_EQ(ranked.estimate.iteration_seconds, predict::estimate(ground, ranked.plan).iteration_seconds);
+    EXPECT_DOUBLE_EQ(ranked.estimate.iteration_seconds, predict::estimate(scenario, ranked.plan).iteration_seconds);
   }
   for (const Placement placement : {Placement::co_located, Placement::disaggregated, Placement::interleaving})
     EXPECT_TRUE(std::any_of(ranking.plans.begin(), ranking.plans.end(), [&](const RankedPlan& ranked) {
@@ -43,20 +43,20 @@ TEST(RankPlans, TiesAreThoseWithinTheModelsError) {
   predict::Software software = predict::software_of(job).value();
   const auto ties_at = [&](double error) {
     software.efficiency.error = error;
-    return rank_plans(predict::ground_of(job, software), test::quick_options()).value().ties;
+    return rank_plans(predict::scenario_of(job, software), test::quick_options()).value().ties;
   };
   EXPECT_LT(ties_at(0), ties_at(10));
   EXPECT_LE(ties_at(0), ties_at(0.1));
   EXPECT_LE(ties_at(0.1), ties_at(10));
-  EXPECT_EQ(ties_at(10) + 1, rank_plans(predict::ground_of(job, software), test::quick_options()).value().plans.size());
+  EXPECT_EQ(ties_at(10) + 1, rank_plans(predict::scenario_of(job, software), test::quick_options()).value().plans.size());
 }
 
 TEST(RankPlans, LooksAtTheNamedPlacementsOnly) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
   options.placements = {Placement::co_located};
-  const Ranking ranking = rank_plans(ground, options).value();
+  const Ranking ranking = rank_plans(scenario, options).value();
   ASSERT_EQ(ranking.plans.size(), 1U);
   for (const plan::TaskPlan& planned : ranking.plans.front().plan.tasks) EXPECT_EQ(planned.mesh, (cluster::Mesh{0, 8}));
 }
@@ -71,8 +71,8 @@ TEST(RankPlans, EachPlacementHasAPlanOrAReason) {
   for (const char* gpu : {"H100", "{name: small, memory: 26GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}",
                           "{name: tiny, memory: 16GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}"}) {
     const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, host_memory: 400GB, gpu: " + std::string(gpu));
-    const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-    const auto ranking = rank_plans(ground, test::quick_options());
+    const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+    const auto ranking = rank_plans(scenario, test::quick_options());
     ASSERT_TRUE(ranking.ok()) << ranking.error().message;
     for (const Placement placement : all_placements) {
       const bool has_plan = std::any_of(ranking->plans.begin(), ranking->plans.end(),
@@ -85,10 +85,10 @@ TEST(RankPlans, EachPlacementHasAPlanOrAReason) {
 TEST(RankPlans, APlacementThatDoesNotFitSaysWhatTheFullestDeviceNeeds) {
   const plan::Job job =
       test::ppo_job("nodes: 1, gpus_per_node: 8, host_memory: 1GB, gpu: {name: small, memory: 18GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
   options.placements = {Placement::co_located, Placement::rlhfuse};
-  const Ranking ranking = rank_plans(ground, options).value();
+  const Ranking ranking = rank_plans(scenario, options).value();
   ASSERT_TRUE(ranking.plans.empty());
   ASSERT_EQ(ranking.absent.size(), 2U) << "of what was asked for";
   EXPECT_THAT(why_absent(ranking, Placement::co_located),
@@ -98,32 +98,32 @@ TEST(RankPlans, APlacementThatDoesNotFitSaysWhatTheFullestDeviceNeeds) {
 
 TEST(RankPlans, APlacementThatTheClusterDoesNotAllowSaysWhy) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 1, gpu: H200, host_memory: 1TB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const Ranking ranking = rank_plans(scenario, test::quick_options()).value();
   EXPECT_EQ(why_absent(ranking, Placement::disaggregated), "does not apply: the devices cannot be split in two");
   EXPECT_THAT(why_absent(ranking, Placement::interleaving), HasSubstr("the devices cannot be split in two"));
   RankOptions real = test::quick_options();
-  real.means = Means::real;
+  real.option_set = OptionSet::real;
   real.placements = {Placement::rlhfuse};
-  EXPECT_EQ(why_absent(rank_plans(ground, real).value(), Placement::rlhfuse), "does not apply: nothing is fused with ReaL's means");
+  EXPECT_EQ(why_absent(rank_plans(scenario, real).value(), Placement::rlhfuse), "does not apply: nothing is fused with ReaL's means");
 }
 
 TEST(RankPlans, PlansOfManySamplesAreNotPlayed) {
   plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   EXPECT_EQ(playable(job, 5), 5U);
-  job.workload.prompts = most_played_samples / 2;
+  job.workload.prompts = max_played_samples / 2;
   EXPECT_EQ(playable(job, 5), 2U);
-  job.workload.prompts = most_played_samples;
+  job.workload.prompts = max_played_samples;
   EXPECT_EQ(playable(job, 5), 0U) << "one would have nothing to be compared with";
   EXPECT_EQ(playable(job, 1), 1U);
 }
 
 TEST(RankPlans, FusesWhatGainsAndSaysWhyNotTheRest) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
   options.placements = {Placement::co_located, Placement::rlhfuse};
-  const Ranking ranking = rank_plans(ground, options).value();
+  const Ranking ranking = rank_plans(scenario, options).value();
   for (const RankedPlan& ranked : ranking.plans)
     EXPECT_EQ(ranked.plan.fusion.any(), ranked.placement == Placement::rlhfuse) << "a plan that fuses nothing is the co-located one";
   const plan::Fusion& fusion = ranking.plans.front().plan.fusion;
@@ -134,16 +134,16 @@ TEST(RankPlans, PlaysTiesAndOrdersThemByThat) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   predict::Software software = predict::software_of(job).value();
   software.efficiency.error = 0.2;
-  const predict::Ground ground = predict::ground_of(job, software);
+  const predict::Scenario scenario = predict::scenario_of(job, software);
   RankOptions options = test::quick_options();
-  const Ranking plain = rank_plans(ground, options).value();
+  const Ranking plain = rank_plans(scenario, options).value();
   for (const RankedPlan& ranked : plain.plans) EXPECT_FALSE(ranked.simulated.has_value());
   options.simulated = 3;
-  const Ranking played = rank_plans(ground, options).value();
+  const Ranking played = rank_plans(scenario, options).value();
   ASSERT_EQ(played.plans.size(), plain.plans.size());
   const std::size_t count = std::min<std::size_t>(3, plain.ties + 1);
   ASSERT_GE(count, 2U) << "a job without ties shows nothing";
-  predict::Simulator simulator(ground, {});
+  predict::Simulator simulator(scenario, {});
   for (std::size_t index = 0; index < played.plans.size(); ++index) {
     const RankedPlan& ranked = played.plans[index];
     ASSERT_EQ(ranked.simulated.has_value(), index < count) << index;
@@ -163,8 +163,8 @@ TEST(RankPlans, PlaysTiesAndOrdersThemByThat) {
 TEST(RankPlans, ForbiddenFusionIsInNoPlan) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   job.fixed_fusion = {.inter_stage = false, .threshold = std::nullopt, .intra_stage = false};
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const Ranking ranking = rank_plans(scenario, test::quick_options()).value();
   ASSERT_FALSE(ranking.plans.empty());
   for (const RankedPlan& ranked : ranking.plans) EXPECT_FALSE(ranked.plan.fusion.any());
   EXPECT_THAT(ranking.not_fused, testing::Each(HasSubstr("the job forbids it")));
@@ -172,10 +172,10 @@ TEST(RankPlans, ForbiddenFusionIsInNoPlan) {
 
 TEST(RankPlans, WithReaLsMeansHasOnlyWhatReaLHas) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: A100-80, host_memory: 1TB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
-  options.means = Means::real;
-  const Ranking ranking = rank_plans(ground, options).value();
+  options.option_set = OptionSet::real;
+  const Ranking ranking = rank_plans(scenario, options).value();
   ASSERT_FALSE(ranking.plans.empty());
   for (const RankedPlan& ranked : ranking.plans) EXPECT_FALSE(ranked.plan.fusion.any());
   for (const RankedPlan& ranked : ranking.plans)
@@ -193,8 +193,8 @@ TEST(RankPlans, WithReaLsMeansHasOnlyWhatReaLHas) {
 
 TEST(RankPlans, SaysWhatIsMissingWhereATaskFitsNowhere) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 1, gpu: RTX-4090, host_memory: 16GB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const auto ranking = rank_plans(ground, test::quick_options());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const auto ranking = rank_plans(scenario, test::quick_options());
   ASSERT_FALSE(ranking.ok());
   EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
   EXPECT_THAT(ranking.error().message, HasSubstr("actor_train alone does not fit on this cluster: at the least, with dp1 tp1 pp1"));
@@ -203,8 +203,8 @@ TEST(RankPlans, SaysWhatIsMissingWhereATaskFitsNowhere) {
 TEST(RankPlans, WhatFitsNowhereWithItsPinsIsSaidOfWhatIsPinned) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: A100-40, host_memory: 1TB",
                                       "fixed: {actor_train: {devices: 0-3, layout: {dp: 4, zero: 0}, offload: []}}\n");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const auto ranking = rank_plans(ground, test::quick_options());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const auto ranking = rank_plans(scenario, test::quick_options());
   ASSERT_FALSE(ranking.ok());
   EXPECT_THAT(ranking.error().message, HasSubstr("with dp4 tp1 pp1 recompute on 4 devices, it needs "));
   EXPECT_THAT(ranking.error().message, Not(HasSubstr("-")));
@@ -212,8 +212,8 @@ TEST(RankPlans, WhatFitsNowhereWithItsPinsIsSaidOfWhatIsPinned) {
 
 TEST(RankPlans, NoPlanStandsThereTwice) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: H100, host_memory: 1TB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const Ranking ranking = rank_plans(scenario, test::quick_options()).value();
   for (const RankedPlan& one : ranking.plans)
     for (const RankedPlan& other : ranking.plans) {
       if (&one == &other || one.placement != Placement::searched) continue;
@@ -224,13 +224,13 @@ TEST(RankPlans, NoPlanStandsThereTwice) {
 TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
   // Each training fits by itself; with what has to stay meanwhile, and no host memory to put it, none does.
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 1GB", "limits: {margin: 0}\n");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const auto ranking = rank_plans(ground, test::quick_options());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const auto ranking = rank_plans(scenario, test::quick_options());
   ASSERT_TRUE(ranking.ok()) << ranking.error().message;
   ASSERT_TRUE(ranking.value().plans.empty());
   ASSERT_TRUE(ranking.value().nearest.has_value());
   const NearestPlan& nearest = *ranking.value().nearest;
-  const predict::TaskMemory memory = predict::task_memory(ground, nearest.plan)[nearest.task];
+  const predict::TaskMemory memory = predict::task_memory(scenario, nearest.plan)[nearest.task];
   EXPECT_EQ(nearest.missing, -memory.margin());
   EXPECT_GT(nearest.missing, 0);
 }
@@ -243,10 +243,10 @@ TEST(RankPlans, EnginesThatGenerateOneAfterTheOtherGiveWayTogether) {
                             "cluster: {nodes: 1, gpus_per_node: 8, gpu: A100-40, host_memory: 16GB}\n",
                             "remax.yaml")
                             .value();
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
   options.placements = {Placement::co_located};
-  const auto ranking = rank_plans(ground, options);
+  const auto ranking = rank_plans(scenario, options);
   ASSERT_TRUE(ranking.ok()) << ranking.error().message;
   ASSERT_FALSE(ranking->plans.empty());
   EXPECT_TRUE(ranking->plans.front().estimate.fits());
@@ -254,9 +254,9 @@ TEST(RankPlans, EnginesThatGenerateOneAfterTheOtherGiveWayTogether) {
 
 TEST(FindFlips, NamesPlansThatAreFasterThen) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
-  const Ranking ranking = rank_plans(ground, test::quick_options()).value();
-  for (const Flip& flip : find_flips(ground, ranking)) {
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const Ranking ranking = rank_plans(scenario, test::quick_options()).value();
+  for (const Flip& flip : find_flips(scenario, ranking)) {
     EXPECT_GT(flip.plan, 0U);
     EXPECT_LT(flip.plan, ranking.plans.size());
     EXPECT_GE(flip.gain, 0.01);
@@ -267,34 +267,34 @@ TEST(FindFlips, NamesPlansThatAreFasterThen) {
 TEST(RankPlans, WhatIsInterruptedHasTheBestSoFar) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
   parallel::Cancellation cancellation;
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value(), &cancellation);
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value(), &cancellation);
   RankOptions options = test::quick_options();
   options.search.on_progress = [&](const SearchProgress&) { cancellation.request(); };
-  const Ranking ranking = rank_plans(ground, options).value();
+  const Ranking ranking = rank_plans(scenario, options).value();
   EXPECT_EQ(ranking.cut_short, parallel::EndedBy::interrupt);
   EXPECT_TRUE(ranking.not_fused.empty()) << "nobody looked";
   ASSERT_FALSE(ranking.plans.empty());
   for (const RankedPlan& ranked : ranking.plans) {
     EXPECT_TRUE(ranked.estimate.fits());
     EXPECT_EQ(ranked.estimate.iteration_seconds,
-              predict::estimate(predict::ground_of(job, ground.software), ranked.plan).iteration_seconds);
+              predict::estimate(predict::scenario_of(job, scenario.software), ranked.plan).iteration_seconds);
   }
-  EXPECT_TRUE(find_flips(ground, ranking).empty());
-  const auto nothing = rank_plans(ground, options);
+  EXPECT_TRUE(find_flips(scenario, ranking).empty());
+  const auto nothing = rank_plans(scenario, options);
   ASSERT_FALSE(nothing.ok());
   EXPECT_EQ(nothing.error().failure, base::Failure::interrupted);
 }
 
 TEST(RankPlans, KeepsToItsTime) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
   options.search.time_limit_seconds = 0;
-  const auto nothing = rank_plans(ground, options);
+  const auto nothing = rank_plans(scenario, options);
   ASSERT_FALSE(nothing.ok());
   EXPECT_EQ(nothing.error().failure, base::Failure::infeasible);
   options.search.time_limit_seconds = 600;
-  EXPECT_FALSE(rank_plans(ground, options)->cut_short);
+  EXPECT_FALSE(rank_plans(scenario, options)->cut_short);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace dovetail::planner {
 namespace {
 
-constexpr FusionPick both{true, true};
+constexpr FusionSelection both{true, true};
 
 plan::Job ppo_job(const std::string& cluster = "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB") {
   return test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", cluster);
@@ -35,7 +35,7 @@ plan::Job long_tailed_job() {
 /// A few choices a task and shape, on all devices, of inference on halves of them, too; of trainings those with pipelines.
 void thin_out(SearchSpace& space, std::size_t most) {
   for (std::size_t task = 0; task < space.choices.size(); ++task) {
-    const workflow::TaskKind kind = space.ground->job.workflow.tasks[task].kind;
+    const workflow::TaskKind kind = space.scenario->job.workflow.tasks[task].kind;
     const bool trains = kind == workflow::TaskKind::train;
     const int fewest = kind == workflow::TaskKind::infer ? 4 : 8;
     for (std::size_t shape = 0; shape < space.choices[task].size(); ++shape) {
@@ -56,8 +56,8 @@ void thin_out(SearchSpace& space, std::size_t most) {
 }
 
 /// The least period of all plans of a space.
-base::Ticks least_period(const SearchSpace& space, FusionPick fusion) {
-  std::vector<std::vector<Pick>> all(space.choices.size());
+base::Ticks min_period(const SearchSpace& space, FusionSelection fusion) {
+  std::vector<std::vector<SelectedChoice>> all(space.choices.size());
   for (std::size_t task = 0; task < all.size(); ++task) {
     if (space.is_rule(task)) all[task].push_back({});
     for (const std::int32_t mesh : space.open[task])
@@ -65,13 +65,14 @@ base::Ticks least_period(const SearchSpace& space, FusionPick fusion) {
         all[task].push_back({mesh, static_cast<std::int32_t>(choice)});
   }
   Trial trial(space);
-  Picks picks(all.size());
+  Selection selection(all.size());
   std::vector<std::size_t> digits(all.size(), 0);
   base::Ticks least = base::Ticks::max();
   for (bool more = true; more;) {
-    for (std::size_t task = 0; task < all.size(); ++task) picks[task] = all[task][digits[task]];
-    for (const FusionPick tried : {FusionPick{}, FusionPick{fusion.generation, false}, FusionPick{false, fusion.training}, fusion})
-      if (const Score score = trial.exact_score(picks, tried); score.excess == 0) least = std::min(least, score.period);
+    for (std::size_t task = 0; task < all.size(); ++task) selection[task] = all[task][digits[task]];
+    for (const FusionSelection tried :
+         {FusionSelection{}, FusionSelection{fusion.generation, false}, FusionSelection{false, fusion.training}, fusion})
+      if (const Score score = trial.exact_score(selection, tried); score.excess == 0) least = std::min(least, score.period);
     std::size_t task = 0;
     while (task < digits.size() && ++digits[task] == all[task].size()) digits[task++] = 0;
     more = task < digits.size();
@@ -84,8 +85,8 @@ TEST(FusedSearch, FindsTheBestOfAllPlansOfASmallSpace) {
   job.limits.margin = plan::MinMargin{};
   test::Place place(std::move(job));
   thin_out(place.space, 3);
-  const base::Ticks least = least_period(place.space, both);
-  const base::Ticks unfused = least_period(place.space, {});
+  const base::Ticks least = min_period(place.space, both);
+  const base::Ticks unfused = min_period(place.space, {});
   EXPECT_LT(least, unfused) << "a space in which nothing gains by fusion shows nothing";
   const std::vector<Found> found = search(place.space, {}, {.chains = 4, .iterations = 20'000, .fusion = both}).found;
   ASSERT_FALSE(found.empty());
@@ -102,18 +103,18 @@ TEST(FusedSearch, IsNoWorseThanFusingWhatIsFoundWithoutFusion) {
     RankOptions options;
     options.search.chains = 4;
     options.search.iterations = 20'000;
-    std::vector<Picks> starts;
+    std::vector<Selection> starts;
     for (const Placement placement : named_placements)
-      for (const Picks& picks : picks_of(place.space, placement)) starts.push_back(picks);
-    FusionChooser chooser(place.ground);
+      for (const Selection& selection : selection_of(place.space, placement)) starts.push_back(selection);
+    FusionChooser chooser(place.scenario);
     std::optional<double> later;
     for (const Found& found : search(place.space, starts, options.search).found) {
-      const plan::Plan plan = plan_of(place.space, found.picks, "");
-      const auto fused = chooser.choose(plan, predict::estimate(place.ground, plan));
+      const plan::Plan plan = plan_of(place.space, found.selection, "");
+      const auto fused = chooser.choose(plan, predict::estimate(place.scenario, plan));
       if (fused && (!later || fused->estimate.iteration_seconds < *later)) later = fused->estimate.iteration_seconds;
     }
     ASSERT_TRUE(later.has_value());
-    const Ranking ranking = rank_plans(place.ground, options).value();
+    const Ranking ranking = rank_plans(place.scenario, options).value();
     EXPECT_LE(ranking.plans.front().estimate.iteration_seconds, *later) << algorithm;
   }
 }
@@ -122,10 +123,10 @@ TEST(FusedSearch, KeepsToWhatTheJobDemandsAndForbids) {
   plan::Job job = ppo_job();
   job.fixed_fusion = {.inter_stage = false, .threshold = std::nullopt, .intra_stage = true};
   const test::Place place(job);
-  EXPECT_EQ(open_fusion(job), (FusionPick{false, true}));
+  EXPECT_EQ(open_fusion(job), (FusionSelection{false, true}));
   const std::vector<Found> found = search(place.space, {}, {.chains = 2, .iterations = 20'000, .fusion = open_fusion(job)}).found;
   ASSERT_FALSE(found.empty());
-  for (const Found& one : found) EXPECT_EQ(one.score.fused, (FusionPick{false, true}));
+  for (const Found& one : found) EXPECT_EQ(one.score.fused, (FusionSelection{false, true}));
   for (const Found& one : search(place.space, {}, {.chains = 2, .iterations = 5000}).found) EXPECT_FALSE(one.score.fused.any());
 }
 
@@ -150,7 +151,7 @@ TEST(FusedBound, IsBelowEveryPlanWhateverItFuses) {
   for (const char* algorithm : {"ppo", "grpo", "remax"}) {
     const test::Place place(
         test::small_job(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"));
-    const FusionPick fusion = open_fusion(place.job);
+    const FusionSelection fusion = open_fusion(place.job);
     const double bound = period_bound(place.space, fusion);
     EXPECT_GT(bound, 0.5 * period_bound(place.space)) << algorithm;
     EXPECT_LE(bound, period_bound(place.space) * (1 + 1e-9)) << algorithm;
@@ -158,8 +159,9 @@ TEST(FusedBound, IsBelowEveryPlanWhateverItFuses) {
     base::Random random(3, 0);
     int fused = 0;
     for (int round = 0; round < 600; ++round) {
-      const Picks picks = round % 2 == 0 ? test::random_picks(place.space, random) : test::random_co_located_picks(place.space, random);
-      const Score score = trial.score(picks, fusion);
+      const Selection selection =
+          round % 2 == 0 ? test::random_selection(place.space, random) : test::random_co_located_selection(place.space, random);
+      const Score score = trial.score(selection, fusion);
       fused += score.fused.any() ? 1 : 0;
       EXPECT_GE(base::seconds_of_ticks(score.period), bound * (1 - 1e-9)) << algorithm;
     }

@@ -17,7 +17,7 @@ namespace dovetail::planner {
 namespace {
 
 using test::Place;
-using test::random_picks;
+using test::random_selection;
 
 plan::Job ppo_job(const std::string& cluster = "nodes: 2, gpus_per_node: 4, gpu: A100-40, host_memory: 200GB") {
   return test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", cluster);
@@ -37,16 +37,16 @@ TEST(Trial, SaysWhatTheEvaluatorSays) {
   base::Random random(7, 0);
   int excesses = 0;
   for (int round = 0; round < 300; ++round) {
-    const Picks picks = random_picks(place.space, random);
-    const Score score = trial.score(picks);
-    const predict::Estimate estimate = predict::estimate(place.ground, plan_of(place.space, picks, "random"));
+    const Selection selection = random_selection(place.space, random);
+    const Score score = trial.score(selection);
+    const predict::Estimate estimate = predict::estimate(place.scenario, plan_of(place.space, selection, "random"));
     const std::int64_t missing = missing_bytes(estimate);
     excesses += missing > 0 ? 1 : 0;
     EXPECT_EQ(score.excess, missing) << round;
     const double exact = static_cast<double>(estimate.timing.period.count());
     // They differ in what reallocations between meshes take, which is little here.
     EXPECT_NEAR(static_cast<double>(score.period.count()) / exact, 1, 0.02) << round;
-    EXPECT_EQ(trial.exact_score(picks), (Score{estimate.timing.period, score.excess, score.fused})) << round;
+    EXPECT_EQ(trial.exact_score(selection), (Score{estimate.timing.period, score.excess, score.fused})) << round;
   }
   EXPECT_GT(excesses, 0);
 }
@@ -58,9 +58,9 @@ TEST(Trial, MissesAsMuchOfHostMemoryAsTheEvaluator) {
   base::Random random(11, 0);
   int of_host = 0;
   for (int round = 0; round < 300; ++round) {
-    const Picks picks = random_picks(place.space, random);
-    const predict::Estimate estimate = predict::estimate(place.ground, plan_of(place.space, picks, "random"));
-    EXPECT_EQ(trial.score(picks).excess, missing_bytes(estimate)) << round;
+    const Selection selection = random_selection(place.space, random);
+    const predict::Estimate estimate = predict::estimate(place.scenario, plan_of(place.space, selection, "random"));
+    EXPECT_EQ(trial.score(selection).excess, missing_bytes(estimate)) << round;
     for (const predict::TaskMemory& memory : estimate.memory)
       if (memory.host > memory.host_memory) {
         ++of_host;
@@ -72,8 +72,8 @@ TEST(Trial, MissesAsMuchOfHostMemoryAsTheEvaluator) {
 
 TEST(Trial, RefusesOnlyWhatIsTooMuch) {
   const Place place(ppo_job());
-  const FusionPick fusion = open_fusion(place.ground.job);
-  const std::int64_t usable = smallest_memory(place.space);
+  const FusionSelection fusion = open_fusion(place.scenario.job);
+  const std::int64_t usable = min_memory(place.space);
   Trial trial(place.space);
   Trial other(place.space);
   base::Random random(13, 0);
@@ -81,10 +81,10 @@ TEST(Trial, RefusesOnlyWhatIsTooMuch) {
   int taken = 0;
   double last = 0;  // cost of the one before, about half of which are more
   for (int round = 0; round < 2000; ++round) {
-    const Picks picks = random_picks(place.space, random);
-    const Score score = other.score(picks, round % 2 == 0 ? fusion : FusionPick{});
+    const Selection selection = random_selection(place.space, random);
+    const Score score = other.score(selection, round % 2 == 0 ? fusion : FusionSelection{});
     int asked = 0;
-    const auto found = trial.score_unless(picks, round % 2 == 0 ? fusion : FusionPick{}, [&](const Score& least) {
+    const auto found = trial.score_unless(selection, round % 2 == 0 ? fusion : FusionSelection{}, [&](const Score& least) {
       EXPECT_TRUE(has(least.fused, score.fused)) << round;
       EXPECT_LE(least.period, score.period) << round;
       EXPECT_LE(least.excess, score.excess) << round;
@@ -109,11 +109,11 @@ TEST(Search, FindsTheBestOfAllPlansOfASmallJob) {
   const Place place(test::small_job("{name: grpo, reward: rule, reward_seconds: 0.001}", "actor: qwen3-1.7b",
                                     "nodes: 1, gpus_per_node: 2, gpu: A100-40"));
   // Every plan there is.
-  std::vector<std::pair<std::size_t, std::vector<Pick>>> tasks;
+  std::vector<std::pair<std::size_t, std::vector<SelectedChoice>>> tasks;
   double plans = 1;
   for (std::size_t task = 0; task < place.space.choices.size(); ++task) {
     if (place.space.is_rule(task)) continue;
-    std::vector<Pick> all;
+    std::vector<SelectedChoice> all;
     for (const std::int32_t mesh : place.space.open[task])
       for (std::size_t choice = 0; choice < place.space.choices[task][place.space.shapes[static_cast<std::size_t>(mesh)]].size(); ++choice)
         all.push_back({mesh, static_cast<std::int32_t>(choice)});
@@ -122,12 +122,12 @@ TEST(Search, FindsTheBestOfAllPlansOfASmallJob) {
   }
   ASSERT_LT(plans, 5e6) << "too many to try them all";
   Trial trial(place.space);
-  Picks picks(place.space.choices.size());
+  Selection selection(place.space.choices.size());
   base::Ticks least = base::Ticks::max();
   std::vector<std::size_t> digits(tasks.size(), 0);
   for (bool more = true; more;) {
-    for (std::size_t index = 0; index < tasks.size(); ++index) picks[tasks[index].first] = tasks[index].second[digits[index]];
-    if (const Score score = trial.exact_score(picks); score.excess == 0) least = std::min(least, score.period);
+    for (std::size_t index = 0; index < tasks.size(); ++index) selection[tasks[index].first] = tasks[index].second[digits[index]];
+    if (const Score score = trial.exact_score(selection); score.excess == 0) least = std::min(least, score.period);
     std::size_t index = 0;
     while (index < digits.size() && ++digits[index] == tasks[index].second.size()) digits[index++] = 0;
     more = index < digits.size();
@@ -145,7 +145,7 @@ TEST(Search, GivesTheSameAnswerOnAnyNumberOfThreads) {
   options.threads = 3;
   const std::vector<Found> three = search(place.space, {}, options).found;
   ASSERT_EQ(one.size(), three.size());
-  for (std::size_t index = 0; index < one.size(); ++index) EXPECT_EQ(one[index].picks, three[index].picks);
+  for (std::size_t index = 0; index < one.size(); ++index) EXPECT_EQ(one[index].selection, three[index].selection);
 }
 
 TEST(Search, GivesTheSameAnswerOnAnyNumberOfRanks) {
@@ -221,8 +221,8 @@ TEST(Search, StopsWhereThereIsNothingBetterOrItIsTold) {
   parallel::Cancellation cancellation;
   options.on_progress = [&](const SearchProgress&) { cancellation.request(); };
   SearchSpace space = place.space;
-  const predict::Ground ground = predict::stopped_by(place.ground, cancellation);
-  space.ground = &ground;
+  const predict::Scenario scenario = predict::stopped_by(place.scenario, cancellation);
+  space.scenario = &scenario;
   const SearchResult result = search(space, {}, options);
   EXPECT_EQ(result.run.stopped_by, pipeline::StoppedBy::interrupt);
   EXPECT_FALSE(result.found.empty());
@@ -240,14 +240,14 @@ TEST(Pool, IsTheSameBehindAMessage) {
 TEST(Search, IsNoWorseThanItsStarts) {
   const Place place(ppo_job());
   Trial trial(place.space);
-  std::vector<Picks> starts;
+  std::vector<Selection> starts;
   for (const Placement placement : named_placements)
-    for (const Picks& picks : picks_of(place.space, placement)) starts.push_back(picks);
+    for (const Selection& selection : selection_of(place.space, placement)) starts.push_back(selection);
   ASSERT_FALSE(starts.empty());
   const std::vector<Found> found = search(place.space, starts, {.chains = 2, .iterations = 2000}).found;
   ASSERT_FALSE(found.empty());
-  for (const Picks& picks : starts)
-    if (const Score score = trial.exact_score(picks); score.excess == 0) {
+  for (const Selection& selection : starts)
+    if (const Score score = trial.exact_score(selection); score.excess == 0) {
       EXPECT_LE(found.front().score.period, score.period);
     }
 }
@@ -258,7 +258,7 @@ TEST(Search, ListsPlansWithDifferentMeshesTheBestFirst) {
   std::set<std::vector<std::int32_t>> meshes;
   for (const Found& one : found) {
     std::vector<std::int32_t> of_plan;
-    for (const Pick& pick : one.picks) of_plan.push_back(pick.mesh);
+    for (const SelectedChoice& selected : one.selection) of_plan.push_back(selected.mesh);
     EXPECT_TRUE(meshes.insert(of_plan).second);
     EXPECT_EQ(one.score.excess, 0);
   }
@@ -269,7 +269,7 @@ TEST(RealSearch, FindsAPlanThatFits) {
   const Place place(ppo_job());
   const std::vector<Found> found = real_search(place.space, {.evaluations = 20'000});
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_TRUE(predict::estimate(place.ground, plan_of(place.space, found.front().picks, "real")).fits());
+  EXPECT_TRUE(predict::estimate(place.scenario, plan_of(place.space, found.front().selection, "real")).fits());
 }
 
 TEST(PeriodBound, IsBelowEveryPlan) {
@@ -281,7 +281,7 @@ TEST(PeriodBound, IsBelowEveryPlan) {
     Trial trial(place.space);
     base::Random random(3, 0);
     for (int round = 0; round < 500; ++round)
-      EXPECT_GE(base::seconds_of_ticks(trial.score(random_picks(place.space, random)).period), bound * (1 - 1e-9)) << algorithm;
+      EXPECT_GE(base::seconds_of_ticks(trial.score(random_selection(place.space, random)).period), bound * (1 - 1e-9)) << algorithm;
   }
 }
 
@@ -291,7 +291,7 @@ TEST(PeriodBound, IsTheWorkWhereAllIsOnOneDevice) {
   for (std::size_t task = 0; task < place.space.choices.size(); ++task)
     if (!place.space.is_rule(task)) work += base::seconds_of_ticks(place.space.choices[task][0].front().duration);
   // The engine's new weights, too.
-  work += base::seconds_of_ticks(place.space.refits[workflow::find_task(place.job.workflow, "actor_generate")->index()][0].same);
+  work += base::seconds_of_ticks(place.space.weight_syncs[workflow::find_task(place.job.workflow, "actor_generate")->index()][0].same);
   EXPECT_NEAR(period_bound(place.space), work, 1e-3 * work);
 }
 
@@ -299,20 +299,20 @@ TEST(Placements, AreWhereTheirNamesSay) {
   const Place place(ppo_job());
   const auto& tasks = place.job.workflow.tasks;
   const cluster::Mesh all{0, 8};
-  for (const Picks& picks : picks_of(place.space, Placement::co_located))
-    for (const plan::TaskPlan& planned : plan_of(place.space, picks, "").tasks) EXPECT_EQ(planned.mesh, all);
-  const std::vector<Picks> apart = picks_of(place.space, Placement::disaggregated);
+  for (const Selection& selection : selection_of(place.space, Placement::co_located))
+    for (const plan::TaskPlan& planned : plan_of(place.space, selection, "").tasks) EXPECT_EQ(planned.mesh, all);
+  const std::vector<Selection> apart = selection_of(place.space, Placement::disaggregated);
   ASSERT_FALSE(apart.empty());
-  for (const Picks& picks : apart) {
-    const plan::Plan plan = plan_of(place.space, picks, "");
+  for (const Selection& selection : apart) {
+    const plan::Plan plan = plan_of(place.space, selection, "");
     for (std::size_t a = 0; a < tasks.size(); ++a)
       for (std::size_t b = 0; b < tasks.size(); ++b)
         if (tasks[a].kind == workflow::TaskKind::train && tasks[b].kind != workflow::TaskKind::train) {
           EXPECT_FALSE(cluster::overlap(plan.tasks[a].mesh, plan.tasks[b].mesh));
         }
   }
-  for (const Picks& picks : picks_of(place.space, Placement::megatron))
-    for (const plan::TaskPlan& planned : plan_of(place.space, picks, "").tasks)
+  for (const Selection& selection : selection_of(place.space, Placement::megatron))
+    for (const plan::TaskPlan& planned : plan_of(place.space, selection, "").tasks)
       EXPECT_EQ(llm::to_text(planned.layout).substr(0, 11), "dp1 tp4 pp2");
 }
 
@@ -340,7 +340,7 @@ TEST(Choices, KeepWhatIsPinned) {
   const std::vector<Found> found = search(place.space, {}, {.chains = 2, .iterations = 3000}).found;
   ASSERT_FALSE(found.empty());
   for (const Found& one : found) {
-    const plan::TaskPlan planned = plan_of(place.space, one.picks, "").tasks[train];
+    const plan::TaskPlan planned = plan_of(place.space, one.selection, "").tasks[train];
     EXPECT_EQ(planned.mesh, (cluster::Mesh{4, 4}));
     EXPECT_EQ(planned.layout.tensor, 2);
     EXPECT_EQ(planned.layout.recomputation, llm::Recomputation::full);

@@ -25,17 +25,17 @@ plan::Job job_on(const std::string& gpu, const std::string& more = "") {
 }
 
 struct OneTraining {
-  explicit OneTraining(plan::Job of) : job(std::move(of)), ground(predict::ground_of(job, predict::software_of(job).value())) {}
+  explicit OneTraining(plan::Job of) : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {}
   OneTraining(const OneTraining&) = delete;
   OneTraining& operator=(const OneTraining&) = delete;
 
   plan::Job job;
-  predict::Ground ground;
+  predict::Scenario scenario;
 
-  std::vector<Choice> choices(Means means = Means::all) const {
-    return make_search_space(ground, search_meshes(job), {.means = means}, 1).choices[0][0];
+  std::vector<Choice> choices(OptionSet option_set = OptionSet::all) const {
+    return make_search_space(scenario, search_meshes(job), {.option_set = option_set}, 1).choices[0][0];
   }
-  std::int64_t least(bool on_host) const { return least_need(ground, 0, one_device, {.optimizer_on_host = on_host})->bytes; }
+  std::int64_t least(bool on_host) const { return min_need(scenario, 0, one_device, {.optimizer_on_host = on_host})->bytes; }
   std::int64_t usable() const { return cluster::gpu_of(job.cluster, base::DeviceId(0)).usable_memory; }
 };
 
@@ -46,7 +46,7 @@ TEST(Choices, ATrainingWithoutRoomElseStepsOnTheHost) {
   EXPECT_TRUE(std::all_of(choices.begin(), choices.end(), [](const Choice& choice) { return choice.planned.offload.optimizer_on_host; }));
   EXPECT_GT(training.least(false), training.usable());
   EXPECT_LT(training.least(true), training.usable());
-  EXPECT_TRUE(training.choices(Means::real).empty());
+  EXPECT_TRUE(training.choices(OptionSet::real).empty());
 }
 
 TEST(Choices, WhereDevicesHaveRoomTheOptimizerStaysThere) {
@@ -58,10 +58,10 @@ TEST(Choices, WhereDevicesHaveRoomTheOptimizerStaysThere) {
 TEST(Choices, NothingIsOnTheHostThatHasNoRoomOrThatTheJobKeepsOnDevices) {
   const OneTraining small_host{job_on("RTX-4090, host_memory: 4GB")};
   EXPECT_TRUE(small_host.choices().empty());
-  EXPECT_FALSE(least_need(small_host.ground, 0, one_device, {.optimizer_on_host = true}).has_value());
+  EXPECT_FALSE(min_need(small_host.scenario, 0, one_device, {.optimizer_on_host = true}).has_value());
   const OneTraining kept{job_on("RTX-4090, host_memory: 64GB", "fixed: {actor_train: {offload: []}}\n")};
   EXPECT_TRUE(kept.choices().empty());
-  EXPECT_FALSE(least_need(kept.ground, 0, one_device, {.optimizer_on_host = true}).has_value());
+  EXPECT_FALSE(min_need(kept.scenario, 0, one_device, {.optimizer_on_host = true}).has_value());
 }
 
 TEST(Choices, WhatIsFreeOfAnEnginesLimitsFollowsWhatIsFixed) {
@@ -73,10 +73,10 @@ TEST(Choices, WhatIsFreeOfAnEnginesLimitsFollowsWhatIsFixed) {
                                   fixed + "}}}\n",
                               "job.yaml")
                               .value();
-    const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+    const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
     const std::size_t generate = workflow::find_task(job.workflow, "actor_generate")->index();
     std::vector<plan::Engine> found;
-    for (const Choice& choice : choices_of(ground, generate, one_device, {})) found.push_back(choice.planned.engine);
+    for (const Choice& choice : choices_of(scenario, generate, one_device, {})) found.push_back(choice.planned.engine);
     return found;
   };
   ASSERT_FALSE(engines("max_num_batched_tokens: 100").empty());

@@ -25,22 +25,22 @@ TEST(FusedSteps, FuseGenerationAsTheEvaluatorDoes) {
   base::Random random(5, 0);
   int gains = 0;
   for (int round = 0; round < 60; ++round) {
-    const Picks picks = test::random_co_located_picks(place.space, random);
-    plan::Plan plan = plan_of(place.space, picks, "");
-    plan.fusion.threshold = predict::best_threshold(place.ground, plan.tasks);
-    const auto least = fused.least_generation(picks);
-    const auto stage = fused.generation(picks);
+    const Selection selection = test::random_co_located_selection(place.space, random);
+    plan::Plan plan = plan_of(place.space, selection, "");
+    plan.fusion.threshold = predict::best_threshold(place.scenario, plan.tasks);
+    const auto least = fused.min_generation(selection);
+    const auto stage = fused.generation(selection);
     ASSERT_EQ(stage.has_value(), plan.fusion.threshold.has_value()) << round;
     if (stage) {
       ASSERT_TRUE(least.generation.has_value()) << round;
       EXPECT_LE(least.generation->duration, stage->duration) << round;
     }
-    const auto known = fused.least_generation(picks);
+    const auto known = fused.min_generation(selection);
     EXPECT_TRUE(known.exact) << round;
     EXPECT_EQ(known.generation.has_value(), stage.has_value()) << round;
-    const Score score = trial.score(picks, {.generation = true, .training = false});
+    const Score score = trial.score(selection, {.generation = true, .training = false});
     EXPECT_EQ(score.fused.generation, stage.has_value());
-    const predict::Estimate exact = predict::estimate(place.ground, plan);
+    const predict::Estimate exact = predict::estimate(place.scenario, plan);
     EXPECT_NEAR(base::seconds_of_ticks(score.period) / base::seconds_of_ticks(exact.timing.period), 1, 0.02) << round;
     if (!stage) continue;
     ++gains;
@@ -59,24 +59,24 @@ TEST(FusedSteps, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
   int tried = 0;
   double least = 1;
   for (int round = 0; round < 3000 && tried < 40; ++round) {
-    const Picks picks = test::random_co_located_picks(place.space, random);
-    plan::Plan plan = plan_of(place.space, picks, "");
+    const Selection selection = test::random_co_located_selection(place.space, random);
+    plan::Plan plan = plan_of(place.space, selection, "");
     const auto [first, second] = *fused.pair();
     const bool can = !plan::find_training_fault(place.job, *fused.pair(), plan.tasks[first], plan.tasks[second]);
-    const FusedSteps::Training* training = fused.training(picks);
+    const FusedSteps::Training* training = fused.training(selection);
     ASSERT_EQ(training != nullptr, can) << round;
     if (!can) continue;
     ++tried;
     plan.fusion.training = fused.pair();
-    const predict::IntraStage bound = predict::intra_stage_over_bound(place.ground, plan, 1);
+    const predict::IntraStage bound = predict::intra_stage_over_bound(place.scenario, plan, 1);
     EXPECT_LE(base::seconds_of_ticks(training->duration), bound.seconds() + 1e-6) << round;
     least = std::min(least, base::seconds_of_ticks(training->duration) / bound.seconds());
     for (const std::size_t task : *fused.pair())
-      EXPECT_GE(base::seconds_of_ticks(training->duration) + 1e-6, predict::stage_work(place.ground, {task, plan.tasks[task]}).busiest)
+      EXPECT_GE(base::seconds_of_ticks(training->duration) + 1e-6, predict::stage_work(place.scenario, {task, plan.tasks[task]}).busiest)
           << round;
-    const Score score = trial.score(picks, {.generation = false, .training = true});
+    const Score score = trial.score(selection, {.generation = false, .training = true});
     EXPECT_TRUE(score.fused.training);
-    const double exact = base::seconds_of_ticks(predict::estimate(place.ground, plan, bound).timing.period);
+    const double exact = base::seconds_of_ticks(predict::estimate(place.scenario, plan, bound).timing.period);
     EXPECT_LE(base::seconds_of_ticks(score.period), 1.02 * exact) << round;
   }
   std::printf("of %d pairs of trainings the floor is %.1f%% of the bound at the least\n", tried, 100 * least);
@@ -94,13 +94,13 @@ TEST(FusedSteps, FloorIsWhatADeviceAloneHasToDo) {
   base::Random random(2, 0);
   const auto pair = *fused.pair();
   for (bool found = false; !found;) {
-    plan = plan_of(place.space, test::random_co_located_picks(place.space, random), "");
+    plan = plan_of(place.space, test::random_co_located_selection(place.space, random), "");
     found = std::all_of(pair.begin(), pair.end(), [&](std::size_t task) { return plan.tasks[task].layout.pipeline == 1; }) &&
             plan.tasks[pair[0]].layout == plan.tasks[pair[1]].layout;
   }
   const predict::TrainTask first{pair[0], plan.tasks[pair[0]]}, second{pair[1], plan.tasks[pair[1]]};
-  EXPECT_NEAR(predict::fused_training_floor(place.ground, first, second).value(),
-              predict::stage_work(place.ground, first).busiest + predict::stage_work(place.ground, second).busiest, 1e-6);
+  EXPECT_NEAR(predict::fused_training_floor(place.scenario, first, second).value(),
+              predict::stage_work(place.scenario, first).busiest + predict::stage_work(place.scenario, second).busiest, 1e-6);
 }
 
 }  // namespace

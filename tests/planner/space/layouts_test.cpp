@@ -59,7 +59,7 @@ TEST(Layouts, KeepTensorParallelGroupsInsideNodesOfAnySize) {
 }
 
 TEST(Layouts, HaveNoMoreStagesThanAsked) {
-  for (const llm::Layout& layout : layouts_of(64, 8, {.most_stages = 4})) EXPECT_LE(layout.pipeline, 4);
+  for (const llm::Layout& layout : layouts_of(64, 8, {.max_stages = 4})) EXPECT_LE(layout.pipeline, 4);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace dovetail::predict {
 namespace {
 
-Estimate estimate_of(const plan::Job& job, const plan::Plan& plan) { return estimate(ground_of(job, software_of(job).value()), plan); }
+Estimate estimate_of(const plan::Job& job, const plan::Plan& plan) { return estimate(scenario_of(job, software_of(job).value()), plan); }
 
 double seconds_of(const Estimate& estimate, const plan::Job& job, std::string_view task) {
   const std::size_t index = workflow::find_task(job.workflow, task)->index();

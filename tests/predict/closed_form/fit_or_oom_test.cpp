@@ -21,7 +21,7 @@ struct Limit {
 Limit limit_of(const std::string& job_text, const std::string& tasks) {
   const plan::Job job = plan::parse_job("format: dovetail/job@1\n" + job_text, "job.yaml").value();
   const plan::Plan plan = plan::parse_plan("format: dovetail/plan@1\ntasks:\n" + tasks, "plan.yaml", job).value();
-  const std::vector<TaskMemory> memory = task_memory(ground_of(job, software_of(job).value()), plan);
+  const std::vector<TaskMemory> memory = task_memory(scenario_of(job, software_of(job).value()), plan);
   Limit limit;
   for (std::size_t task = 0; task < memory.size(); ++task) {
     if (job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;

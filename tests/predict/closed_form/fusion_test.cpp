@@ -28,43 +28,43 @@ const std::string long_tail = "{p50: 300, sigma: 1, cap: 8192}";
 struct Scene {
   explicit Scene(const std::string& lengths, const std::string& more = "") : job(job_of(lengths, more)) {}
   plan::Job job;
-  Ground ground = ground_of(job, software_of(job).value());
+  Scenario scenario = scenario_of(job, software_of(job).value());
   plan::Plan plan = test::pipelined_on_16(job);
 
   std::size_t task(std::string_view name) const { return workflow::find_task(job.workflow, name)->index(); }
-  double seconds(std::string_view name) const { return task_seconds(ground, task(name), plan.tasks[task(name)]).seconds; }
+  double seconds(std::string_view name) const { return task_seconds(scenario, task(name), plan.tasks[task(name)]).seconds; }
 };
 
 TEST(InterStage, WithoutATailNothingMoves) {
   const Scene scene("512");
   for (const double threshold : {0.05, 0.5, 0.95}) {
-    const InterStage fused = inter_stage(scene.ground, scene.plan.tasks, threshold);
+    const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, threshold);
     EXPECT_EQ(fused.keepers, fused.instances);
     EXPECT_EQ(fused.instances, 16);
     EXPECT_DOUBLE_EQ(fused.seconds(), fused.apart);
   }
-  EXPECT_EQ(best_threshold(scene.ground, scene.plan.tasks), std::nullopt);
-  EXPECT_THAT(planner::why_not_fused(scene.ground, scene.plan).front(), HasSubstr("at no threshold"));
+  EXPECT_EQ(best_threshold(scene.scenario, scene.plan.tasks), std::nullopt);
+  EXPECT_THAT(planner::why_not_fused(scene.scenario, scene.plan).front(), HasSubstr("at no threshold"));
 }
 
 TEST(InterStage, ApartIsTheSumOfItsTasks) {
   const Scene scene(long_tail);
   const double sum =
       scene.seconds("actor_generate") + scene.seconds("reward_infer") + scene.seconds("reference_infer") + scene.seconds("critic_infer");
-  EXPECT_NEAR(inter_stage(scene.ground, scene.plan.tasks, 0.2).apart, sum, 1e-9 * sum);
+  EXPECT_NEAR(inter_stage(scene.scenario, scene.plan.tasks, 0.2).apart, sum, 1e-9 * sum);
 }
 
 TEST(InterStage, ALongTailHidesScoring) {
   const Scene scene(long_tail);
-  const auto threshold = best_threshold(scene.ground, scene.plan.tasks);
+  const auto threshold = best_threshold(scene.scenario, scene.plan.tasks);
   ASSERT_TRUE(threshold.has_value());
-  const InterStage fused = inter_stage(scene.ground, scene.plan.tasks, *threshold);
+  const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, *threshold);
   EXPECT_LT(fused.seconds(), fused.apart);
-  EXPECT_THAT(planner::why_not_fused(scene.ground, scene.plan).front(),
+  EXPECT_THAT(planner::why_not_fused(scene.scenario, scene.plan).front(),
               HasSubstr("the placement fuses nothing: fused, an iteration would take"));
   plan::Plan trained = scene.plan;
   trained.fusion.training = plan::train_pair(scene.job);
-  const std::string beside = planner::why_not_fused(scene.ground, trained).front();
+  const std::string beside = planner::why_not_fused(scene.scenario, trained).front();
   EXPECT_THAT(beside, HasSubstr("; fused, an iteration would take"));
   EXPECT_THAT(beside, HasSubstr("--fuse both plays it"));
   EXPECT_LT(fused.keepers, fused.instances);
@@ -81,18 +81,18 @@ TEST(InterStage, OneInstanceFreesNone) {
   generate.layout.data = 1;
   generate.layout.tensor = 8;
   generate.layout.pipeline = 2;
-  const InterStage fused = inter_stage(scene.ground, scene.plan.tasks, 0.5);
+  const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, 0.5);
   EXPECT_EQ(fused.keepers, 1);
   EXPECT_DOUBLE_EQ(fused.seconds(), fused.apart);
-  EXPECT_THAT(planner::why_not_fused(scene.ground, scene.plan).front(), HasSubstr("with one instance none can be freed"));
+  EXPECT_THAT(planner::why_not_fused(scene.scenario, scene.plan).front(), HasSubstr("with one instance none can be freed"));
 }
 
 TEST(InterStage, WhereNothingMovesGenerationEndsWithTheSlowestInstance) {
   Scene scene(long_tail);
   plan::TaskPlan& generate = scene.plan.tasks[scene.task("actor_generate")];
   generate.engine.max_num_seqs = 1;
-  const InterStage fused = inter_stage(scene.ground, scene.plan.tasks, 0.5);
-  const cost::GenerationSeconds alone = generation_seconds(scene.ground, fused.stage.generate, generate);
+  const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, 0.5);
+  const cost::GenerationSeconds alone = generation_seconds(scene.scenario, fused.stage.generate, generate);
   EXPECT_EQ(fused.keepers, fused.instances);
   EXPECT_GT(alone.imbalance, 0);
   EXPECT_NEAR(fused.until, alone.sum(), 1e-9 * alone.sum());
@@ -103,9 +103,9 @@ TEST(InterStage, EnginesThatDecodeFewSequencesKeepMoreInstances) {
   Scene scene(long_tail);
   plan::TaskPlan& generate = scene.plan.tasks[scene.task("actor_generate")];
   generate.engine.max_num_seqs = 64;
-  const InterStage wide = inter_stage(scene.ground, scene.plan.tasks, 0.4);
+  const InterStage wide = inter_stage(scene.scenario, scene.plan.tasks, 0.4);
   generate.engine.max_num_seqs = 32;
-  const InterStage narrow = inter_stage(scene.ground, scene.plan.tasks, 0.4);
+  const InterStage narrow = inter_stage(scene.scenario, scene.plan.tasks, 0.4);
   EXPECT_GE(wide.keepers, 4);    // 205 samples
   EXPECT_GE(narrow.keepers, 7);  // likewise
 }
@@ -115,37 +115,37 @@ RC_GTEST_PROP(InterStage, NeverHidesMoreThanThereIs, ()) {
   const Scene scene("{p50: " + std::to_string(*rc::gen::inRange(50, 1000)) +
                     ", sigma: " + *rc::gen::element<std::string>("0.3", "0.8", "1.2") + ", cap: 4096}");
   const double threshold = *rc::gen::inRange(1, 100) / 100.0;
-  const InterStage fused = inter_stage(scene.ground, scene.plan.tasks, threshold);
-  const cost::GenerationSeconds alone = generation_seconds(scene.ground, fused.stage.generate, scene.plan.tasks[fused.stage.generate]);
+  const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, threshold);
+  const cost::GenerationSeconds alone = generation_seconds(scene.scenario, fused.stage.generate, scene.plan.tasks[fused.stage.generate]);
   // Fewer instances do not end the tail sooner, and scoring is not done before the last sample, nor sooner than on all devices.
   RC_ASSERT(fused.generation_ends() >= alone.sum() * (1 - 1e-9));
   RC_ASSERT(fused.seconds() >= fused.generation_ends());
   const double scoring = fused.apart - alone.sum();
   RC_ASSERT(fused.seconds() - fused.until - fused.migration >= 0.3 * scoring - fused.tail);
   RC_ASSERT(fused.keepers >= 1 && fused.keepers <= fused.instances);
-  const auto best = best_threshold(scene.ground, scene.plan.tasks);
-  if (best) RC_ASSERT(inter_stage(scene.ground, scene.plan.tasks, *best).seconds() < fused.apart);
+  const auto best = best_threshold(scene.scenario, scene.plan.tasks);
+  if (best) RC_ASSERT(inter_stage(scene.scenario, scene.plan.tasks, *best).seconds() < fused.apart);
 }
 
 TEST(IntraStage, IsBetweenItsBoundAndOneAfterTheOther) {
   Scene scene(long_tail);
   scene.plan.fusion.training = plan::train_pair(scene.job);
-  const IntraStage fused = intra_stage(scene.ground, scene.plan);
+  const IntraStage fused = intra_stage(scene.scenario, scene.plan);
   EXPECT_GT(fused.bound, 0);
   EXPECT_GE(fused.schedule_seconds, fused.bound);
   EXPECT_LT(fused.seconds(), fused.apart);
   EXPECT_GT(fused.activations.value(), 0);
   EXPECT_NEAR(fused.apart, scene.seconds("actor_train") + scene.seconds("critic_train"), 1e-9 * fused.apart);
-  const IntraStage quick = intra_stage_over_bound(scene.ground, scene.plan, fused.over_bound());
+  const IntraStage quick = intra_stage_over_bound(scene.scenario, scene.plan, fused.over_bound());
   EXPECT_NEAR(quick.seconds(), fused.seconds(), 1e-9 * fused.seconds());
 }
 
 TEST(FusedEstimate, IsShorterByWhatTheFusionsGain) {
   Scene scene(long_tail);
-  const Estimate apart = estimate(scene.ground, scene.plan);
-  scene.plan.fusion.threshold = best_threshold(scene.ground, scene.plan.tasks);
+  const Estimate apart = estimate(scene.scenario, scene.plan);
+  scene.plan.fusion.threshold = best_threshold(scene.scenario, scene.plan.tasks);
   scene.plan.fusion.training = plan::train_pair(scene.job);
-  const Estimate fused = estimate(scene.ground, scene.plan);
+  const Estimate fused = estimate(scene.scenario, scene.plan);
   const double gained = fused.inter_stage->apart - fused.inter_stage->seconds() + fused.intra_stage->apart - fused.intra_stage->seconds();
   EXPECT_GT(gained, 0);
   EXPECT_NEAR(fused.iteration_seconds, apart.iteration_seconds - gained, 1e-6);
@@ -157,9 +157,9 @@ TEST(FusedEstimate, IsShorterByWhatTheFusionsGain) {
 
 TEST(FusedEstimate, TrainingBothNeedsTheMemoryOfBoth) {
   Scene scene(long_tail);
-  const Estimate apart = estimate(scene.ground, scene.plan);
+  const Estimate apart = estimate(scene.scenario, scene.plan);
   scene.plan.fusion.training = plan::train_pair(scene.job);
-  const Estimate fused = estimate(scene.ground, scene.plan);
+  const Estimate fused = estimate(scene.scenario, scene.plan);
   for (const char* name : {"actor_train", "critic_train"}) {
     const std::size_t task = scene.task(name);
     EXPECT_GT(fused.memory[task].needed(), 0);
@@ -177,14 +177,14 @@ TEST(FusedEstimate, TrainingBothNeedsTheMemoryOfBoth) {
 TEST(FusionChooser, TakesWhatGainsAndNothingElse) {
   for (const std::string& lengths : {long_tail, std::string("512")}) {
     const Scene scene(lengths);
-    planner::FusionChooser chooser(scene.ground);
-    const Estimate apart = estimate(scene.ground, scene.plan);
+    planner::FusionChooser chooser(scene.scenario);
+    const Estimate apart = estimate(scene.scenario, scene.plan);
     const planner::EvaluatedPlan best = chooser.choose(scene.plan, apart).value();
     EXPECT_LE(best.estimate.iteration_seconds, apart.iteration_seconds);
-    EXPECT_GE(best.estimate.iteration_seconds, planner::least_fused_seconds(scene.ground, scene.plan) - 1e-6);
+    EXPECT_GE(best.estimate.iteration_seconds, planner::min_fused_seconds(scene.scenario, scene.plan) - 1e-6);
     EXPECT_EQ(best.plan.fusion.threshold.has_value(), lengths == long_tail);
     EXPECT_TRUE(best.estimate.fits());
-    EXPECT_DOUBLE_EQ(best.estimate.iteration_seconds, estimate(scene.ground, best.plan).iteration_seconds)
+    EXPECT_DOUBLE_EQ(best.estimate.iteration_seconds, estimate(scene.scenario, best.plan).iteration_seconds)
         << "known schedules are the same";
   }
 }
@@ -192,8 +192,8 @@ TEST(FusionChooser, TakesWhatGainsAndNothingElse) {
 TEST(FusionChooser, KeepsToWhatTheJobSays) {
   const auto fusion_with = [](const std::string& fixed) {
     const Scene scene(long_tail, "fixed: {fusion: " + fixed + "}\n");
-    planner::FusionChooser chooser(scene.ground);
-    const auto best = chooser.choose(scene.plan, estimate(scene.ground, scene.plan));
+    planner::FusionChooser chooser(scene.scenario);
+    const auto best = chooser.choose(scene.plan, estimate(scene.scenario, scene.plan));
     return best ? std::optional(best->plan.fusion) : std::nullopt;
   };
   EXPECT_EQ(fusion_with("{inter_stage: false, intra_stage: false}"), plan::Fusion{});
@@ -203,8 +203,8 @@ TEST(FusionChooser, KeepsToWhatTheJobSays) {
 
 TEST(WhyNotFused, GrpoHasNothingToFuseItsTrainingWith) {
   const plan::Job job = test::grpo_job();
-  const Ground ground = ground_of(job, software_of(job).value());
-  EXPECT_THAT(planner::why_not_fused(ground, test::co_located(job)), testing::Contains(HasSubstr("grpo has no second role")));
+  const Scenario scenario = scenario_of(job, software_of(job).value());
+  EXPECT_THAT(planner::why_not_fused(scenario, test::co_located(job)), testing::Contains(HasSubstr("grpo has no second role")));
 }
 
 }  // namespace

@@ -10,22 +10,22 @@ namespace {
 const std::string node = "nodes: 1, gpus_per_node: 8, gpu: H100";
 
 planner::Ranking ranking_of(const plan::Job& job) {
-  return planner::rank_plans(ground_of(job, software_of(job).value()), test::quick_options()).value();
+  return planner::rank_plans(scenario_of(job, software_of(job).value()), test::quick_options()).value();
 }
 
 TEST(MinMargin, IsWhatTheConventionsWereOffBy) {
   for (const std::string_view name : cost::conventions_names()) {
     const plan::Job job = test::ppo_job(node, "software: {training: " + std::string(name) + "}\n");
     const Software software = software_of(job).value();
-    EXPECT_EQ(min_margin(ground_of(job, software)).share, std::max(0.04, software.conventions.memory_error)) << name;
+    EXPECT_EQ(min_margin(scenario_of(job, software)).share, std::max(0.04, software.conventions.memory_error)) << name;
   }
 }
 
 TEST(MinMargin, IsWhatTheJobSays) {
   const plan::Job job = test::ppo_job(node, "limits: {margin: 10GiB}\n");
-  const Ground ground = ground_of(job, software_of(job).value());
+  const Scenario scenario = scenario_of(job, software_of(job).value());
   const cluster::Gpu& gpu = job.cluster.groups.front().gpu;
-  EXPECT_EQ(plan_memory(ground, gpu), gpu.usable_memory - (std::int64_t{10} << 30));
+  EXPECT_EQ(plan_memory(scenario, gpu), gpu.usable_memory - (std::int64_t{10} << 30));
 }
 
 TEST(MinMargin, IsLeftByEveryPlan) {

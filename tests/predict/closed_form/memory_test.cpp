@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t parameters = 596'049'920;  // of Qwen3-0.6B
 
 std::vector<TaskMemory> memory_of(const plan::Job& job, const plan::Plan& plan) {
-  return task_memory(ground_of(job, software_of(job).value()), plan);
+  return task_memory(scenario_of(job, software_of(job).value()), plan);
 }
 
 const TaskMemory& memory_in(const std::vector<TaskMemory>& memory, const plan::Job& job, std::string_view task) {

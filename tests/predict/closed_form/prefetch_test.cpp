@@ -34,8 +34,8 @@ struct Both {
   explicit Both(const plan::Job& of, double slower = 1) : job(with_slower_links(of, slower)), fetching(prefetching(job)) {}
   Both(const Both&) = delete;
 
-  Estimate without(const plan::Plan& plan) const { return estimate(ground_of(job, software_of(job).value()), plan); }
-  Estimate with(const plan::Plan& plan) const { return estimate(ground_of(fetching, software_of(job).value()), plan); }
+  Estimate without(const plan::Plan& plan) const { return estimate(scenario_of(job, software_of(job).value()), plan); }
+  Estimate with(const plan::Plan& plan) const { return estimate(scenario_of(fetching, software_of(job).value()), plan); }
   std::size_t task(std::string_view name) const { return workflow::find_task(job.workflow, name)->index(); }
 
   plan::Job job;
@@ -118,11 +118,11 @@ TEST(Prefetch, TheOptimizerComesWhereGenerationLeavesRoomOrBehindIt) {
     const std::size_t train = job.task("actor_train");
     plan.tasks[generate].engine.memory_utilization = roomy ? 0.5 : 0.95;
     const Estimate after = job.with(plan);
-    const Ground ground = ground_of(job.fetching, software_of(job.job).value());
-    const std::int64_t bytes = loaded_bytes(ground, train, plan.tasks[train]);
+    const Scenario scenario = scenario_of(job.fetching, software_of(job.job).value());
+    const std::int64_t bytes = loaded_bytes(scenario, train, plan.tasks[train]);
     ASSERT_GT(bytes, 0);
     EXPECT_EQ(bytes <= after.memory[generate].margin(), roomy);
-    EXPECT_EQ(transfer_conflicts(ground, plan, after.graph, after.memory)[train][generate], !roomy);
+    EXPECT_EQ(transfer_conflicts(scenario, plan, after.graph, after.memory)[train][generate], !roomy);
     EXPECT_TRUE(has(after, Step::Kind::load, train));
     const plan::StepTime load = after.timing.steps[step_of(after, Step::Kind::load, train)];
     const plan::StepTime generation = after.timing.steps[generate];
@@ -141,15 +141,15 @@ TEST(Prefetch, RoomIsGivenOnce) {
   plan.tasks[actor].layout.tensor = 2;
   plan.tasks[actor].layout.data = 4;
   plan.tasks[actor].offload.weights = true;
-  const Ground ground = ground_of(job.fetching, software_of(job.job).value());
-  const std::int64_t of_actor = loaded_bytes(ground, actor, plan.tasks[actor]);
-  const std::int64_t of_reference = loaded_bytes(ground, reference, plan.tasks[reference]);
+  const Scenario scenario = scenario_of(job.fetching, software_of(job.job).value());
+  const std::int64_t of_actor = loaded_bytes(scenario, actor, plan.tasks[actor]);
+  const std::int64_t of_reference = loaded_bytes(scenario, reference, plan.tasks[reference]);
   ASSERT_GT(of_reference, of_actor);
-  std::vector<TaskMemory> memory = task_memory(ground, plan);
+  std::vector<TaskMemory> memory = task_memory(scenario, plan);
   TaskMemory& generation = memory[job.task("actor_generate")];
   const auto conflicts_with_room = [&](std::int64_t room) {
     generation.usable = generation.needed() + room;
-    const plan::Conflicts conflicts = transfer_conflicts(ground, plan, plan::iteration_graph(job.job, plan), memory);
+    const plan::Conflicts conflicts = transfer_conflicts(scenario, plan, plan::iteration_graph(job.job, plan), memory);
     return std::pair(conflicts[actor][job.task("actor_generate")] ? 1 : 0, conflicts[reference][job.task("actor_generate")] ? 1 : 0);
   };
   EXPECT_EQ(conflicts_with_room(of_actor + of_reference), std::pair(0, 0));
@@ -172,9 +172,9 @@ TEST(Prefetch, WhatIsFusedKeepsItsTransfers) {
 /// A plan of `space` that moves much to host memory.
 plan::Plan random_plan(const planner::SearchSpace& space) {
   base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
-  const planner::Picks picks =
-      *rc::gen::arbitrary<bool>() ? test::random_picks(space, random) : test::random_co_located_picks(space, random);
-  plan::Plan plan = planner::plan_of(space, picks, "custom");
+  const planner::Selection selection =
+      *rc::gen::arbitrary<bool>() ? test::random_selection(space, random) : test::random_co_located_selection(space, random);
+  plan::Plan plan = planner::plan_of(space, selection, "custom");
   for (plan::TaskPlan& planned : plan.tasks) {
     planned.offload.weights = *rc::gen::arbitrary<bool>();
     planned.offload.optimizer = *rc::gen::arbitrary<bool>();

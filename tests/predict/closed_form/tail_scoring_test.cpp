@@ -103,7 +103,7 @@ RC_GTEST_PROP(TailScoring, NeverScoresMoreThanAllDevicesCan, ()) {
   const ScoringEnd end = scoring_end(devices, slices, load);
   RC_ASSERT(end.rest >= 0);
   RC_ASSERT(mean + end.rest >= load.work * (1 - 1e-9));
-  const double hidden = most_hidden(devices, slices);
+  const double hidden = max_hidden(devices, slices);
   RC_ASSERT(hidden <= mean * (1 + 1e-9));
   RC_ASSERT(hidden + end.rest >= load.work * (1 - 1e-9));
   const double enough = seconds(1000);

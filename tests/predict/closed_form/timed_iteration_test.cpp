@@ -56,22 +56,22 @@ void count(const plan::Plan& plan, const plan::IterationGraph& graph, Seen& seen
 
 base::Ticks calibrated(const test::Place& place, const plan::Plan& plan) {
   const measure::Measurement row{.name = "row", .group = "row", .job = place.job, .plan = plan};
-  return base::ticks_of_seconds(measure::calibration_row(row).predicted({place.ground.software.efficiency, {0.8}}).front());
+  return base::ticks_of_seconds(measure::calibration_row(row).predicted({place.scenario.software.efficiency, {0.8}}).front());
 }
 
 /// Of one drawn plan, that the search, the evaluator and the fit agree.
-void check(const test::Place& place, const planner::Picks& picks, planner::FusionPick fusion, planner::Trial& trial,
+void check(const test::Place& place, const planner::Selection& selection, planner::FusionSelection fusion, planner::Trial& trial,
            planner::FusionTables& tables, Seen& seen) {
-  const planner::Score score = trial.exact_score(picks, fusion);
-  const plan::Plan plan = planner::FusedSteps(tables).fused_plan(picks, score.fused);
+  const planner::Score score = trial.exact_score(selection, fusion);
+  const plan::Plan plan = planner::FusedSteps(tables).fused_plan(selection, score.fused);
   EXPECT_EQ(plan.fusion.threshold.has_value(), score.fused.generation);
   EXPECT_EQ(plan.fusion.training.has_value(), score.fused.training);
-  const planner::FusionTables::Training* training = plan.fusion.training ? tables.training(*plan.fusion.training, picks) : nullptr;
+  const planner::FusionTables::Training* training = plan.fusion.training ? tables.training(*plan.fusion.training, selection) : nullptr;
   const KnownParts known{.training = training != nullptr ? &training->at_least : nullptr};
-  const TimedIteration timed = timed_iteration(place.ground, plan, {}, known);
+  const TimedIteration timed = timed_iteration(place.scenario, plan, {}, known);
   EXPECT_EQ(score.period, timed.timing.period);
   count(plan, timed.graph, seen);
-  const Estimate estimate = predict::estimate(place.ground, plan);
+  const Estimate estimate = predict::estimate(place.scenario, plan);
   EXPECT_EQ(calibrated(place, plan), base::ticks_of_seconds(estimate.iteration_seconds));
   if (!plan.fusion.training) EXPECT_EQ(estimate.timing.period, score.period);
 }
@@ -87,8 +87,9 @@ Seen draw(const Setting& setting, int number, int plans) {
   for (int round = 0; round < plans; ++round) {
     SCOPED_TRACE(testing::Message() << setting.algorithm << " on " << setting.cluster << ", plan " << round);
     const bool together = random.below(2) == 0;
-    const planner::Picks picks = together ? test::random_co_located_picks(place.space, random) : test::random_picks(place.space, random);
-    check(place, picks, {.generation = random.below(2) == 0, .training = random.below(2) == 0}, trial, tables, seen);
+    const planner::Selection selection =
+        together ? test::random_co_located_selection(place.space, random) : test::random_selection(place.space, random);
+    check(place, selection, {.generation = random.below(2) == 0, .training = random.below(2) == 0}, trial, tables, seen);
   }
   return seen;
 }
@@ -108,13 +109,13 @@ std::size_t index_of(const plan::Job& job, std::string_view task) { return workf
 /// GRPO on one node, generation apart from all else.
 struct Apart {
   plan::Job job = test::grpo_job();
-  Ground ground = ground_of(job, software_of(job).value());
+  Scenario scenario = scenario_of(job, software_of(job).value());
   plan::Plan plan = test::separated(job);
 };
 
 TEST(TimedIteration, WaitsAsTheOrderSays) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
-  const Ground ground = ground_of(job, software_of(job).value());
+  const Scenario scenario = scenario_of(job, software_of(job).value());
   plan::Plan plan = test::pipelined_on_16(job);
   // The critic on devices of its own: its training is beside the actor's, unless the trainer has it behind and waits for it.
   for (const char* task : {"critic_infer", "critic_train"}) {
@@ -129,11 +130,11 @@ TEST(TimedIteration, WaitsAsTheOrderSays) {
   }
   const std::size_t critic = index_of(job, "critic_train");
   const std::size_t actor = index_of(job, "actor_train");
-  const TimedIteration ideal = timed_iteration(ground, plan);
-  const TimedIteration one_by_one = timed_iteration(ground, plan, {.edges = {{actor, critic, 0}}, .barriers = {{actor, critic}}});
+  const TimedIteration ideal = timed_iteration(scenario, plan);
+  const TimedIteration one_by_one = timed_iteration(scenario, plan, {.edges = {{actor, critic, 0}}, .barriers = {{actor, critic}}});
   EXPECT_GE(one_by_one.timing.steps[critic].begin, one_by_one.timing.steps[actor].end);
   EXPECT_GT(one_by_one.timing.period, ideal.timing.period);
-  EXPECT_EQ(one_by_one.iteration_seconds, iteration_seconds(ground, base::seconds_of_ticks(one_by_one.timing.period)));
+  EXPECT_EQ(one_by_one.iteration_seconds, iteration_seconds(scenario, base::seconds_of_ticks(one_by_one.timing.period)));
 }
 
 TEST(TimedIteration, PhasesOneAfterTheOtherAddUp) {
@@ -143,7 +144,7 @@ TEST(TimedIteration, PhasesOneAfterTheOtherAddUp) {
     const workflow::TaskKind kind = apart.job.workflow.tasks[task].kind;
     phases[kind == workflow::TaskKind::generate ? 0 : kind == workflow::TaskKind::train ? 2 : 1].push_back(task);
   }
-  const TimedIteration timed = timed_iteration(apart.ground, apart.plan, {.edges = {}, .barriers = {phases[0], phases[1], phases[2]}});
+  const TimedIteration timed = timed_iteration(apart.scenario, apart.plan, {.edges = {}, .barriers = {phases[0], phases[1], phases[2]}});
   const auto begin_of = [&](const std::vector<std::size_t>& phase) {
     base::Ticks first = base::Ticks::max();
     for (const std::size_t task : phase) first = std::min(first, timed.timing.steps[task].begin);
@@ -162,13 +163,13 @@ TEST(TimedIteration, PhasesOneAfterTheOtherAddUp) {
 TEST(TimedIteration, PartsThatAreKnownChangeNothing) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
   job.software.prefetch = true;
-  const Ground ground = ground_of(job, software_of(job).value());
+  const Scenario scenario = scenario_of(job, software_of(job).value());
   plan::Plan plan = test::pipelined_on_16(job);
   plan.fusion.training = plan::train_pair(job);
-  const TimedIteration timed = timed_iteration(ground, plan);
+  const TimedIteration timed = timed_iteration(scenario, plan);
   ASSERT_TRUE(timed.intra_stage.has_value());
-  const std::vector<TaskMemory> memory = task_memory(ground, plan, timed.intra_stage->activations);
-  const TimedIteration again = timed_iteration(ground, plan, {}, {&*timed.intra_stage, &memory});
+  const std::vector<TaskMemory> memory = task_memory(scenario, plan, timed.intra_stage->activations);
+  const TimedIteration again = timed_iteration(scenario, plan, {}, {&*timed.intra_stage, &memory});
   EXPECT_EQ(again.timing.period, timed.timing.period);
   EXPECT_EQ(again.graph.steps.size(), timed.graph.steps.size());
   EXPECT_EQ(again.intra_stage->schedule, timed.intra_stage->schedule) << "the schedule is shared";

@@ -39,8 +39,8 @@ void expect_runnable(const plan::Job& job, const plan::Plan& plan) {
 TEST(TrainerRules, AreKeptByTheSearch) {
   for (const std::string training : {"verl-fsdp", "fsdp1", "deepspeed-zero"}) {
     const plan::Job job = job_of(training);
-    const Ground ground = ground_of(job, software_of(job).value());
-    const planner::Ranking ranking = planner::rank_plans(ground, test::quick_options()).value();
+    const Scenario scenario = scenario_of(job, software_of(job).value());
+    const planner::Ranking ranking = planner::rank_plans(scenario, test::quick_options()).value();
     ASSERT_FALSE(ranking.plans.empty()) << training;
     for (const planner::RankedPlan& ranked : ranking.plans) {
       expect_runnable(job, ranked.plan);

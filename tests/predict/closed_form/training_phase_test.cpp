@@ -46,26 +46,26 @@ base::Ticks makespan_of(const fuse::Answer& answer) { return std::get<fuse::Solu
 
 struct Phase : testing::Test {
   plan::Job job = ppo_job(2);
-  Ground ground = ground_of(job, software_of(job).value());
+  Scenario scenario = scenario_of(job, software_of(job).value());
   std::size_t actor = task_of(job, "actor_train");
   std::size_t critic = task_of(job, "critic_train");
 };
 
 TEST_F(Phase, OneStageIsTheSumOfItsPasses) {
   const plan::TaskPlan plan = planned(16, 1, 1, 1, 2);
-  const pipeline::Problem problem = training_problem(ground, {critic, plan}).value();
+  const pipeline::Problem problem = training_problem(scenario, {critic, plan}).value();
   const pipeline::Model& model = problem.models.front();
   EXPECT_EQ(problem.devices, 1);
   EXPECT_EQ(model.minibatches, 2);
   EXPECT_EQ(model.microbatches, 8);  // 512 samples, 2 mini-batches, 16 ranks, 2 sequences each
   const base::Ticks sum = (model.forward[0] + model.backward[0]) * 16 + model.step[0] * 2;
-  EXPECT_DOUBLE_EQ(scheduled_training_seconds(ground, {critic, plan}).value(), base::seconds_of_ticks(sum));
-  EXPECT_NEAR(closed_training_seconds(ground, {critic, plan}).sum(), base::seconds_of_ticks(sum), 1e-6);
+  EXPECT_DOUBLE_EQ(scheduled_training_seconds(scenario, {critic, plan}).value(), base::seconds_of_ticks(sum));
+  EXPECT_NEAR(closed_training_seconds(scenario, {critic, plan}).sum(), base::seconds_of_ticks(sum), 1e-6);
 }
 
 TEST_F(Phase, EqualStagesWithoutMessagesFillAndDrainOnce) {
   const plan::TaskPlan plan = planned(4, 1, 4, 1, 2);
-  pipeline::Problem problem = training_problem(ground, {critic, plan}).value();
+  pipeline::Problem problem = training_problem(scenario, {critic, plan}).value();
   pipeline::Model& model = problem.models.front();
   EXPECT_EQ(model.microbatches, 32);
   for (std::size_t stage = 1; stage < 3; ++stage) EXPECT_EQ(model.forward[stage], model.forward[0]);
@@ -82,7 +82,7 @@ TEST_F(Phase, EqualStagesWithoutMessagesFillAndDrainOnce) {
 
 TEST_F(Phase, VirtualStagesGoRoundTheDevices) {
   const plan::TaskPlan plan = planned(4, 1, 4, 3, 3);
-  const pipeline::Problem problem = training_problem(ground, {actor, plan}).value();
+  const pipeline::Problem problem = training_problem(scenario, {actor, plan}).value();
   const pipeline::Model& model = problem.models.front();
   EXPECT_EQ(problem.devices, 4);
   EXPECT_EQ(model.stages(), 12);
@@ -91,61 +91,61 @@ TEST_F(Phase, VirtualStagesGoRoundTheDevices) {
   EXPECT_EQ(model.microbatches, 24);
   // The head is on the last chunk; activations of a stage are shared out over its chunks.
   EXPECT_GT(model.forward[11], model.forward[10]);
-  const pipeline::Problem whole = training_problem(ground, {actor, planned(4, 1, 4, 1, 3)}).value();
+  const pipeline::Problem whole = training_problem(scenario, {actor, planned(4, 1, 4, 1, 3)}).value();
   const double chunks = static_cast<double>((model.activation[0] + model.activation[4] + model.activation[8]).count()) * 24;
   EXPECT_NEAR(chunks, static_cast<double>(whole.models.front().activation[0].count()) * 22, 1e-4 * chunks);
 }
 
 RC_GTEST_PROP(TrainingPhase, ClosedFormAndScheduleAgree, ()) {
   const plan::Job job = ppo_job(*rc::gen::element(1, 3, 6));
-  const Ground ground = ground_of(job, software_of(job).value());
+  const Scenario scenario = scenario_of(job, software_of(job).value());
   const int devices = cluster::device_count(job.cluster);
   const int tensor = *rc::gen::element(1, 2);
   const int pipeline = *rc::gen::element(1, 2, 4, devices / 2);
   const int rounds = pipeline > 1 && pipeline <= 8 ? *rc::gen::inRange(1, 4) : 1;
   const plan::TaskPlan plan = planned(devices / tensor / pipeline, tensor, pipeline, rounds, *rc::gen::inRange(1, 9));
   const auto task = task_of(job, *rc::gen::element("actor_train", "critic_train"));
-  RC_PRE(!llm::find_fault(plan.layout, ground.models[job.workflow.role_of[task]->index()].model));
-  const double schedule = scheduled_training_seconds(ground, {task, plan}).value();
-  const double closed = closed_training_seconds(ground, {task, plan}).sum();
+  RC_PRE(!llm::find_fault(plan.layout, scenario.models[job.workflow.role_of[task]->index()].model));
+  const double schedule = scheduled_training_seconds(scenario, {task, plan}).value();
+  const double closed = closed_training_seconds(scenario, {task, plan}).sum();
   RC_ASSERT(std::abs(closed / schedule - 1) < 0.005);
 }
 
 TEST_F(Phase, FusedIsBetweenItsBoundAndBothInTurn) {
   const plan::TaskPlan large = planned(2, 2, 4, 1, 8);
   const plan::TaskPlan small = planned(4, 1, 4, 1, 8);
-  const pipeline::FusedLayouts fused = fused_training_problem(ground, {actor, large}, {critic, small}).value();
+  const pipeline::FusedLayouts fused = fused_training_problem(scenario, {actor, large}, {critic, small}).value();
   EXPECT_EQ(fused.merged_model, 1);
   EXPECT_EQ(fused.merged_stages, 2);
   EXPECT_EQ(fused.copies[1], 2);
-  const double bound = fused_training_bound(ground, {actor, large}, {critic, small}).value();
-  const double found = fused_schedule(ground, {actor, large}, {critic, small}, 2000)->seconds;
+  const double bound = fused_training_bound(scenario, {actor, large}, {critic, small}).value();
+  const double found = fused_schedule(scenario, {actor, large}, {critic, small}, 2000)->seconds;
   const double in_turn = base::seconds_of_ticks(makespan_of(fuse::solve_1f1b(fused.problem, {})));
   EXPECT_GT(bound, 0);
   EXPECT_LE(bound, found);
   EXPECT_LT(found, in_turn);
   // Each has to have its own time, and no device has less than its work of both.
-  EXPECT_GT(bound, scheduled_training_seconds(ground, {actor, large}).value() * 0.98);
-  EXPECT_EQ(found, fused_schedule(ground, {actor, large}, {critic, small}, 2000)->seconds);
+  EXPECT_GT(bound, scheduled_training_seconds(scenario, {actor, large}).value() * 0.98);
+  EXPECT_EQ(found, fused_schedule(scenario, {actor, large}, {critic, small}, 2000)->seconds);
 }
 
 TEST_F(Phase, FusedPipelinesKeepTheirMessagesAndSteps) {
   const plan::TaskPlan large = planned(2, 2, 4, 1, 8);
   const plan::TaskPlan small = planned(4, 1, 4, 1, 8);
-  const pipeline::Problem fused = fused_training_problem(ground, {actor, large}, {critic, small})->problem;
-  const pipeline::Model alone = training_problem(ground, {critic, small})->models.front();
+  const pipeline::Problem fused = fused_training_problem(scenario, {actor, large}, {critic, small})->problem;
+  const pipeline::Model alone = training_problem(scenario, {critic, small})->models.front();
   const pipeline::Model& merged = fused.models[1];
   EXPECT_EQ(merged.minibatches, 2);
   EXPECT_EQ(merged.step, std::vector<base::Ticks>(2, alone.step[0]));
   EXPECT_EQ(merged.transfer_forward.at(0), alone.transfer_forward[1]);
   // Two stages and the message between them are one op.
   EXPECT_EQ(merged.forward[0], alone.forward[0] + alone.forward[1] + alone.transfer_forward[0]);
-  EXPECT_EQ(fused.models[0].forward, training_problem(ground, {actor, large})->models.front().forward);
+  EXPECT_EQ(fused.models[0].forward, training_problem(scenario, {actor, large})->models.front().forward);
 }
 
 TEST_F(Phase, WhatCannotBeFusedIsSaid) {
   const auto message = [&](const TrainTask& first, const TrainTask& second) {
-    return fused_training_problem(ground, first, second).error().message;
+    return fused_training_problem(scenario, first, second).error().message;
   };
   const plan::TaskPlan plan = planned(2, 2, 4, 1, 2);
   const plan::TaskPlan half = planned(1, 2, 4, 1, 2);
@@ -156,8 +156,8 @@ TEST_F(Phase, WhatCannotBeFusedIsSaid) {
   EXPECT_THAT(message({actor, plan}, {critic, half}), HasSubstr("the same devices"));
   EXPECT_THAT(message({actor, plan}, {critic, interleaved}), HasSubstr("critic_train has 2 virtual stages"));
   EXPECT_THAT(message({actor, wide}, {critic, flat}), HasSubstr("critic_train"));
-  EXPECT_FALSE(fused_training_bound(ground, {actor, wide}, {critic, flat}).ok());
-  EXPECT_FALSE(fused_schedule(ground, {actor, plan}, {actor, plan}, 100).ok());
+  EXPECT_FALSE(fused_training_bound(scenario, {actor, wide}, {critic, flat}).ok());
+  EXPECT_FALSE(fused_schedule(scenario, {actor, plan}, {actor, plan}, 100).ok());
 }
 
 }  // namespace

@@ -12,12 +12,12 @@ namespace {
 
 TEST(Variations, DifferInOneSettingAndAreSound) {
   const plan::Job job = test::grpo_job();
-  const Ground ground = ground_of(job, software_of(job).value());
+  const Scenario scenario = scenario_of(job, software_of(job).value());
   const plan::Plan plan = test::co_located(job, ", \"offload\": [\"optimizer\"]");
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
     if (job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
     std::set<planner::ChangeKind> kinds;
-    for (const plan::TaskPlan& varied : variations_of(ground, task, plan.tasks[task])) {
+    for (const plan::TaskPlan& varied : variations_of(scenario, task, plan.tasks[task])) {
       EXPECT_NE(varied, plan.tasks[task]);
       const planner::ChangeKind kind = planner::kind_of(plan.tasks[task], varied);
       EXPECT_TRUE(kind != planner::ChangeKind::mesh && kind != planner::ChangeKind::layout && kind != planner::ChangeKind::settings)
@@ -40,8 +40,8 @@ TEST(Variations, KeepWhatTheJobFixes) {
   ASSERT_EQ(job.workflow.tasks[train].kind, workflow::TaskKind::train);
   job.fixed[train].micro_batching = plan.tasks[train].micro_batching;
   job.fixed[train].layout.set(&llm::Layout::zero, plan.tasks[train].layout.zero);
-  const Ground ground = ground_of(job, software_of(job).value());
-  for (const plan::TaskPlan& varied : variations_of(ground, train, plan.tasks[train])) {
+  const Scenario scenario = scenario_of(job, software_of(job).value());
+  for (const plan::TaskPlan& varied : variations_of(scenario, train, plan.tasks[train])) {
     EXPECT_EQ(varied.micro_batching, plan.tasks[train].micro_batching);
     EXPECT_EQ(varied.layout.zero, plan.tasks[train].layout.zero);
   }

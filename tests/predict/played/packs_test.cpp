@@ -16,7 +16,7 @@ namespace {
 
 /// GRPO of 256 samples with 640 tokens each in two mini-batches, on eight devices, as NeMo-RL runs it.
 struct Case {
-  Case() : job(packed_job()), ground(ground_of(job, software_of(job).value())), plan(test::co_located(job)) {
+  Case() : job(packed_job()), scenario(scenario_of(job, software_of(job).value())), plan(test::co_located(job)) {
     for (plan::TaskPlan& planned : plan.tasks) planned.micro_batching = {.tokens = 2000};
   }
   Case(const Case&) = delete;
@@ -28,10 +28,10 @@ struct Case {
   }
   std::size_t task(std::string_view name) const { return workflow::find_task(job.workflow, name)->index(); }
   plan::TaskPlan& planned(std::string_view name) { return plan.tasks[task(name)]; }
-  std::optional<DealtPacks> dealt(std::string_view name) { return dealt_packs(ground, task(name), planned(name)); }
+  std::optional<DealtPacks> dealt(std::string_view name) { return dealt_packs(scenario, task(name), planned(name)); }
 
   plan::Job job;
-  Ground ground;
+  Scenario scenario;
   plan::Plan plan;
 };
 
@@ -66,8 +66,8 @@ TEST(DealtPacks, SequencesArePaddedToTheRanksThatDivideThem) {
   planned.layout.data = 2;
   planned.layout.context = 4;
   of.job.workload.prompt_length = workflow::LengthDistribution::fixed(129);
-  const Ground ground = ground_of(of.job, of.ground.software);
-  EXPECT_DOUBLE_EQ(dealt_packs(ground, of.task("actor_infer"), planned)->micro_batch.count, 3 * 648);
+  const Scenario scenario = scenario_of(of.job, of.scenario.software);
+  EXPECT_DOUBLE_EQ(dealt_packs(scenario, of.task("actor_infer"), planned)->micro_batch.count, 3 * 648);
 }
 
 TEST(DealtPacks, OnlyWhereSoftwareAndPlanSayIt) {
@@ -77,24 +77,24 @@ TEST(DealtPacks, OnlyWhereSoftwareAndPlanSayIt) {
   EXPECT_FALSE(of.dealt("actor_infer").has_value());
   EXPECT_FALSE(of.dealt("actor_train").has_value());
   EXPECT_TRUE(of.dealt("reference_infer").has_value());
-  of.ground.software.conventions.deals_packs = false;
+  of.scenario.software.conventions.deals_packs = false;
   EXPECT_FALSE(of.dealt("reference_infer").has_value());
 }
 
 TEST(DealtPacks, AreWhatTracesTakeThemFor) {
   Case of;
-  const cost::Efficiency& efficiency = of.ground.software.efficiency;
+  const cost::Efficiency& efficiency = of.scenario.software.efficiency;
   const cost::Machine machine = cost::machine_of(of.job.cluster, {0, 8}, efficiency);
-  const cost::ModelFacts& facts = facts_of(of.ground, of.task("actor_train"));
+  const cost::ModelFacts& facts = facts_of(of.scenario, of.task("actor_train"));
   const llm::Tokens pack{3 * 640, 3 * 640 * 640};
   const plan::TaskPlan& scored = of.planned("actor_infer");
   const double pass = cost::scoring_passes(facts, scored.layout, pack, machine, efficiency).stages.front().sum();
   const auto seconds = [](const simulate::Trace& trace) { return 1e-9 * static_cast<double>(trace.end.count()); };
-  EXPECT_NEAR(seconds(scoring_trace(of.ground, of.task("actor_infer"), scored)), 11 * pass, 1e-7);
+  EXPECT_NEAR(seconds(scoring_trace(of.scenario, of.task("actor_infer"), scored)), 11 * pass, 1e-7);
   const TrainTask train{of.task("actor_train"), of.planned("actor_train")};
   const cost::ChunkPasses passes = cost::training_passes(facts, train.planned.layout, 6, pack, machine, efficiency).chunks.front();
-  const cost::TrainingSeconds closed = closed_training_seconds(of.ground, train);
-  EXPECT_NEAR(seconds(training_trace(of.ground, train).value()),
+  const cost::TrainingSeconds closed = closed_training_seconds(of.scenario, train);
+  EXPECT_NEAR(seconds(training_trace(of.scenario, train).value()),
               2 * 6 * (passes.forward.sum() + passes.backward.sum()) + closed.gradients + closed.optimizer, 1e-7);
 }
 

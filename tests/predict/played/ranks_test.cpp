@@ -110,14 +110,14 @@ Sums sums_of(const simulate::Trace& trace) {
 TEST(WithRanks, SoftwareThatDoesNotBalanceLetsRanksWait) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
   const plan::Plan plan = test::pipelined_on_16(job);
-  const Ground balanced = ground_of(job, software_of(job).value());
-  Ground unbalanced = balanced;
+  const Scenario balanced = scenario_of(job, software_of(job).value());
+  Scenario unbalanced = balanced;
   unbalanced.software.conventions.balances_ranks = false;
   const std::size_t infer = workflow::find_task(job.workflow, "critic_infer")->index();
   const std::size_t train = workflow::find_task(job.workflow, "critic_train")->index();
   for (const std::size_t task : {infer, train}) {
-    const auto trace_on = [&](const Ground& ground) {
-      return task == infer ? scoring_trace(ground, task, plan.tasks[task]) : training_trace(ground, {task, plan.tasks[task]}).value();
+    const auto trace_on = [&](const Scenario& scenario) {
+      return task == infer ? scoring_trace(scenario, task, plan.tasks[task]) : training_trace(scenario, {task, plan.tasks[task]}).value();
     };
     const simulate::Trace trace = trace_on(unbalanced);
     EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
@@ -134,14 +134,14 @@ TEST(WithRanks, FewerSamplesThanRanksArePlayed) {
   job.workload.prompts = 2;
   job.workload.mini_batches = 1;
   const plan::Plan plan = test::pipelined_on_16(job);
-  Ground ground = ground_of(job, software_of(job).value());
+  Scenario scenario = scenario_of(job, software_of(job).value());
   for (const bool balances : {false, true}) {
-    ground.software.conventions.balances_ranks = balances;
+    scenario.software.conventions.balances_ranks = balances;
     for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
       if (job.workflow.tasks[task].kind == workflow::TaskKind::generate) continue;
       const simulate::Trace trace = job.workflow.tasks[task].kind == workflow::TaskKind::train
-                                        ? training_trace(ground, {task, plan.tasks[task]}).value()
-                                        : scoring_trace(ground, task, plan.tasks[task]);
+                                        ? training_trace(scenario, {task, plan.tasks[task]}).value()
+                                        : scoring_trace(scenario, task, plan.tasks[task]);
       EXPECT_EQ(simulate::find_fault(trace), std::nullopt) << task;
     }
   }

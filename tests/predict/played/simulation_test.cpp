@@ -23,16 +23,16 @@ using simulate::Activity;
 
 /// A job on ground of its own.
 struct Case {
-  explicit Case(plan::Job of) : job(std::move(of)), ground(ground_of(job, software_of(job).value())) {}
+  explicit Case(plan::Job of) : job(std::move(of)), scenario(scenario_of(job, software_of(job).value())) {}
   Case(const Case&) = delete;
 
   Simulation simulate(const plan::Plan& plan, SimulationOptions options = {}) const {
-    return Simulator(ground, std::move(options)).simulate(plan).value();
+    return Simulator(scenario, std::move(options)).simulate(plan).value();
   }
   std::size_t task(std::string_view name) const { return workflow::find_task(job.workflow, name)->index(); }
 
   plan::Job job;
-  Ground ground;
+  Scenario scenario;
 };
 
 double seconds_of(const plan::StepTime& time) { return base::seconds_of_ticks(time.end - time.begin); }
@@ -120,7 +120,7 @@ TEST(Simulation, PrefetchingStaysWithinTheMemoryHoweverLittleThereIs) {
     return made;
   }();
   std::int64_t needed = 0;
-  for (const TaskMemory& memory : estimate(ground_of(plain, software_of(plain).value()), plan).memory)
+  for (const TaskMemory& memory : estimate(scenario_of(plain, software_of(plain).value()), plan).memory)
     needed = std::max(needed, memory.needed());
   double least = 0;
   double most = 0;
@@ -140,19 +140,20 @@ RC_GTEST_PROP(Simulation, PrefetchingNeverHoldsMoreThanDevicesHave, ()) {
   base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
   const bool together = *rc::gen::arbitrary<bool>();
   plan::Plan plan = planner::plan_of(
-      place.space, together ? test::random_co_located_picks(place.space, random) : test::random_picks(place.space, random), "custom");
+      place.space, together ? test::random_co_located_selection(place.space, random) : test::random_selection(place.space, random),
+      "custom");
   for (plan::TaskPlan& planned : plan.tasks) {
     planned.offload.weights = *rc::gen::arbitrary<bool>();
     planned.offload.optimizer = *rc::gen::arbitrary<bool>();
   }
   plan::Job job = prefetching(place.job);
   std::int64_t needed = 0;
-  for (const TaskMemory& memory : task_memory(place.ground, plan)) needed = std::max(needed, memory.needed());
+  for (const TaskMemory& memory : task_memory(place.scenario, plan)) needed = std::max(needed, memory.needed());
   const std::int64_t usable = needed + *rc::gen::inRange<std::int64_t>(0, std::int64_t{8} << 30);
   for (cluster::NodeGroup& group : job.cluster.groups) group.gpu.usable_memory = usable;
   for (cluster::NodeGroup& group : job.cluster.groups) group.gpu.host_bandwidth /= *rc::gen::element(1.0, 30.0);
   const Case of(job);
-  const auto simulation = Simulator(of.ground, {}).simulate(plan);
+  const auto simulation = Simulator(of.scenario, {}).simulate(plan);
   RC_PRE(simulation.ok());
   RC_CLASSIFY(simulation->closed.graph.steps.size() > iteration_graph(job, plan).steps.size(), "some apart");
   const simulate::Trace& trace = simulation->iteration.trace;
@@ -167,7 +168,7 @@ RC_GTEST_PROP(Simulation, PrefetchingNeverHoldsMoreThanDevicesHave, ()) {
 RC_GTEST_PROP(Simulation, FusedGenerationNeverHoldsMoreThanItsTasksDo, ()) {
   static const test::Place place(test::small_job("ppo", "actor: qwen3-1.7b, reward: qwen3-4b", "nodes: 1, gpus_per_node: 8, gpu: H100"));
   base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
-  plan::Plan plan = planner::plan_of(place.space, test::random_co_located_picks(place.space, random), "custom");
+  plan::Plan plan = planner::plan_of(place.space, test::random_co_located_selection(place.space, random), "custom");
   for (plan::TaskPlan& planned : plan.tasks) planned.offload.weights = *rc::gen::arbitrary<bool>();
   plan.tasks[0].layout.data = 4;
   plan.tasks[0].layout.tensor = 2;
@@ -176,8 +177,8 @@ RC_GTEST_PROP(Simulation, FusedGenerationNeverHoldsMoreThanItsTasksDo, ()) {
   plan.fusion.threshold = *rc::gen::element(0.05, 0.2, 0.5);
   RC_PRE(!plan::find_fault(plan, place.job));
   std::int64_t needed = 0;
-  for (const TaskMemory& memory : task_memory(place.ground, plan)) needed = std::max(needed, memory.needed());
-  const auto simulation = Simulator(place.ground, {}).simulate(plan);
+  for (const TaskMemory& memory : task_memory(place.scenario, plan)) needed = std::max(needed, memory.needed());
+  const auto simulation = Simulator(place.scenario, {}).simulate(plan);
   RC_PRE(simulation.ok());
   RC_CLASSIFY(simulation->migrations.front().has_value(), "something migrates");
   for (const simulate::Lane& lane : simulation->iteration.trace.lanes) RC_ASSERT(simulate::peak_of(lane).second <= needed);
@@ -242,8 +243,8 @@ TEST(Simulation, TrainsByTheRealSchedule) {
   expect_sound(of, simulation);
   for (const char* name : {"actor_train", "critic_train"}) {
     const std::size_t task = of.task(name);
-    const double scheduled = scheduled_training_seconds(of.ground, {task, plan.tasks[task]}).value();
-    EXPECT_NEAR(seconds_of(simulation.iteration.steps[task]), scheduled + overhead_seconds(of.ground, task, plan.tasks[task]).sum(),
+    const double scheduled = scheduled_training_seconds(of.scenario, {task, plan.tasks[task]}).value();
+    EXPECT_NEAR(seconds_of(simulation.iteration.steps[task]), scheduled + overhead_seconds(of.scenario, task, plan.tasks[task]).sum(),
                 whole_ns);
   }
   // Each stage works as long as its passes; what is left are bubbles and messages.
@@ -267,7 +268,7 @@ TEST(Simulation, ScoresAsLongAsTheClosedFormSays) {
 TEST(Simulation, FusedTrainingIsOneScheduleOfBoth) {
   const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
   plan::Plan plan = pipelined(of);
-  Simulator simulator(of.ground, {});
+  Simulator simulator(of.scenario, {});
   const Simulation apart = simulator.simulate(plan).value();
   plan.fusion.training = plan::train_pair(of.job);
   const Simulation fused = simulator.simulate(plan).value();
@@ -289,14 +290,16 @@ TEST(Simulation, FusedTrainingIsWhatTheScheduleCommandFinds) {
   plan::Plan plan = pipelined(of);
   plan.fusion.training = plan::train_pair(of.job);
   const auto [first, second] = *plan.fusion.training;
-  const pipeline::FusedLayouts fused = fused_training_problem(of.ground, {first, plan.tasks[first]}, {second, plan.tasks[second]}).value();
+  const pipeline::FusedLayouts fused =
+      fused_training_problem(of.scenario, {first, plan.tasks[first]}, {second, plan.tasks[second]}).value();
   fuse::SolveOptions options;
   options.chains = 1;
   options.iterations = FusedSearch{}.iterations;
-  const double room = static_cast<double>(activation_room(of.ground, plan)) / fullest_over_average(of.ground, *plan.fusion.training, plan);
+  const double room =
+      static_cast<double>(activation_room(of.scenario, plan)) / fullest_over_average(of.scenario, *plan.fusion.training, plan);
   options.memory_cap = base::Memory(static_cast<std::int64_t>(room));
   const fuse::Solved scheduled = fuse::solve(fused.problem, "auto", options).value();
-  const Simulation played = Simulator(of.ground, {}).simulate(plan).value();
+  const Simulation played = Simulator(of.scenario, {}).simulate(plan).value();
   ASSERT_TRUE(played.training);
   EXPECT_EQ(played.training->trace.end, scheduled.solution.evaluation.makespan);
   EXPECT_EQ(played.training->peak, scheduled.solution.evaluation.peak_activation.count());
@@ -379,7 +382,7 @@ TEST(Simulation, PlansThatFitNeverHoldMoreThanTheirDevicesHave) {
   const plan::Job ppo = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: A100-80");
   for (const plan::Job& job : {test::grpo_job(), test::grpo_job(1), ppo, prefetching(ppo), prefetching(test::grpo_job(1))}) {
     const Case of(job);
-    const planner::Ranking ranking = planner::rank_plans(of.ground, test::quick_options()).value();
+    const planner::Ranking ranking = planner::rank_plans(of.scenario, test::quick_options()).value();
     ASSERT_FALSE(ranking.plans.empty());
     for (const planner::RankedPlan& ranked : ranking.plans) {
       const Simulation simulation = of.simulate(ranked.plan);

@@ -22,17 +22,17 @@ using testing::SizeIs;
 struct Played {
   Played(plan::Job of, plan::Plan planned)
       : job(std::move(of)),
-        ground(predict::ground_of(job, predict::software_of(job).value())),
+        scenario(predict::scenario_of(job, predict::software_of(job).value())),
         plan(std::move(planned)),
-        simulator(ground, {}),
+        simulator(scenario, {}),
         simulation(simulator.simulate(plan).value()),
         variants(study::play_fusion_variants(simulator, plan, simulation).value()) {}
   Played(const Played&) = delete;
 
-  JobPicture picture() const { return {ground, plan, simulation, std::nullopt, variants, notes, nullptr, nullptr}; }
+  JobPicture picture() const { return {scenario, plan, simulation, std::nullopt, variants, notes, nullptr, nullptr}; }
 
   plan::Job job;
-  predict::Ground ground;
+  predict::Scenario scenario;
   plan::Plan plan;
   predict::Simulator simulator;
   predict::Simulation simulation;
@@ -41,7 +41,7 @@ struct Played {
 };
 
 planner::Ranking ranking_of(const plan::Job& job) {
-  return planner::rank_plans(predict::ground_of(job, predict::software_of(job).value()), test::quick_options()).value();
+  return planner::rank_plans(predict::scenario_of(job, predict::software_of(job).value()), test::quick_options()).value();
 }
 
 plan::Job ppo_job() { return test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"); }

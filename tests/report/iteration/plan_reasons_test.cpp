@@ -12,10 +12,10 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string against(const predict::Ground& ground, const plan::Plan& plan, const plan::Plan& other) {
-  const predict::Estimate here = predict::estimate(ground, plan);
-  const predict::Estimate there = predict::estimate(ground, other);
-  return reasons_against(ground, {plan, here}, {other, there});
+std::string against(const predict::Scenario& scenario, const plan::Plan& plan, const plan::Plan& other) {
+  const predict::Estimate here = predict::estimate(scenario, plan);
+  const predict::Estimate there = predict::estimate(scenario, other);
+  return reasons_against(scenario, {plan, here}, {other, there});
 }
 
 class Reasons : public testing::Test {
@@ -23,11 +23,11 @@ class Reasons : public testing::Test {
   plan::TaskPlan& task(std::string_view name) { return plan_.tasks[workflow::find_task(job_.workflow, name)->index()]; }
 
   const plan::Job job_ = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
-  const predict::Ground ground_ = predict::ground_of(job_, predict::software_of(job_).value());
+  const predict::Scenario scenario_ = predict::scenario_of(job_, predict::software_of(job_).value());
   plan::Plan plan_ = test::pipelined_on_16(job_);
 };
 
-TEST_F(Reasons, APlanAgainstItselfHasNone) { EXPECT_EQ(against(ground_, plan_, plan_), "no step that counts differs"); }
+TEST_F(Reasons, APlanAgainstItselfHasNone) { EXPECT_EQ(against(scenario_, plan_, plan_), "no step that counts differs"); }
 
 TEST_F(Reasons, TasksThatFollowOneAnotherAreNamed) {
   plan::Plan apart = plan_;
@@ -37,21 +37,22 @@ TEST_F(Reasons, TasksThatFollowOneAnotherAreNamed) {
   }
   std::swap(apart, plan_);
   // One of both is faster; the other follows the first, and says so.
-  const bool side_by_side_wins = predict::estimate(ground_, apart).iteration_seconds < predict::estimate(ground_, plan_).iteration_seconds;
+  const bool side_by_side_wins =
+      predict::estimate(scenario_, apart).iteration_seconds < predict::estimate(scenario_, plan_).iteration_seconds;
   EXPECT_TRUE(side_by_side_wins) << "half of the hand-overs";
-  EXPECT_THAT(against(ground_, plan_, apart), HasSubstr("less side by side"));
-  EXPECT_THAT(against(ground_, apart, plan_), HasSubstr("more side by side"));
+  EXPECT_THAT(against(scenario_, plan_, apart), HasSubstr("less side by side"));
+  EXPECT_THAT(against(scenario_, apart, plan_), HasSubstr("more side by side"));
 }
 
 TEST_F(Reasons, WhatOneFusesIsTakenTogether) {
   plan::Plan fused = plan_;
-  fused.fusion.threshold = predict::best_threshold(ground_, plan_.tasks);
+  fused.fusion.threshold = predict::best_threshold(scenario_, plan_.tasks);
   ASSERT_TRUE(fused.fusion.threshold.has_value());
-  const std::string text = against(ground_, plan_, fused);
+  const std::string text = against(scenario_, plan_, fused);
   EXPECT_THAT(text, HasSubstr("actor_generate + reward_infer + reference_infer + critic_infer +"));
   EXPECT_THAT(text, HasSubstr("(not fused)"));
   EXPECT_THAT(text, Not(HasSubstr("side by side"))) << "what is fused takes turns";
-  EXPECT_THAT(against(ground_, fused, plan_), HasSubstr("(fused)"));
+  EXPECT_THAT(against(scenario_, fused, plan_), HasSubstr("(fused)"));
 }
 
 }  // namespace

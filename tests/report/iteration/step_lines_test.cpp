@@ -14,10 +14,10 @@ namespace {
 
 TEST(StepLines, NameEachStepOnceWithItsSeconds) {
   const plan::Job job = test::grpo_job();
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::separated(job);
-  const predict::Simulation simulation = predict::Simulator(ground, {}).simulate(plan).value();
-  const std::vector<StepLine> lines = step_lines(ground, plan, simulation);
+  const predict::Simulation simulation = predict::Simulator(scenario, {}).simulate(plan).value();
+  const std::vector<StepLine> lines = step_lines(scenario, plan, simulation);
   ASSERT_EQ(lines.size(), simulation.closed.graph.steps.size()) << "nothing is fused";
   bool moves_weights = false;
   for (const StepLine& line : lines) {
@@ -35,11 +35,11 @@ TEST(StepLines, NameEachStepOnceWithItsSeconds) {
 TEST(StepLines, NameWhatComesFromHostMemoryBesideOtherTasks) {
   plan::Job job = test::grpo_job();
   job.software.prefetch = true;
-  const predict::Ground ground = predict::ground_of(job, predict::software_of(job).value());
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job, R"(, "offload": ["optimizer"])", R"(, "offload": ["weights"])");
-  const predict::Simulation simulation = predict::Simulator(ground, {}).simulate(plan).value();
+  const predict::Simulation simulation = predict::Simulator(scenario, {}).simulate(plan).value();
   std::vector<std::string> names;
-  for (const StepLine& line : step_lines(ground, plan, simulation)) {
+  for (const StepLine& line : step_lines(scenario, plan, simulation)) {
     names.push_back(line.name);
     if (line.name == "reference_infer, from host") {
       EXPECT_LT(line.begin, 0) << "the iteration before is still under way";

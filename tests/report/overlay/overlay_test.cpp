@@ -252,10 +252,10 @@ TEST(Overlay, SaysWhereNothingIsInBoth) {
 /// Generation on one device beside training on another, which goes on behind the end of the iteration.
 simulate::Trace overlapping(std::int64_t train_begins) {
   std::vector<Work> train;
-  const std::int64_t behind = train_begins + 50 - 90;
-  for (std::int64_t batch = 5 - behind / 10; batch < 5; ++batch) train.push_back({Activity::forward, 1, 10, batch});
-  train.push_back({Activity::dependency, 0, train_begins - behind});
-  for (std::int64_t batch = 0; batch < 5 - behind / 10; ++batch) train.push_back({Activity::forward, 1, 10, batch});
+  const std::int64_t after = train_begins + 50 - 90;
+  for (std::int64_t batch = 5 - after / 10; batch < 5; ++batch) train.push_back({Activity::forward, 1, 10, batch});
+  train.push_back({Activity::dependency, 0, train_begins - after});
+  for (std::int64_t batch = 0; batch < 5 - after / 10; ++batch) train.push_back({Activity::forward, 1, 10, batch});
   train.push_back(hand_over);
   return trace_of({lane_of({0}, {{Activity::decode, 0, 60, 8}, {Activity::dependency, 1, 30}, hand_over}), lane_of({1}, train)});
 }

@@ -27,9 +27,9 @@ TEST(TimeBreakdown, KeepsAllOfTheTime) {
   EXPECT_EQ(sum(breakdown.rows[0]), of_lanes);
 }
 
-TEST(LongestWaits, AreSortedAndLeadToTheirBars) {
+TEST(MaxWaits, AreSortedAndLeadToTheirBars) {
   const timeline::Timeline timeline = test::small_timeline();
-  const Table waits = longest_waits(timeline);
+  const Table waits = wait_table(timeline);
   ASSERT_FALSE(waits.rows.empty());
   ASSERT_EQ(waits.bars.size(), waits.rows.size());
   Ticks last = Ticks::max();
@@ -41,8 +41,8 @@ TEST(LongestWaits, AreSortedAndLeadToTheirBars) {
   }
 }
 
-TEST(LongestWaits, SayWhatIsAwaitedWhere) {
-  const Table waits = longest_waits(test::small_timeline());
+TEST(MaxWaits, SayWhatIsAwaitedWhere) {
+  const Table waits = wait_table(test::small_timeline());
   EXPECT_EQ(waits.rows.at(0), (std::vector<std::string>{"dependency", "device 0", "2 ticks", "4 ticks", "B7 actor", "device 1"}));
 }
 

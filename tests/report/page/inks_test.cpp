@@ -32,8 +32,8 @@ TEST(Inks, OfIdleTimeAndServicesAreToldApartOnBothGrounds) {
   const std::vector<Ink> inks = inks_of_an_iteration();
   for (std::size_t a = 0; a < idle_causes + services; ++a) {
     for (std::size_t b = a + 1; b < inks.size(); ++b) {
-      EXPECT_GT(least_difference(inks[a].light, inks[b].light), told_apart) << a << " and " << b << " on a light ground";
-      EXPECT_GT(least_difference(inks[a].dark, inks[b].dark), told_apart) << a << " and " << b << " on a dark ground";
+      EXPECT_GT(min_difference(inks[a].light, inks[b].light), told_apart) << a << " and " << b << " on a light ground";
+      EXPECT_GT(min_difference(inks[a].dark, inks[b].dark), told_apart) << a << " and " << b << " on a dark ground";
     }
   }
 }
@@ -42,8 +42,8 @@ TEST(Inks, StandOutFromTheGround) {
   std::vector<Ink> inks = inks_of_an_iteration();
   inks.resize(idle_causes + services);
   for (const Ink& ink : inks) {
-    EXPECT_GT(least_difference(ink.light, {0xFF, 0xFF, 0xFF}), told_apart) << hex(ink.light);
-    EXPECT_GT(least_difference(ink.dark, {0x14, 0x1A, 0x23}), told_apart) << hex(ink.dark);
+    EXPECT_GT(min_difference(ink.light, {0xFF, 0xFF, 0xFF}), told_apart) << hex(ink.light);
+    EXPECT_GT(min_difference(ink.dark, {0x14, 0x1A, 0x23}), told_apart) << hex(ink.dark);
   }
 }
 

@@ -40,8 +40,8 @@ TEST(Palette, TellsModelsApartWithEveryCommonColourVision) {
   const auto colors = colors_of(eight_models_with_two_replicas());
   for (std::size_t a = 0; a < colors.size(); a += 2) {
     for (std::size_t b = 0; b < a; b += 2) {
-      EXPECT_GT(least_difference(of(colors[a], Activity::forward), of(colors[b], Activity::forward)), 11) << a / 2 << " and " << b / 2;
-      EXPECT_GT(least_difference(of(colors[a], Activity::backward), of(colors[b], Activity::backward)), 17) << a / 2 << " and " << b / 2;
+      EXPECT_GT(min_difference(of(colors[a], Activity::forward), of(colors[b], Activity::forward)), 11) << a / 2 << " and " << b / 2;
+      EXPECT_GT(min_difference(of(colors[a], Activity::backward), of(colors[b], Activity::backward)), 17) << a / 2 << " and " << b / 2;
     }
   }
 }

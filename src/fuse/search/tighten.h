@@ -9,7 +9,7 @@
 namespace dovetail::fuse {
 
 /// What a squeeze aims at.
-struct SqueezeGoal {
+struct TighteningGoal {
   const std::vector<std::int64_t>& room;  ///< [device] what may be held, in millionths
   std::int64_t makespan;                  ///< no need to be shorter
   std::uint64_t seed;
@@ -26,7 +26,7 @@ struct FreeSchedule {
 /// its levels at a deadline until they fit the room: first at the least deadline, then, by bisection, at later ones that are still earlier
 /// than what the chains have. That takes a third of the iterations; up to nine tenths where the first attempt nearly fits. A schedule that
 /// fits and is shorter, or as short with a lower peak, becomes its chain's best. Returns the shortest of each chain ([own]).
-std::vector<FreeSchedule> squeeze(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<pipeline::Order>& free,
-                                  const SqueezeGoal& goal);
+std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<pipeline::Order>& free,
+                                  const TighteningGoal& goal);
 
 }  // namespace dovetail::fuse

@@ -1,4 +1,4 @@
-#include "fuse/search/squeeze.h"
+#include "fuse/search/tighten.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,16 +11,16 @@ namespace {
 
 using pipeline::Order;
 
-std::int64_t least_makespan(const Rounds& rounds) {
+std::int64_t min_makespan(const Rounds& rounds) {
   const auto shorter = [](const Standing& a, const Standing& b) { return a.makespan < b.makespan; };
   return std::min_element(rounds.standings().begin(), rounds.standings().end(), shorter)->makespan;
 }
 
 /// The chains that start without capacities. Their levels count from a floor that makes all rooms equal to the largest.
-std::vector<Chain> free_chains(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free, const SqueezeGoal& goal,
-                               std::int64_t most_room) {
+std::vector<Chain> free_chains(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free, const TighteningGoal& goal,
+                               std::int64_t max_room) {
   std::vector<std::int64_t> floor;
-  for (const std::int64_t room : goal.room) floor.push_back(most_room - room);
+  for (const std::int64_t room : goal.room) floor.push_back(max_room - room);
   std::vector<Chain> chains;
   for (std::size_t own = 0; own < rounds.chains().size(); ++own) {
     const auto number = static_cast<std::size_t>(rounds.number(own));
@@ -48,15 +48,15 @@ void shorten_freely(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<
   }
 }
 
-class Squeeze {
+class Tightening {
  public:
-  Squeeze(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<Chain> free, const SqueezeGoal& goal, std::int64_t most_room)
+  Tightening(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<Chain> free, const TighteningGoal& goal, std::int64_t max_room)
       : rounds_(rounds),
         goal_(goal),
-        most_room_(most_room),
+        max_room_(max_room),
         cycles_(rounds, graph, walkers_of(std::move(free)),
                 {"capacity",
-                 most_room,
+                 max_room,
                  {},
                  [this](std::size_t own, const Chain& walker) { take_over(own, walker); },
                  [this] { return is_met(); }}) {
@@ -104,7 +104,7 @@ class Squeeze {
   void bisect(std::int64_t until, std::int64_t length) {
     std::int64_t too_short = goal_.makespan - (is_met() ? 1 : 0);
     for (std::size_t turn = 0; !rounds_.stopped() && rounds_.done() + length <= until && length > 0; ++turn) {
-      const std::int64_t shortest = least_makespan(rounds_);
+      const std::int64_t shortest = min_makespan(rounds_);
       set_deadline(too_short + (shortest - too_short) / 2);
       if (deadline_ <= too_short || deadline_ >= shortest) return;
       cycles_.cool(turn, length);
@@ -117,10 +117,10 @@ class Squeeze {
     constexpr std::int64_t near_percent = 6;
     const auto lower = [](const Standing& a, const Standing& b) { return a.score < b.score; };
     const std::int64_t lowest = std::min_element(rounds_.standings().begin(), rounds_.standings().end(), lower)->score;
-    return lowest <= most_room_ + most_room_ / 100 * near_percent;
+    return lowest <= max_room_ + max_room_ / 100 * near_percent;
   }
 
-  bool is_met() const { return least_makespan(rounds_) <= deadline_; }
+  bool is_met() const { return min_makespan(rounds_) <= deadline_; }
 
   /// What is not as short keeps to its own makespan.
   void set_deadline(std::int64_t deadline) {
@@ -135,15 +135,15 @@ class Squeeze {
       chain.best_score = walker.best_peak;
       lowest_[own] = walker.best;
     }
-    if (walker.best_peak > most_room_ || walker.best_makespan > chain.best_makespan) return;
+    if (walker.best_peak > max_room_ || walker.best_makespan > chain.best_makespan) return;
     // Without the floor the peak is another.
     chain.walk.reset(walker.best);
     if (walker.best_makespan < chain.best_makespan || chain.walk.peak() < chain.best_peak) record(chain);
   }
 
   Rounds& rounds_;
-  const SqueezeGoal& goal_;
-  const std::int64_t most_room_;
+  const TighteningGoal& goal_;
+  const std::int64_t max_room_;
   std::int64_t deadline_ = 0;
   PeakCycles cycles_;
   std::vector<FreeSchedule> shortest_;
@@ -152,13 +152,14 @@ class Squeeze {
 
 }  // namespace
 
-std::vector<FreeSchedule> squeeze(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free, const SqueezeGoal& goal) {
-  const std::int64_t most_room = *std::max_element(goal.room.begin(), goal.room.end());
-  std::vector<Chain> chains = free_chains(rounds, graph, free, goal, most_room);
+std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free,
+                                  const TighteningGoal& goal) {
+  const std::int64_t max_room = *std::max_element(goal.room.begin(), goal.room.end());
+  std::vector<Chain> chains = free_chains(rounds, graph, free, goal, max_room);
   shorten_freely(rounds, graph, chains, goal.iterations / 18, goal.makespan);
-  Squeeze squeeze(rounds, graph, std::move(chains), goal, most_room);
-  squeeze.run();
-  return std::move(squeeze).shortest();
+  Tightening tighten(rounds, graph, std::move(chains), goal, max_room);
+  tighten.run();
+  return std::move(tighten).shortest();
 }
 
 }  // namespace dovetail::fuse

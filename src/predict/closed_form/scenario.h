@@ -14,7 +14,7 @@
 namespace dovetail::predict {
 
 /// What all steps of all plans of a job are calculated from, worked out once, and who may stop that. Both must outlive it.
-struct Ground {
+struct Scenario {
   const plan::Job& job;
   Software software;
   std::vector<cost::ModelFacts> models;  ///< [role]
@@ -25,17 +25,17 @@ struct Ground {
 
   bool is_stopped() const { return parallel::is_requested(cancellation); }
 };
-Ground ground_of(const plan::Job& job, const Software& software, const parallel::Cancellation* cancellation = nullptr);
+Scenario scenario_of(const plan::Job& job, const Software& software, const parallel::Cancellation* cancellation = nullptr);
 
 /// The same with somebody else who may stop it.
-Ground stopped_by(const Ground& ground, const parallel::Cancellation& cancellation);
+Scenario stopped_by(const Scenario& scenario, const parallel::Cancellation& cancellation);
 
 /// The facts of the model of a task. REQUIRES: the task is no rule.
-const cost::ModelFacts& facts_of(const Ground& ground, std::size_t task);
+const cost::ModelFacts& facts_of(const Scenario& scenario, std::size_t task);
 
 /// What an infer or train task works on in an iteration: of training all epochs, with pretraining tokens as sequences of the same kind, and
 /// the sequences of a preference pair together. REQUIRES: the task is one of these.
-cost::Batch batch_of(const Ground& ground, std::size_t task);
+cost::Batch batch_of(const Scenario& scenario, std::size_t task);
 
 /// Sequences of an iteration that the train task with the most of them trains on, or samples where these are more: two for each sample
 /// that is a preference pair. Throughput in tokens counts these.

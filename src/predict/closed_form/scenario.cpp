@@ -1,0 +1,48 @@
+#include "predict/closed_form/scenario.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace dovetail::predict {
+
+Scenario scenario_of(const plan::Job& job, const Software& software, const parallel::Cancellation* cancellation) {
+  workflow::LengthDistribution lengths = cost::whole_lengths(job.workload.prompt_length, job.workload.response_length);
+  workflow::LengthDistribution rows = job.workload.packing ? lengths : workflow::LengthDistribution::fixed(lengths.longest());
+  Scenario scenario{job, software, {}, std::move(lengths), std::move(rows), cancellation};
+  for (const llm::Transformer& model : job.models) {
+    scenario.models.push_back(cost::facts_of(model));
+    scenario.models.back().profiles = cost::profiles_of(software.profile, model);
+  }
+  return scenario;
+}
+
+Scenario stopped_by(const Scenario& scenario, const parallel::Cancellation& cancellation) {
+  Scenario other = scenario;
+  other.cancellation = &cancellation;
+  return other;
+}
+
+const cost::ModelFacts& facts_of(const Scenario& scenario, std::size_t task) {
+  return scenario.models[scenario.job.workflow.role_of[task]->index()];
+}
+
+double sequences_of_iteration(const plan::Job& job) {
+  std::int64_t most = job.workload.samples();
+  for (const workflow::Task& task : job.workflow.tasks)
+    if (task.kind == workflow::TaskKind::train) most = std::max(most, workflow::sequences_of(task, job.workload));
+  return static_cast<double>(most);
+}
+
+cost::Batch batch_of(const Scenario& scenario, std::size_t index) {
+  const workflow::Task& task = scenario.job.workflow.tasks[index];
+  const bool trains = task.kind == workflow::TaskKind::train;
+  double sequences = static_cast<double>(workflow::sequences_of(task, scenario.job.workload));
+  if (trains) sequences = (sequences + static_cast<double>(task.extra_tokens) / scenario.rows.mean()) * scenario.job.workload.epochs;
+  cost::Batch batch = cost::batch_of(sequences, scenario.rows);
+  batch.balanced = scenario.software.conventions.balances_ranks;
+  batch.together = workflow::sequences_together(task);
+  return batch;
+}
+
+}  // namespace dovetail::predict
