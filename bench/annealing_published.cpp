@@ -9,7 +9,7 @@
 #include "base/stopwatch.h"
 #include "fuse/annealing/annealing.h"
 #include "parallel/for_each_index.h"
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 
 using namespace dovetail;
 

@@ -4,9 +4,9 @@
 #include "fuse/annealing/annealing_state.h"
 #include "fuse/bounds/bounds.h"
 #include "fuse/constructions/constructions.h"
-#include "pipeline/instances.h"
-#include "pipeline/schedule_file.h"
-#include "pipeline/validate.h"
+#include "pipeline/formats/schedule_file.h"
+#include "pipeline/problem/instances.h"
+#include "pipeline/schedule/validate.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "fuse/bounds/bounds.h"
 #include "fuse/pattern/pattern_search.h"
 #include "parallel/for_each_index.h"
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 #include "report/words/table.h"
 #include "tables.h"
 

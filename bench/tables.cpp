@@ -12,7 +12,7 @@
 #include "base/stopwatch.h"
 #include "fuse/solver.h"
 #include "parallel/for_each_index.h"
-#include "pipeline/validate.h"
+#include "pipeline/schedule/validate.h"
 
 namespace dovetail::bench {
 namespace {

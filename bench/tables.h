@@ -10,7 +10,7 @@
 
 #include "fuse/bounds/bounds.h"
 #include "fuse/solution/solution.h"
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 
 namespace dovetail::bench {
 

@@ -3,8 +3,8 @@
 #include <dovetail/base/file.h>
 #include <dovetail/fuse/solve.h>
 #include <dovetail/parallel/for_each_index.h>
-#include <dovetail/pipeline/problem.h>
-#include <dovetail/pipeline/schedule_file.h>
+#include <dovetail/pipeline/formats/schedule_file.h>
+#include <dovetail/pipeline/problem/problem.h>
 
 #include <csignal>
 #include <cstdio>

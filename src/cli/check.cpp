@@ -13,7 +13,7 @@
 #include "cli/output.h"
 #include "fuse/bounds/bounds.h"
 #include "fuse/bounds/claims.h"
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 #include "report/page/summary.h"
 #include "report/words/table.h"
 #include "timeline/schedule_timeline.h"

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "fuse/solver.h"
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 
 namespace dovetail::cli {
 namespace {

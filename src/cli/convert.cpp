@@ -8,7 +8,7 @@
 #include "cli/load.h"
 #include "cli/output.h"
 #include "fuse/bounds/bounds.h"
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 
 namespace dovetail::cli {
 namespace {

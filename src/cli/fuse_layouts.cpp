@@ -1,5 +1,5 @@
 // dovetail fuse-layouts: from the parallel layouts of two models on the same devices to a problem.
-#include "pipeline/fuse_layouts.h"
+#include "pipeline/problem/fuse_layouts.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/schedule_format.h"
-#include "pipeline/problem_file.h"
+#include "pipeline/problem/problem_file.h"
 
 namespace dovetail::cli {
 namespace {

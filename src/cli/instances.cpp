@@ -1,5 +1,5 @@
 // dovetail instances: the bundled problems.
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 
 #include <fmt/format.h>
 

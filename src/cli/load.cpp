@@ -8,11 +8,11 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "cli/output.h"
-#include "pipeline/flexfusion_trace.h"
-#include "pipeline/instances.h"
-#include "pipeline/problem_file.h"
-#include "pipeline/pytorch_csv.h"
-#include "pipeline/schedule_diff.h"
+#include "pipeline/formats/flexfusion_trace.h"
+#include "pipeline/formats/pytorch_csv.h"
+#include "pipeline/problem/instances.h"
+#include "pipeline/problem/problem_file.h"
+#include "pipeline/schedule/schedule_diff.h"
 
 namespace dovetail::cli {
 namespace {

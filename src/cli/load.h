@@ -6,9 +6,9 @@
 
 #include "base/result.h"
 #include "cli/schedule_format.h"
-#include "pipeline/problem.h"
-#include "pipeline/schedule_file.h"
-#include "pipeline/validate.h"
+#include "pipeline/formats/schedule_file.h"
+#include "pipeline/problem/problem.h"
+#include "pipeline/schedule/validate.h"
 
 namespace dovetail::cli {
 

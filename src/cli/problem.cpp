@@ -10,8 +10,8 @@
 #include "cli/load.h"
 #include "cli/output.h"
 #include "cli/schedule_format.h"
-#include "pipeline/problem_file.h"
-#include "pipeline/timings.h"
+#include "pipeline/problem/problem_file.h"
+#include "pipeline/problem/timings.h"
 #include "report/words/table.h"
 
 namespace dovetail::cli {

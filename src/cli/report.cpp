@@ -14,7 +14,7 @@
 #include "cli/load.h"
 #include "cli/output.h"
 #include "cli/played_plan.h"
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 #include "plan/fusion.h"
 #include "plan/job_file.h"
 #include "planner/rank/fusion_choice.h"

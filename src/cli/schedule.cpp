@@ -11,9 +11,9 @@
 #include "cli/processes.h"
 #include "cli/progress_line.h"
 #include "cli/schedule_report.h"
-#include "pipeline/problem_file.h"
-#include "pipeline/schedule_file.h"
-#include "pipeline/validate.h"
+#include "pipeline/formats/schedule_file.h"
+#include "pipeline/problem/problem_file.h"
+#include "pipeline/schedule/validate.h"
 #include "report/words/text.h"
 
 namespace dovetail::cli {

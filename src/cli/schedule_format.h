@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::cli {
 

@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 #include "base/stopwatch.h"
 #include "fuse/solver.h"
-#include "pipeline/validate.h"
+#include "pipeline/schedule/validate.h"
 
 namespace dovetail::fuse {
 namespace {

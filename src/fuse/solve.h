@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "fuse/solver.h"
-#include "pipeline/evaluate.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/evaluate.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 

@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "cluster/mesh.h"
-#include "pipeline/fuse_layouts.h"
+#include "pipeline/problem/fuse_layouts.h"
 
 namespace dovetail::plan {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "pipeline/op_kind.h"
+#include "pipeline/problem/op_kind.h"
 
 namespace dovetail::timeline {
 

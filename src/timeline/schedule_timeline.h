@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 #include "timeline/timeline.h"
 
 namespace dovetail::timeline {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "fuse/constructions/constructions.h"
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 
 namespace dovetail::fuse {
 namespace {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <string>
 
-#include "pipeline/instances.h"
-#include "pipeline/validate.h"
+#include "pipeline/problem/instances.h"
+#include "pipeline/schedule/validate.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
 

@@ -11,8 +11,8 @@
 
 #include "fuse/annealing/annealing.h"
 #include "fuse/constructions/constructions.h"
-#include "pipeline/instances.h"
-#include "pipeline/validate.h"
+#include "pipeline/problem/instances.h"
+#include "pipeline/schedule/validate.h"
 #include "support/brute_force.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"

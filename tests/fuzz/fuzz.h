@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/assert.h"
-#include "pipeline/evaluate.h"
-#include "pipeline/validate.h"
+#include "pipeline/schedule/evaluate.h"
+#include "pipeline/schedule/validate.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 

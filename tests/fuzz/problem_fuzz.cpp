@@ -1,7 +1,7 @@
 // Reads a problem; what is read is sound, and both writers give it back.
 #include "fuzz.h"
-#include "pipeline/op_graph.h"
-#include "pipeline/problem_file.h"
+#include "pipeline/problem/problem_file.h"
+#include "pipeline/schedule/op_graph.h"
 
 namespace pipeline = dovetail::pipeline;
 

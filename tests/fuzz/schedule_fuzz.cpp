@@ -1,6 +1,6 @@
 // Reads a schedule; the writer gives it back, and the validator and the evaluator take it.
 #include "fuzz.h"
-#include "pipeline/schedule_file.h"
+#include "pipeline/formats/schedule_file.h"
 
 namespace pipeline = dovetail::pipeline;
 

@@ -1,7 +1,7 @@
 // Reads measured times; what comes out is a sound problem that its file gives back.
 #include "fuzz.h"
-#include "pipeline/problem_file.h"
-#include "pipeline/timings.h"
+#include "pipeline/problem/problem_file.h"
+#include "pipeline/problem/timings.h"
 
 namespace pipeline = dovetail::pipeline;
 

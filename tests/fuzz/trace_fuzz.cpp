@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "fuzz.h"
-#include "pipeline/flexfusion_trace.h"
-#include "pipeline/instances.h"
+#include "pipeline/formats/flexfusion_trace.h"
+#include "pipeline/problem/instances.h"
 
 namespace pipeline = dovetail::pipeline;
 

@@ -14,7 +14,8 @@ from pathlib import Path
 LAYERS = ["base", "parallel", "pipeline", "timeline", "fuse", "llm", "cluster", "workflow", "plan", "realloc", "batching", "cost",
           "simulate", "predict", "planner", "measure", "study", "report", "cli"]
 # Folders within a folder, likewise; the files beside them may include all of them.
-ROOMS = {"fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
+ROOMS = {"pipeline": ["problem", "schedule", "formats"],
+         "fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
          "predict": ["closed_form", "played"],
          "planner": ["space", "bound", "search", "rank", "advice"],
          "report": ["words", "page", "drawing", "schedule", "iteration", "overlay"]}

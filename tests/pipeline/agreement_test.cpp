@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "pipeline/evaluate.h"
-#include "pipeline/validate.h"
+#include "pipeline/schedule/evaluate.h"
+#include "pipeline/schedule/validate.h"
 #include "support/random_problem.h"
 
 namespace dovetail::pipeline {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/file.h"
-#include "pipeline/flexfusion_trace.h"
-#include "pipeline/instances.h"
-#include "pipeline/validate.h"
+#include "pipeline/formats/flexfusion_trace.h"
+#include "pipeline/problem/instances.h"
+#include "pipeline/schedule/validate.h"
 
 namespace dovetail::pipeline {
 

@@ -117,7 +117,9 @@ void expect_fields(const Schema& properties, const std::vector<std::string_view>
     } else {
       expect_says(schema, field.kind);
     }
-    if (const auto said = schema.find("default")) EXPECT_EQ(base::canonical_json(*said), canonical(base::json_of(field.kind, usual)));
+    if (const auto said = schema.find("default")) {
+      EXPECT_EQ(base::canonical_json(*said), canonical(base::json_of(field.kind, usual)));
+    }
   });
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/problem.h"
+#include "pipeline/problem/problem.h"
 
 namespace dovetail::test {
 

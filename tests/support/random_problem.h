@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "pipeline/problem.h"
+#include "pipeline/problem/problem.h"
 
 namespace dovetail::test {
 

@@ -4,7 +4,7 @@
 
 #include "fuse/annealing/annealing.h"
 #include "fuse/annealing/cooling.h"
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 
 namespace dovetail::fuse {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "pipeline/op_graph.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/op_graph.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "parallel/cancellation.h"
-#include "pipeline/evaluate.h"
-#include "pipeline/op_graph.h"
-#include "pipeline/problem.h"
+#include "pipeline/problem/problem.h"
+#include "pipeline/schedule/evaluate.h"
+#include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 

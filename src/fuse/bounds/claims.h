@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/evaluate.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/evaluate.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 

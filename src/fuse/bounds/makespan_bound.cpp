@@ -5,7 +5,7 @@
 
 #include "fuse/bounds/bounds.h"
 #include "fuse/bounds/refutation.h"
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 
 namespace dovetail::fuse {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "pipeline/problem.h"
+#include "pipeline/problem/problem.h"
 
 namespace dovetail::fuse {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "pipeline/op_graph.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/op_graph.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 

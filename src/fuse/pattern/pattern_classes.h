@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "pipeline/op_graph.h"
-#include "pipeline/problem.h"
+#include "pipeline/problem/problem.h"
+#include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "parallel/for_each_index.h"
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 
 namespace dovetail::fuse {
 namespace {

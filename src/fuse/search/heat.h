@@ -7,7 +7,7 @@
 
 #include "fuse/annealing/cooling.h"
 #include "fuse/search/walk_phases.h"
-#include "pipeline/op_graph.h"
+#include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "fuse/solution/solution.h"
-#include "pipeline/op_graph.h"
-#include "pipeline/problem.h"
+#include "pipeline/problem/problem.h"
+#include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fuse/solution/solution.h"
-#include "pipeline/op_graph.h"
+#include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "parallel/exchange.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 

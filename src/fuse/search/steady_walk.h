@@ -6,7 +6,7 @@
 
 #include "fuse/search/walk_phases.h"
 #include "parallel/cancellation.h"
-#include "pipeline/op_graph.h"
+#include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 

@@ -14,8 +14,8 @@
 
 #include "fuse/search/walk_front.h"
 #include "fuse/search/walk_graph.h"
-#include "pipeline/op_graph.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/op_graph.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 

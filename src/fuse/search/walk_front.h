@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "pipeline/problem.h"
+#include "pipeline/problem/problem.h"
 
 namespace dovetail::fuse {
 

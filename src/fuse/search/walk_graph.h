@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pipeline/op_graph.h"
+#include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 

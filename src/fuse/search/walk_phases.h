@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "fuse/annealing/cooling.h"
 #include "fuse/search/swap_walk.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 

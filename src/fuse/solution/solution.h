@@ -13,8 +13,8 @@
 #include "fuse/bounds/bounds.h"
 #include "parallel/cancellation.h"
 #include "parallel/exchange.h"
-#include "pipeline/evaluate.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/evaluate.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "parallel/cancellation.h"
-#include "pipeline/op_graph.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/op_graph.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 

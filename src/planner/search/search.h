@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "parallel/exchange.h"
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/schedule.h"
 #include "planner/search/pool.h"
 
 namespace dovetail::planner {

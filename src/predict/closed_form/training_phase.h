@@ -15,9 +15,9 @@
 #include "base/result.h"
 #include "cost/training.h"
 #include "fuse/solution/solution.h"
-#include "pipeline/fuse_layouts.h"
-#include "pipeline/problem.h"
-#include "pipeline/schedule.h"
+#include "pipeline/problem/fuse_layouts.h"
+#include "pipeline/problem/problem.h"
+#include "pipeline/schedule/schedule.h"
 #include "plan/plan.h"
 #include "predict/closed_form/scenario.h"
 

@@ -11,7 +11,7 @@
 
 #include "cost/machine.h"
 #include "fuse/solve.h"
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 #include "predict/played/packs.h"
 #include "predict/played/ranks.h"
 #include "simulate/step_clock.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "fuse/bounds/bounds.h"
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 #include "report/page/chart_sections.h"
 #include "report/page/summary.h"
 #include "report/words/text.h"

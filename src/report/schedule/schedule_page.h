@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pipeline/schedule.h"
+#include "pipeline/schedule/schedule.h"
 #include "report/page/page.h"
 
 namespace dovetail::report {

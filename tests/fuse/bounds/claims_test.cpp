@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fuse/bounds/bounds.h"
-#include "pipeline/schedule_file.h"
+#include "pipeline/formats/schedule_file.h"
 
 namespace dovetail::fuse {
 namespace {

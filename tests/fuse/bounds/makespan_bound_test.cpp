@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fuse/bounds/bounds.h"
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 #include "support/brute_force.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 #include "support/problem_maker.h"
 #include "support/why_not.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fuse/constructions/constructions.h"
-#include "pipeline/validate.h"
+#include "pipeline/schedule/validate.h"
 #include "support/brute_force.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "fuse/pattern/pattern_search.h"
-#include "pipeline/instances.h"
-#include "pipeline/validate.h"
+#include "pipeline/problem/instances.h"
+#include "pipeline/schedule/validate.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
 

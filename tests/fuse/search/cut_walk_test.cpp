@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "fuse/constructions/constructions.h"
 #include "fuse/search/search_order.h"
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
 

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "fuse/constructions/constructions.h"
 #include "fuse/search/search_order.h"
-#include "pipeline/instances.h"
+#include "pipeline/problem/instances.h"
 
 namespace dovetail::fuse {
 namespace {

@@ -7,9 +7,9 @@
 #include "fuse/constructions/constructions.h"
 #include "fuse/portfolio.h"
 #include "fuse/solve.h"
-#include "pipeline/evaluate.h"
-#include "pipeline/instances.h"
-#include "pipeline/validate.h"
+#include "pipeline/problem/instances.h"
+#include "pipeline/schedule/evaluate.h"
+#include "pipeline/schedule/validate.h"
 
 namespace dovetail::fuse {
 namespace {

@@ -9,7 +9,7 @@
 #include "fuse/constructions/constructions.h"
 #include "fuse/solve.h"
 #include "fuse/solver.h"
-#include "pipeline/validate.h"
+#include "pipeline/schedule/validate.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
 

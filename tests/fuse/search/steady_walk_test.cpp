@@ -9,7 +9,7 @@
 #include "fuse/constructions/constructions.h"
 #include "fuse/search/search_order.h"
 #include "fuse/solution/variation.h"
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
 

@@ -10,8 +10,8 @@
 #include "fuse/portfolio.h"
 #include "fuse/search/search.h"
 #include "parallel/cancellation.h"
-#include "pipeline/instances.h"
-#include "pipeline/schedule_file.h"
+#include "pipeline/formats/schedule_file.h"
+#include "pipeline/problem/instances.h"
 #include "support/thread_exchange.h"
 
 namespace dovetail::fuse {

@@ -13,8 +13,8 @@
 #include "base/random.h"
 #include "fuse/constructions/constructions.h"
 #include "fuse/search/search_order.h"
-#include "pipeline/instances.h"
-#include "pipeline/validate.h"
+#include "pipeline/problem/instances.h"
+#include "pipeline/schedule/validate.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
 

@@ -11,7 +11,7 @@
 #include "fuse/bounds/bounds.h"
 #include "fuse/constructions/constructions.h"
 #include "fuse/search/search_order.h"
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "parallel/cancellation.h"
-#include "pipeline/evaluate.h"
+#include "pipeline/schedule/evaluate.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
 

@@ -2,7 +2,7 @@
 #include <dovetail/fuse/bounds/bounds.h>
 #include <dovetail/fuse/solve.h>
 #include <dovetail/parallel/exchange.h>
-#include <dovetail/pipeline/problem.h>
+#include <dovetail/pipeline/problem/problem.h>
 
 #include <cstdio>
 #include <string>
