@@ -67,7 +67,7 @@ void FusionChooser::make_schedules(std::vector<plan::Plan> plans, int threads) {
     const auto number = static_cast<std::size_t>(index);
     if (!scenario_.is_stopped()) made[number].training = predict::intra_stage(scenario_, unknown[number]);
   });
-  std::erase_if(made, [](const Known& one) { return one.training.schedule == 0; });
+  std::erase_if(made, [](const Known& one) { return one.training.schedule == nullptr; });
   known_.insert(known_.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
 }
 
