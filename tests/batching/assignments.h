@@ -40,7 +40,7 @@ inline void assert_each_once(const Assignment& dealt, std::size_t count, std::si
   std::vector<int> seen(count, 0);
   std::size_t filled = 0;
   for (const std::vector<std::size_t>& part : dealt) {
-    filled += part.empty() ? 0 : 1;
+    if (!part.empty()) ++filled;
     for (const std::size_t id : part) ++seen.at(id);
   }
   RC_ASSERT(std::count(seen.begin(), seen.end(), 1) == std::ssize(seen));

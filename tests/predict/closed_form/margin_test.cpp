@@ -34,7 +34,9 @@ TEST(MinMargin, IsLeftByEveryPlan) {
   ASSERT_FALSE(ranking.plans.empty());
   for (const planner::RankedPlan& ranked : ranking.plans)
     for (const TaskMemory& memory : ranked.estimate.memory)
-      if (memory.usable > 0) EXPECT_GE(memory.margin(), memory.usable * 3 / 10);
+      if (memory.usable > 0) {
+        EXPECT_GE(memory.margin(), memory.usable * 3 / 10);
+      }
 }
 
 TEST(MinMargin, CostsTimeAndNeverGainsAny) {

@@ -73,7 +73,9 @@ void check(const test::Place& place, const planner::Selection& selection, planne
   count(plan, timed.graph, seen);
   const Estimate estimate = predict::estimate(place.scenario, plan);
   EXPECT_EQ(calibrated(place, plan), base::ticks_of_seconds(estimate.iteration_seconds));
-  if (!plan.fusion.training) EXPECT_EQ(estimate.timing.period, score.period);
+  if (!plan.fusion.training) {
+    EXPECT_EQ(estimate.timing.period, score.period);
+  }
 }
 
 Seen draw(const Setting& setting, int number, int plans) {
