@@ -46,7 +46,7 @@ Timeline with_kinds_of(Timeline named, const Timeline& known) {
       // What is not in the title may differ.
       bar.activity = found->second->activity;
       bar.track = found->second->track;
-      if (known.tracks[static_cast<std::size_t>(bar.track)].kind == timeline::Track::Kind::pipeline)
+      if (bar.track >= 0 && known.tracks[static_cast<std::size_t>(bar.track)].kind == timeline::Track::Kind::pipeline)
         bar.microbatch = found->second->microbatch;
     }
   }
