@@ -32,7 +32,7 @@ constexpr double same_best_to_reach = 0.9;
 
 int draw(const std::vector<int>& values, base::Random& random) { return values[random.below(static_cast<std::uint32_t>(values.size()))]; }
 
-/// A job on ground of its own.
+/// A job with a scenario of its own.
 struct Case {
   explicit Case(plan::Job of) : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {}
   Case(const Case&) = delete;

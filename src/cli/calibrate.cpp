@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "cli/arguments.h"
@@ -88,6 +89,14 @@ measure::Calibration calibrate(const measure::Measurements& measurements, const 
   return measure::calibrate(measurements, options);
 }
 
+/// The files of measured layers that jobs name: a fit does not read them, and keeps them all the same.
+std::vector<std::optional<std::string>> profiles_of(const measure::Measurements& measurements) {
+  std::vector<std::optional<std::string>> paths;
+  for (const measure::Measurement& row : measurements.rows)
+    if (!row.job.software.profile.empty()) paths.emplace_back(row.job.software.profile);
+  return paths;
+}
+
 base::Status write(const std::string& path, const measure::Calibration& calibration) {
   const auto written = write_output(path, cost::efficiency_to_json(calibration.fit.candidate.efficiency));
   return written.ok() ? base::Status() : written.error();
@@ -96,7 +105,7 @@ base::Status write(const std::string& path, const measure::Calibration& calibrat
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const std::string text, base::read_file(arguments.measurements));
   DOVETAIL_TRY(const measure::Measurements measurements, measure::parse_measurements(text, base::display_path(arguments.measurements)));
-  DOVETAIL_CHECK(check_no_input(arguments.output));
+  DOVETAIL_CHECK(check_no_input(arguments.output, profiles_of(measurements)));
   const measure::Calibration calibration = calibrate(measurements, arguments);
   if (arguments.output) DOVETAIL_CHECK(write(*arguments.output, calibration));
   if (arguments.json)

@@ -11,7 +11,6 @@
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/plan_search.h"
-#include "plan/plan_file.h"
 
 namespace dovetail::cli {
 namespace {
@@ -24,10 +23,8 @@ struct Arguments {
 
 base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(const plan::Job job, load_job(arguments.plan));
-  DOVETAIL_TRY(const std::string text, base::read_file(*arguments.plan.plan));
-  DOVETAIL_TRY(const plan::Plan plan, plan::parse_plan(text, base::display_path(*arguments.plan.plan), job));
   DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.plan.job));
-  note_trainer_faults(job, software, plan);
+  DOVETAIL_TRY(const plan::Plan plan, load_plan(*arguments.plan.plan, job, software));
   std::optional<ProgressLine> line(job.name);
   DOVETAIL_TRY(const planner::RankOptions options, rank_options(arguments.search, job.placements, *line));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);

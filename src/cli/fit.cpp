@@ -11,7 +11,6 @@
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/plan_search.h"
-#include "plan/plan_file.h"
 
 namespace dovetail::cli {
 namespace {
@@ -30,9 +29,7 @@ void print_answer(const Answer& answer, bool json) {
 }
 
 base::Result<int> run_plan(const Arguments& arguments, const predict::Scenario& scenario) {
-  DOVETAIL_TRY(const std::string text, base::read_file(*arguments.plan.plan));
-  DOVETAIL_TRY(const plan::Plan plan, plan::parse_plan(text, base::display_path(*arguments.plan.plan), scenario.job));
-  note_trainer_faults(scenario.job, scenario.software, plan);
+  DOVETAIL_TRY(const plan::Plan plan, load_plan(*arguments.plan.plan, scenario.job, scenario.software));
   const predict::Estimate estimate = predict::estimate(scenario, plan);
   print_answer(FittedPlan{scenario, plan, estimate, planner::grow_lengths(scenario, plan)}, arguments.plan.json);
   return estimate.fits() ? exit_done : exit_infeasible;

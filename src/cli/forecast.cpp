@@ -14,7 +14,6 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "cli/arguments.h"
-#include "cli/chosen_plan.h"
 #include "cli/commands.h"
 #include "cli/forecast_report.h"
 #include "cli/interrupt.h"
@@ -143,7 +142,7 @@ base::Result<study::Forecast> forecast_of(const Arguments& arguments, const pred
   DOVETAIL_TRY(options.rank, rank_options(arguments.search, scenario.job.placements, line));
   std::optional<plan::Plan> plan;
   if (arguments.plan.plan) {
-    DOVETAIL_TRY(plan, load_plan(*arguments.plan.plan, scenario.job));
+    DOVETAIL_TRY(plan, load_plan(*arguments.plan.plan, scenario.job, scenario.software));
   }
   options.on_search = [&](std::int64_t step) { line.set_label(fmt::format("{}, plans for step {}", scenario.job.name, step)); };
   auto forecast = study::forecast(scenario, plan ? &*plan : nullptr, growth, options);

@@ -37,21 +37,22 @@ base::Result<predict::Software> load_software(const plan::Job& job, const std::s
   return error;
 }
 
-void note_trainer_faults(const plan::Job& job, const predict::Software& software, const plan::Plan& plan) {
+base::Result<plan::Plan> load_plan(const std::string& path, const plan::Job& job, const predict::Software& software) {
+  DOVETAIL_TRY(const std::string text, base::read_file(path));
+  DOVETAIL_TRY(plan::Plan plan, plan::parse_plan(text, base::display_path(path), job));
+  if (plan::is_for_another_job(plan, job))
+    print_note("the plan was made for another job, or for this one before it was changed; what follows is of this job");
   for (const predict::TrainerFault& fault : predict::trainer_faults(job, software.conventions, plan))
     print_note("the trainer cannot run this plan: " + fault.message);
+  return plan;
 }
 
 base::Result<Prediction> predict(const PlanArguments& arguments, bool fused) {
   DOVETAIL_TRY(plan::Job job, load_job(arguments));
-  DOVETAIL_TRY(const std::string plan_text, base::read_file(*arguments.plan));
-  DOVETAIL_TRY(plan::Plan plan, plan::parse_plan(plan_text, base::display_path(*arguments.plan), job));
-  if (plan::is_for_another_job(plan, job))
-    print_note("the plan was made for another job, or for this one before it was changed; what follows is of this job");
+  DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.job));
+  DOVETAIL_TRY(plan::Plan plan, load_plan(*arguments.plan, job, software));
   const bool parted = !fused && plan.fusion.any();
   if (parted) plan.fusion = {};
-  DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.job));
-  note_trainer_faults(job, software, plan);
   const predict::Scenario scenario = predict::scenario_of(job, software);
   predict::Estimate estimate = predict::estimate(scenario, plan);
   std::vector<predict::ProfileUse> uses = predict::profile_uses(scenario, plan);

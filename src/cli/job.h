@@ -40,8 +40,9 @@ struct Prediction {
 base::Result<plan::Job> load_job(const PlanArguments& arguments);
 /// The software that it names; `path` is the job's, for errors.
 base::Result<predict::Software> load_software(const plan::Job& job, const std::string& path);
-/// Says what of a plan the job's trainer cannot do.
-void note_trainer_faults(const plan::Job& job, const predict::Software& software, const plan::Plan& plan);
+/// Reads the plan in the file at `path`, '-' for standard input. Notes say where it was made for another job, and what of it the job's
+/// trainer cannot do.
+base::Result<plan::Plan> load_plan(const std::string& path, const plan::Job& job, const predict::Software& software);
 /// Reads both files and predicts, without `fused` as if the plan fused nothing. REQUIRES: there is a plan among the arguments.
 base::Result<Prediction> predict(const PlanArguments& arguments, bool fused = true);
 

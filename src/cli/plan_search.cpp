@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
@@ -67,6 +68,19 @@ base::Result<planner::RankOptions> rank_options(const PlanSearchArguments& argum
   options.search.threads = budget.threads > 0 ? budget.threads : parallel::default_thread_count();
   options.search.on_progress = [&line](const planner::SearchProgress& progress) { line.update(figures(progress)); };
   return options;
+}
+
+base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
+                                          const std::string& job_path, const std::string& advice) {
+  auto ranking = planner::rank_plans(scenario, planner::with_share_of_time(options, scenario, 2));
+  if (!ranking.ok()) {
+    base::Error error = std::move(ranking).error();
+    if (error.path.empty()) error.path = base::display_path(job_path);
+    return error;
+  }
+  if (ranking->plans.empty())
+    return base::Error{base::Failure::infeasible, base::display_path(job_path), 0, 0, "no plan of this job fits" + advice};
+  return ranking;
 }
 
 }  // namespace dovetail::cli

@@ -26,4 +26,9 @@ void add_plan_search_arguments(CLI::App& command, PlanSearchArguments& arguments
 base::Result<planner::RankOptions> rank_options(const PlanSearchArguments& arguments, const std::vector<std::string>& placements,
                                                 ProgressLine& line);
 
+/// planner::rank_plans, within half of the time that is left, if that is limited: the rest is for what is done with the plan. Errors have
+/// the job's path, and that no plan fits is one. `advice` says what to do then, or is empty.
+base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
+                                          const std::string& job_path, const std::string& advice);
+
 }  // namespace dovetail::cli

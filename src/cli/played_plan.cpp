@@ -8,9 +8,9 @@
 
 #include "base/file.h"
 #include "cli/arguments.h"
-#include "cli/chosen_plan.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
+#include "cli/plan_search.h"
 #include "plan/fusion.h"
 #include "planner/bound/bound.h"
 #include "planner/space/fused_steps.h"
@@ -130,8 +130,7 @@ base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::
   DOVETAIL_TRY(const planner::RankOptions options, rank_options(arguments.search, scenario.job.placements, line));
   ChosenPlan chosen;
   if (plan_path) {
-    DOVETAIL_TRY(chosen.plan, load_plan(*plan_path, scenario.job));
-    note_trainer_faults(scenario.job, scenario.software, chosen.plan);
+    DOVETAIL_TRY(chosen.plan, load_plan(*plan_path, scenario.job, scenario.software));
   }
   if (!plan_path || ranked) {
     auto ranking = find_plans(scenario, options, job_path, "; dovetail fit says what is missing, and --plan plays one that does not");

@@ -43,7 +43,7 @@ struct Arguments {
   PlayArguments play;
 };
 
-/// A job with a plan that was played. Its ground refers to its job: it stays where it is.
+/// A job with a plan that was played. Its scenario refers to its job: it stays where it is.
 struct PlayedJob {
   explicit PlayedJob(plan::Job&& of) : job(std::move(of)) {}
 

@@ -25,7 +25,6 @@ namespace {
 
 using report::Align;
 using report::difference_text;
-using report::seconds_of;
 using simulate::Lane;
 using simulate::Use;
 using timeline::device_ranges;
@@ -60,10 +59,10 @@ std::string uses_table(const SimulatedPlan& simulated, bool idle) {
   std::stable_sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.time > b.time; });
   const double devices = cluster::device_count(simulated.scenario.job.cluster);
   const double iterations = static_cast<double>(simulated.simulation.iteration.iterations);
-  const double all = seconds_of(simulated.simulation.iteration.trace.end);
+  const double all = base::seconds_of_ticks(simulated.simulation.iteration.trace.end);
   std::vector<std::vector<std::string>> rows;
   for (const Use& use : uses) {
-    const double mean = seconds_of(use.time) / devices;
+    const double mean = base::seconds_of_ticks(use.time) / devices;
     rows.push_back({use_name(use), task_name(simulated, use.task), seconds_text(mean / iterations), percent(mean / all)});
   }
   return report::render_table({{idle ? "idle" : "work", Align::left}, {idle ? "in, or for" : "of", Align::left}, {"a device"}, {"share"}},
@@ -84,7 +83,7 @@ std::string idle_text(const Lane& lane, base::Ticks end) {
   std::stable_sort(sums.begin(), sums.end(), [](const Use& a, const Use& b) { return a.time > b.time; });
   std::vector<std::string> texts;
   for (const Use& sum : sums)
-    if (const double share = seconds_of(sum.time) / seconds_of(end); share >= 0.0005)
+    if (const double share = base::seconds_of_ticks(sum.time) / base::seconds_of_ticks(end); share >= 0.0005)
       texts.push_back(fmt::format("{} {}", use_name(sum), percent(share)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
@@ -104,8 +103,8 @@ std::string lanes_table(const SimulatedPlan& simulated) {
   std::vector<std::vector<std::string>> rows;
   for (const Lane* lane : lanes) {
     if (rows.size() == shown) break;
-    rows.push_back({device_ranges(lane->devices), percent(seconds_of(idle(lane)) / seconds_of(trace.end)), idle_text(*lane, trace.end),
-                    gibibytes(simulate::peak_of(*lane).second), gibibytes(usable_of(simulated, *lane))});
+    rows.push_back({device_ranges(lane->devices), percent(base::seconds_of_ticks(idle(lane)) / base::seconds_of_ticks(trace.end)),
+                    idle_text(*lane, trace.end), gibibytes(simulate::peak_of(*lane).second), gibibytes(usable_of(simulated, *lane))});
   }
   std::string text =
       report::render_table({{"devices", Align::left}, {"idle"}, {"of it", Align::left}, {"most memory used"}, {"usable"}}, rows);
@@ -115,7 +114,7 @@ std::string lanes_table(const SimulatedPlan& simulated) {
 
 /// Seconds of the average device.
 double mean_seconds(const SimulatedPlan& simulated, base::Ticks of_all) {
-  return seconds_of(of_all) / cluster::device_count(simulated.scenario.job.cluster);
+  return base::seconds_of_ticks(of_all) / cluster::device_count(simulated.scenario.job.cluster);
 }
 
 std::string variants_table(const SimulatedPlan& simulated) {
@@ -142,8 +141,9 @@ std::string training_text(const SimulatedPlan& simulated) {
   return fmt::format(
       "\nfused training  {}; no schedule of both takes less than {} (proven); one after the other {}\n"
       "                drifting across the borders of mini-batches takes {} off: each pair fused by itself takes {}\n",
-      seconds_text(seconds_of(fused)), seconds_text(seconds_of(training.bound)), seconds_text(seconds_of(training.apart)),
-      seconds_text(seconds_of(training.mini_by_mini - fused)), seconds_text(seconds_of(training.mini_by_mini)));
+      seconds_text(base::seconds_of_ticks(fused)), seconds_text(base::seconds_of_ticks(training.bound)),
+      seconds_text(base::seconds_of_ticks(training.apart)), seconds_text(base::seconds_of_ticks(training.mini_by_mini - fused)),
+      seconds_text(base::seconds_of_ticks(training.mini_by_mini)));
 }
 
 std::string iteration_text(const SimulatedPlan& simulated) {
@@ -183,7 +183,7 @@ Json uses_json(const SimulatedPlan& simulated, const std::vector<Use>& uses) {
   for (const Use& use : uses) {
     Json entry{{"activity", simulate::name_of(use.activity)}, {"idle", simulate::is_idle(use.activity)}};
     if (use.task >= 0) entry["task"] = task_name(simulated, use.task);
-    entry["device_seconds"] = json_simulated(seconds_of(use.time));
+    entry["device_seconds"] = json_simulated(base::seconds_of_ticks(use.time));
     array.push_back(std::move(entry));
   }
   return array;
@@ -207,8 +207,8 @@ Json spans_json(const SimulatedPlan& simulated, const Lane& lane) {
 Json lane_json(const SimulatedPlan& simulated, const Lane& lane, bool timeline) {
   const std::vector<Use> uses = simulate::uses_of(lane);
   Json object{{"devices", device_ranges(lane.devices)},
-              {"busy_seconds", json_simulated(seconds_of(simulate::busy_time(uses)))},
-              {"idle_seconds", json_simulated(seconds_of(simulate::idle_time(uses)))},
+              {"busy_seconds", json_simulated(base::seconds_of_ticks(simulate::busy_time(uses)))},
+              {"idle_seconds", json_simulated(base::seconds_of_ticks(simulate::idle_time(uses)))},
               {"peak_bytes", simulate::peak_of(lane).second},
               {"usable_bytes", usable_of(simulated, lane)},
               {"uses", uses_json(simulated, uses)}};
@@ -281,10 +281,10 @@ Json to_json(const SimulatedPlan& simulated, bool timeline) {
                                    {"closed_form_seconds", json_ratio(line.closed)}});
   object["uses"] = uses_json(simulated, simulate::uses_of(simulation.iteration.trace));
   if (simulation.training)
-    object["fused_training"] = Json{{"seconds", json_ratio(seconds_of(simulation.training->trace.end))},
-                                    {"bound_seconds", json_ratio(seconds_of(simulation.training->bound))},
-                                    {"apart_seconds", json_ratio(seconds_of(simulation.training->apart))},
-                                    {"mini_by_mini_seconds", json_ratio(seconds_of(simulation.training->mini_by_mini))}};
+    object["fused_training"] = Json{{"seconds", json_ratio(base::seconds_of_ticks(simulation.training->trace.end))},
+                                    {"bound_seconds", json_ratio(base::seconds_of_ticks(simulation.training->bound))},
+                                    {"apart_seconds", json_ratio(base::seconds_of_ticks(simulation.training->apart))},
+                                    {"mini_by_mini_seconds", json_ratio(base::seconds_of_ticks(simulation.training->mini_by_mini))}};
   object["fusion"] = variants_json(simulated);
   object["notes"] = simulated.notes;
   if (timeline) object["span_columns"] = Json::array({"begin", "end", "activity", "task", "amount", "launch"});

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "cli/chosen_plan.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
@@ -108,7 +107,7 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(options.rank, rank_options(arguments.search, job.placements, *line));
   std::optional<plan::Plan> plan;
   if (arguments.plan.plan) {
-    DOVETAIL_TRY(plan, load_plan(*arguments.plan.plan, job));
+    DOVETAIL_TRY(plan, load_plan(*arguments.plan.plan, job, software));
   } else if (over != study::SweepInput::nodes) {
     DOVETAIL_TRY(planner::Ranking ranking, find_plans(scenario, options.rank, arguments.plan.job, "; --plan sweeps one that does not"));
     plan = std::move(ranking.plans.front().plan);

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cli/arguments.h"
-#include "cli/chosen_plan.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
@@ -28,7 +27,7 @@ struct Arguments {
 };
 
 base::Result<plan::Plan> choose(const Arguments& arguments, const predict::Scenario& scenario, const planner::RankOptions& options) {
-  if (arguments.plan.plan) return load_plan(*arguments.plan.plan, scenario.job);
+  if (arguments.plan.plan) return load_plan(*arguments.plan.plan, scenario.job, scenario.software);
   DOVETAIL_TRY(planner::Ranking ranking, find_plans(scenario, options, arguments.plan.job,
                                                     "; dovetail fit says what is missing, and --plan takes one that does not fit"));
   return std::move(ranking.plans.front().plan);

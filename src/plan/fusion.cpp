@@ -74,6 +74,11 @@ std::optional<GenerationStage> generation_stage(const Job& job, const std::vecto
   return std::nullopt;
 }
 
+std::optional<std::size_t> partner_of(const TrainPair& pair, std::size_t task) {
+  if (std::find(pair.begin(), pair.end(), task) == pair.end()) return std::nullopt;
+  return task == pair[0] ? pair[1] : pair[0];
+}
+
 std::optional<TrainPair> train_pair(const Job& job) {
   const std::size_t count = job.workflow.tasks.size();
   for (std::size_t first = 0; first < count; ++first)

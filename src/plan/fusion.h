@@ -15,6 +15,9 @@ namespace dovetail::plan {
 /// Two train tasks of the workflow; in a fused schedule the first's pipelines run down the devices, the second's up.
 using TrainPair = std::array<std::size_t, 2>;
 
+/// The task that is trained in one schedule with `task`; nothing where it is not of the pair.
+std::optional<std::size_t> partner_of(const TrainPair& pair, std::size_t task);
+
 /// What of a plan is fused; by itself nothing.
 struct Fusion {
   /// Inter-stage fusion (RLHFuse, section 4): once no more than this fraction of the iteration's samples is still being generated, they

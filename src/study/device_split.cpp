@@ -25,7 +25,7 @@ void move_scoring(const planner::SearchSpace& space, planner::Trial& trial, plan
   const std::int32_t training = mesh_of(space, selection, TaskKind::train);
   const std::int64_t usable = planner::min_memory(space);
   for (std::size_t task = 0; task < tasks.size(); ++task) {
-    if (tasks[task].kind != TaskKind::infer || !space.bound[task].empty() || !space.is_open(task, training)) continue;
+    if (tasks[task].kind != TaskKind::infer || !space.linked[task].empty() || !space.is_open(task, training)) continue;
     planner::Selection moved = selection;
     moved[task] = {training, 0};
     if (planner::improve_choices(space, trial, moved, planner::Aim::cost).cost(usable) < trial.score(selection).cost(usable))

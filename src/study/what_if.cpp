@@ -36,7 +36,7 @@ PlayedPlan played(const predict::Scenario& scenario, predict::Simulator& simulat
   return {std::move(closed.graph), std::move(closed.timing), closed.iteration_seconds, closed.fits(), false, std::nullopt};
 }
 
-/// A copy of the job so many steps off policy, with its ground. Not to be copied.
+/// A copy of the job so many steps off policy, with its scenario. Not to be copied.
 struct OtherJob {
   OtherJob(const predict::Scenario& from, int steps)
       : job(with_steps(from.job, steps)), scenario(predict::scenario_of(job, from.software, from.cancellation)) {}

@@ -88,10 +88,10 @@ const std::vector<Case> cases{
     {{"forecast", "job.yaml", "--plan", "plan.json", "--steps", "20", "--searches", "0", "--lengths", "growth.csv", "-o"},
      ".A.plan.json",
      {"job.yaml", "plan.json", "growth.csv", "config.json", "lengths.csv", "efficiency.json", "profile.yaml"}},
-    // It reads neither the efficiencies nor the profile of a job: writing the efficiencies that the job names is what it is for.
+    // Writing the efficiencies that the job names is what it is for.
     {{"calibrate", "measurement.yaml", "--evaluations", "10", "--restarts", "0", "-o"},
      ".json",
-     {"measurement.yaml", "job.yaml", "plan.json", "config.json", "lengths.csv"}},
+     {"measurement.yaml", "job.yaml", "plan.json", "config.json", "lengths.csv", "profile.yaml"}},
     {{"measured", "log.jsonl", "--job", "job.yaml", "--plan", "plan.json", "-o"},
      ".yaml",
      {"log.jsonl", "job.yaml", "plan.json", "config.json", "lengths.csv", "efficiency.json", "profile.yaml"}},

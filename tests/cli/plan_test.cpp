@@ -191,9 +191,14 @@ TEST(Plan, WhatTheTrainerCannotDoHasItsPlace) {
   const ProgramResult result = run_program({"plan", folder.write("job.yaml", job + "fixed:\n  actor_train: {layout: {dp: 4, tp: 2}}\n")});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("job.yaml:9:37: actor_train: `tp` is 2, and verl-fsdp has no tensor parallelism; accepted: 1"));
-  const ProgramResult given = run_program({"plan", folder.write("job.yaml", job), "--plan", folder.write("plan.json", small_plan)});
-  EXPECT_EQ(given.exit_code, 0) << given.err;
-  EXPECT_THAT(given.err, HasSubstr("the trainer cannot run this plan: actor_train: `zero` is "));
+  const std::vector<std::vector<std::string>> commands{
+      {"plan"}, {"fit"}, {"simulate"}, {"sweep", "--over", "length"}, {"forecast", "--steps", "2", "--searches", "0"}};
+  for (std::vector<std::string> command : commands) {
+    command.insert(command.end(), {folder.write("job.yaml", job), "--plan", folder.write("plan.json", small_plan)});
+    const ProgramResult given = run_program(command);
+    EXPECT_EQ(given.exit_code, 0) << given.err;
+    EXPECT_THAT(given.err, HasSubstr("the trainer cannot run this plan: actor_train: `zero` is ")) << command.front();
+  }
 }
 
 TEST(Plan, SaysWhyItsEfficienciesAreChosen) {

@@ -12,7 +12,7 @@
 
 namespace dovetail::test {
 
-/// A job with its ground and a plan of it.
+/// A job with its scenario and a plan of it.
 struct Scene {
   Scene(plan::Job of, plan::Plan with)
       : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())), plan(std::move(with)) {}

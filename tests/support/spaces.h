@@ -1,4 +1,4 @@
-// Search spaces for tests, and picks of them.
+// Search spaces for tests, and selections of them.
 #pragma once
 
 #include <string>

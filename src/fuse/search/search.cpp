@@ -226,7 +226,7 @@ class Search {
   const Scale scale_;
   const std::int64_t goal_;  // makespans up to it are alike
   Rounds rounds_;
-  std::vector<FreeSchedule> free_;  // [own chain], where a squeeze found them
+  std::vector<FreeSchedule> free_;  // [own chain], where tightening found them
   const double steadiness_seconds_;
   std::optional<double> speed_;
   bool depends_on_plan_ = false;

@@ -8,7 +8,7 @@
 
 namespace dovetail::fuse {
 
-/// What a squeeze aims at.
+/// What tightening aims at.
 struct TighteningGoal {
   const std::vector<std::int64_t>& room;  ///< [device] what may be held, in millionths
   std::int64_t makespan;                  ///< no need to be shorter

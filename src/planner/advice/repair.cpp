@@ -17,7 +17,7 @@ class Repair {
     for (std::size_t task = 0; task < selection_.size(); ++task) options_.push_back(options_of(plan, task, reach));
   }
 
-  /// The picks that fit; nothing where none were met.
+  /// The selection that fits; nothing where none was met.
   std::optional<Selection> run() {
     Score now = trial_.score(selection_);
     while (now.excess > 0) {

@@ -30,7 +30,7 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
   std::vector<RankedPlan> plans;
   for (const Finalist& candidate : candidates) {
     plan::Plan plan = plan_of(space, candidate.selection, std::string(name_of(candidate.placement)));
-    // The same picks may have been found with and without fusion.
+    // The same selection may have been found with and without fusion.
     const auto is_same = [&](const RankedPlan& known) { return known.placement == candidate.placement && known.plan.tasks == plan.tasks; };
     if (std::any_of(plans.begin(), plans.end(), is_same)) continue;
     const auto is_alike = [&](const RankedPlan& known) { return known.placement == candidate.placement; };

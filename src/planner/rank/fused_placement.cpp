@@ -60,7 +60,7 @@ struct ScoredSelection {
   Selection selection;
 };
 
-/// Train layouts by the bound of their fused phase, the least first; `picks` among them where they can be fused.
+/// Train layouts by the bound of their fused phase, the least first; `selection` among them where it can be fused.
 std::vector<ScoredSelection> fused_pairs(const SearchSpace& space, Trial& trial, const Selection& selection, plan::TrainPair pair) {
   const auto [first, second] = pair;
   std::vector<ScoredSelection> found;

@@ -94,7 +94,7 @@ std::string text_of(const SearchSpace& space, const TaskFault& fault, const std:
                      gibi(predict::plan_memory(*space.scenario, cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)))), where, with);
 }
 
-/// Of a placement that has no picks: of the way in which the least is missing.
+/// Of a placement that has no selection: of the way in which the least is missing.
 std::string why_impossible(const SearchSpace& space, OptionSet option_set, Placement placement) {
   const std::optional<Degrees> degrees = degrees_of(space, placement);
   std::optional<TaskFault> nearest;
@@ -106,7 +106,7 @@ std::string why_impossible(const SearchSpace& space, OptionSet option_set, Place
   return nearest ? text_of(space, *nearest, degrees) : "does not apply: the devices cannot be split in two";
 }
 
-/// Of picks of which there is no plan: what is missing where they do not fit.
+/// Of a selection of which there is no plan: what is missing where it does not fit.
 std::string why_too_large(const SearchSpace& space, const Selection& selection) {
   const std::vector<predict::TaskMemory> memory = predict::task_memory(*space.scenario, plan_of(space, selection, ""));
   const auto worst = std::min_element(memory.begin(), memory.end(),

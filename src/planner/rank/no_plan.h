@@ -16,7 +16,7 @@ namespace dovetail::planner {
 /// layouts are only too large, bad input where what is fixed leaves it none.
 base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set);
 
-/// A named placement with the fastest of its picks that fit, else those that come nearest; without any where it cannot be had.
+/// A named placement with the fastest of its selections that fit, else the one that comes nearest; without any where it cannot be had.
 struct TriedPlacement {
   Placement placement = Placement::co_located;
   std::optional<Selection> selection;

@@ -57,8 +57,8 @@ struct Ranking {
 /// task nothing to choose, it names no software, or it is stopped before any plan was looked at (parallel::stopped_before).
 base::Result<Ranking> rank_plans(const predict::Scenario& scenario, const RankOptions& options);
 
-/// `options` for a part of what `ground` is to do within its time, if that is limited: with an equal share of what is left of it, where as
-/// many `parts` follow one another.
+/// `options` for a part of what `scenario` is to do within its time, if that is limited: with an equal share of what is left of it, where
+/// as many `parts` follow one another.
 RankOptions with_share_of_time(RankOptions options, const predict::Scenario& scenario, std::size_t parts);
 
 /// An input that decides which plan is best.

@@ -52,7 +52,7 @@ void Chain::remember() {
 Selection Chain::anywhere() {
   Selection selection(space_.choices.size());
   for (const std::size_t task : tasks_) selection[task] = {any_mesh(task), 0};
-  // Where the first choices leave one that is bound none, some other start has to do.
+  // Where the first choices leave a linked task none, some other start has to do.
   settle(space_, selection);
   return selection;
 }
@@ -114,10 +114,10 @@ void Chain::propose() {
   }
 }
 
-/// What is bound follows the first task that has moved; false where it cannot.
+/// Linked tasks follow the first of them that has moved; false where they cannot.
 bool Chain::keep_bound() {
   for (const std::size_t task : tasks_)
-    if (!space_.bound[task].empty() && next_.selection[task] != now_.selection[task] &&
+    if (!space_.linked[task].empty() && next_.selection[task] != now_.selection[task] &&
         !take(space_, next_.selection, task, next_.selection[task]))
       return false;
   return true;

@@ -33,7 +33,7 @@ class Chain {
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
-  /// Where a chain is: a fusion that the picks cannot have is kept for when they can.
+  /// Where a chain is: a fusion that the selection cannot have is kept for when they can.
   struct State {
     Selection selection;
     FusionSelection fusion;

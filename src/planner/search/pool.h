@@ -25,7 +25,7 @@ class Pool {
   /// Keeps `most` plans at most. REQUIRES: most > 0.
   explicit Pool(std::size_t most) : most_(most) {}
 
-  /// Takes the picks if they fit and are good enough.
+  /// Takes the selection if it fits and is good enough.
   void add(const Selection& selection, const Score& score);
 
   const std::vector<Found>& found() const { return found_; }

@@ -46,10 +46,10 @@ class Maker {
     // Which mesh of this shape it is matters to the search alone.
     pin_.mesh.reset();
     if (real()) return;
-    const auto bound = predict::bound_tasks(scenario.job, scenario.software.conventions)[task];
-    of_trainer_ = kind_ == TaskKind::train || !bound.empty();
-    for (const std::size_t other : bound)
-      if (!scenario.job.fixed.empty()) bound_pins_.push_back(scenario.job.fixed[other]);
+    const auto linked = predict::linked_tasks(scenario.job, scenario.software.conventions)[task];
+    of_trainer_ = kind_ == TaskKind::train || !linked.empty();
+    for (const std::size_t other : linked)
+      if (!scenario.job.fixed.empty()) linked_pins_.push_back(scenario.job.fixed[other]);
   }
 
   std::vector<TaskPlan> make() {
@@ -77,12 +77,12 @@ class Maker {
   bool may_cut(cost::Ability ability, int llm::Layout::* degree) const {
     if (!of_trainer_ || ability == cost::Ability::searched) return true;
     const auto asks = [degree](const plan::TaskPin& pin) { return pin.layout.has(degree); };
-    return ability == cost::Ability::pinned && (asks(pin_) || std::any_of(bound_pins_.begin(), bound_pins_.end(), asks));
+    return ability == cost::Ability::pinned && (asks(pin_) || std::any_of(linked_pins_.begin(), linked_pins_.end(), asks));
   }
   /// Whether this task and those with the same model may have the layout.
   bool admitted(const llm::Layout& layout) const {
     return plan::admits(pin_, layout) &&
-           std::all_of(bound_pins_.begin(), bound_pins_.end(), [&](const plan::TaskPin& pin) { return plan::admits(pin, layout); });
+           std::all_of(linked_pins_.begin(), linked_pins_.end(), [&](const plan::TaskPin& pin) { return plan::admits(pin, layout); });
   }
   double sequences() const {
     return static_cast<double>(workflow::sequences_of(scenario_.job.workflow.tasks[task_], scenario_.job.workload));
@@ -187,7 +187,7 @@ class Maker {
   void lay_out_as_trained() {
     for (TaskPlan& planned : plans_) {
       set_training(planned.layout, limits_.searched_zero, planned.layout.recomputation);
-      for (const plan::TaskPin& pin : bound_pins_)
+      for (const plan::TaskPin& pin : linked_pins_)
         if (const auto zero = pin.layout.find(&llm::Layout::zero)) planned.layout.zero = *zero;
     }
   }
@@ -232,8 +232,8 @@ class Maker {
   const TaskKind kind_;
   const llm::Transformer& model_;
   plan::TaskPin pin_;
-  std::vector<plan::TaskPin> bound_pins_;  // of tasks that have this one's layout
-  bool of_trainer_ = false;                // whether the trainer's model does the task
+  std::vector<plan::TaskPin> linked_pins_;  // of tasks that have this one's layout
+  bool of_trainer_ = false;                 // whether the trainer's model does the task
   std::vector<TaskPlan> plans_;
 };
 

@@ -135,7 +135,7 @@ const predict::ScoringTask& FusedSteps::scoring_of(std::size_t task, SelectedCho
   return *scoring;
 }
 
-/// Where what a generation takes with the picks is remembered, if its key is key_; else another one.
+/// Where what a generation takes with the selection is remembered, if its key is key_; else another one.
 FusedSteps::Remembered& FusedSteps::remembered_of(const Generation& generation, const Selection& selection) {
   const std::size_t generate = generation.stage->generate;
   key_ = {static_cast<std::int32_t>(generation.number), static_cast<std::int32_t>(shape_of(space_, selection[generate])),

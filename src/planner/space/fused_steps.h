@@ -1,4 +1,4 @@
-// What stage fusion makes of picks, from tables: what the inner loop of a search that fuses asks for.
+// What stage fusion makes of a selection, from tables: what the inner loop of a search that fuses asks for.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ FusionSelection demanded_fusion(const plan::Job& job, FusionSelection fusion);
 /// Whether `fusion` has all that is `demanded`.
 bool has(FusionSelection fusion, FusionSelection demanded);
 
-/// What fused steps of picks of one space take, worked out when it is first asked for. Threads may ask at the same time.
+/// What fused steps of selections of one space take, worked out when it is first asked for. Threads may ask at the same time.
 class FusionTables {
  public:
   /// `space` outlives it.
@@ -43,7 +43,7 @@ class FusionTables {
     base::Ticks duration;          ///< of it
     std::int64_t working = 0;      ///< bytes of fused_working_memory
   };
-  /// Of the job's train_pair(); null where their picks cannot be fused. REQUIRES: both are on one mesh.
+  /// Of the job's train_pair(); null where their choices cannot be fused. REQUIRES: both are on one mesh.
   const Training* training(const plan::TrainPair& pair, const Selection& selection);
 
   struct Tail {
@@ -71,7 +71,7 @@ class FusionTables {
   Table<std::optional<Training>> trainings_;
 };
 
-/// Looks up what fused steps of picks take, and remembers it. One for each thread; `tables` outlive it.
+/// Looks up what fused steps of a selection take, and remembers it. One for each thread; `tables` outlive it.
 class FusedSteps {
  public:
   explicit FusedSteps(FusionTables& tables);
@@ -94,13 +94,13 @@ class FusedSteps {
   MinGeneration min_generation(const Selection& selection);
 
   using Training = FusionTables::Training;
-  /// Of the job's train_pair(); null where their picks cannot be fused.
+  /// Of the job's train_pair(); null where their choices cannot be fused.
   const Training* training(const Selection& selection);
 
   /// The job's, where it has one.
   const std::optional<plan::TrainPair>& pair() const { return pair_; }
 
-  /// The plan of picks with the fusions that are found for them here, of those in `fusion`.
+  /// The plan of a selection with the fusions that are found for it here, of those in `fusion`.
   plan::Plan fused_plan(const Selection& selection, FusionSelection fusion);
 
  private:

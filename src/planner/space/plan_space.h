@@ -5,7 +5,7 @@
 
 namespace dovetail::planner {
 
-/// Selection of `picks` are the plan's own tasks, in settings and layouts of which the search itself may know nothing.
+/// `selection` has the plan's own tasks, in settings and layouts of which the search itself may know nothing.
 struct PlanSpace {
   SearchSpace space;
   Selection selection;

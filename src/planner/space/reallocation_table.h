@@ -1,4 +1,4 @@
-// What moving weights between picks takes, as step_seconds() has it.
+// What moving weights between selected choices takes, as step_seconds() has it.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class ReallocationTable {
   /// `space` outlives it.
   explicit ReallocationTable(const SearchSpace& space) : space_(space) {}
 
-  /// REQUIRES: the step is a reallocation of an iteration with these picks, and not into an engine's own weights.
+  /// REQUIRES: the step is a reallocation of an iteration with this selection, and not into an engine's own weights.
   base::Ticks ticks(const Selection& selection, const plan::Step& step);
 
  private:

@@ -90,7 +90,7 @@ bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
   const auto may = [&](std::size_t one) {
     return !choices[one][shapes[index]].empty() && (fixed.empty() || plan::admits(fixed[one], meshes[index]));
   };
-  return may(task) && std::all_of(bound[task].begin(), bound[task].end(), may);
+  return may(task) && std::all_of(linked[task].begin(), linked[task].end(), may);
 }
 
 std::vector<cluster::Mesh> search_meshes(const plan::Job& job) {
@@ -118,8 +118,8 @@ SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<clu
   space.weight_syncs.assign(tasks, std::vector<WeightSyncTicks>(shapes));
   space.open.resize(tasks);
   space.rules.resize(tasks);
-  space.bound.resize(tasks);
-  if (rules.option_set == OptionSet::all) space.bound = predict::bound_tasks(scenario.job, scenario.software.conventions);
+  space.linked.resize(tasks);
+  if (rules.option_set == OptionSet::all) space.linked = predict::linked_tasks(scenario.job, scenario.software.conventions);
   fill_choices(space, rules, threads);
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::generate)
@@ -153,7 +153,7 @@ plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Selected
 
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected) {
   selection[task] = selected;
-  for (const std::size_t other : space.bound[task]) {
+  for (const std::size_t other : space.linked[task]) {
     if (!space.is_open(other, selected.mesh)) return false;
     const int form = space.weight_form(task, selected);
     if (selection[other].mesh == selected.mesh && space.weight_form(other, selection[other]) == form) continue;
@@ -167,7 +167,7 @@ bool take(const SearchSpace& space, Selection& selection, std::size_t task, Sele
 
 bool settle(const SearchSpace& space, Selection& selection) {
   for (std::size_t task = 0; task < selection.size(); ++task) {
-    if (space.bound[task].empty()) continue;
+    if (space.linked[task].empty()) continue;
     SelectedChoice selected = selection[task];
     const auto choices = static_cast<std::int32_t>(space.choices[task][space.shapes[static_cast<std::size_t>(selected.mesh)]].size());
     while (selected.choice < choices && !take(space, selection, task, selected)) ++selected.choice;

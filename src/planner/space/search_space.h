@@ -37,7 +37,7 @@ struct SearchSpace {
   std::vector<std::vector<std::vector<int>>> weight_forms;  ///< [task][shape][choice]: equal where weights lie alike on equal meshes
   std::vector<std::vector<WeightSyncTicks>> weight_syncs;   ///< [task][shape], of generation
   std::vector<base::Ticks> rules;                           ///< [task] how long a rule takes
-  std::vector<std::vector<std::size_t>> bound;              ///< [task] others that have its mesh and form of weights (bound_tasks)
+  std::vector<std::vector<std::size_t>> linked;             ///< [task] others that have its mesh and form of weights (linked_tasks)
   std::vector<std::vector<std::int32_t>> open;              ///< [task] meshes on which it may be, and has a choice
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
@@ -55,24 +55,24 @@ struct SearchSpace {
 /// with up to three significant binary digits of nodes, which start at a multiple of the last of these, and all that pins ask for.
 std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 
-/// On up to `threads` threads; the answer does not depend on how many. `ground` must outlive it. Where it is stopped, shapes have no
+/// On up to `threads` threads; the answer does not depend on how many. `scenario` must outlive it. Where it is stopped, shapes have no
 /// choices yet; the last, mostly the whole cluster, has them first.
 SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes, const ChoiceRules& rules, int threads);
 
 /// The first task that has no choice on any mesh; nothing where all have one.
 std::optional<std::size_t> impossible_task(const SearchSpace& space);
 
-/// What a task of a plan gets by a pick. REQUIRES: the task is no rule.
+/// What a task of a plan gets by a selected choice. REQUIRES: the task is no rule.
 plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, SelectedChoice selected);
 
-/// Gives a task a pick, and what is bound to it its mesh and form of weights: what has another form the fastest choice of that one. False,
-/// with picks that are of no use, where one has none.
+/// Selects a choice for a task, and for the tasks linked to it the same mesh and form of weights: where a linked task has another form, its
+/// fastest choice of that one. False, with a selection of no use, where a linked task has none.
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
-/// Makes what is bound agree, whoever of it has the first choice that all can follow from its own on. False where there is none.
+/// Makes linked tasks agree: the first choice of one of them, from its own on, that the others can follow. False where there is none.
 bool settle(const SearchSpace& space, Selection& selection);
 
-/// The plan of some picks, of that placement's name.
+/// The plan of a selection, of that placement's name.
 plan::Plan plan_of(const SearchSpace& space, const Selection& selection, std::string placement);
 
 }  // namespace dovetail::planner

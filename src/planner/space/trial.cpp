@@ -123,8 +123,8 @@ base::Ticks Trial::reallocation_ticks(const Selection& selection, const plan::St
   const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(to.mesh)];
   const Choice& choice = space_.choice(step.task, to);
   if (choice.planned.engine.own_weights && space_.scenario->job.workflow.tasks[step.task].kind == TaskKind::generate) {
-    const WeightSyncTicks& refit = space_.weight_syncs[step.task][space_.shapes[static_cast<std::size_t>(to.mesh)]];
-    return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(selection[step.train].mesh)]) ? refit.same : refit.apart;
+    const WeightSyncTicks& sync = space_.weight_syncs[step.task][space_.shapes[static_cast<std::size_t>(to.mesh)]];
+    return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(selection[step.train].mesh)]) ? sync.same : sync.apart;
   }
   if (exact_reallocations_) return reallocations_.ticks(selection, step);
   const cluster::Mesh& from = space_.meshes[static_cast<std::size_t>(selection[step.train].mesh)];
@@ -216,10 +216,7 @@ std::int64_t Trial::arriving_for(const Selection& selection, const Sharing& shar
 
 /// The task that is trained in one schedule with it.
 std::optional<std::size_t> Trial::partner_of(std::size_t task) const {
-  if (training_ == nullptr) return std::nullopt;
-  const auto [first, second] = *fused_.pair();
-  if (task != first && task != second) return std::nullopt;
-  return task == first ? second : first;
+  return training_ != nullptr ? plan::partner_of(*fused_.pair(), task) : std::nullopt;
 }
 
 /// What the task needs of each device of the block, beside which other copies are there.

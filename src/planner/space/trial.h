@@ -1,4 +1,4 @@
-// What picks cost, as a search asks it hundreds of thousands of times a second.
+// What a selection costs, as a search asks it hundreds of thousands of times a second.
 //
 // Tables in place of formulas (search_space.h), one iteration graph for all plans whose roles share weights alike, and blocks of devices in
 // place of devices. Memory is as task_memory has it: by its rules (weight_copies.h), summed from tables. The period of exact_score() is
@@ -39,7 +39,7 @@ struct GroupLimit {
   std::int64_t usable = 0;  ///< plan_memory
 };
 
-/// Scores picks of one space. Keeps its room between calls; one for each thread.
+/// Scores selections of one space. Keeps its room between calls; one for each thread.
 class Trial {
  public:
   explicit Trial(const SearchSpace& space);
@@ -49,7 +49,7 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  /// With as much of `fusion` as the picks can have and gain by (FusedSteps). REQUIRES: every pick is one of the space.
+  /// With as much of `fusion` as the selection can have and gain by (FusedSteps). REQUIRES: every choice is one of the space.
   Score score(const Selection& selection, FusionSelection fusion = {}) {
     return *score_unless(selection, fusion, [](const Score&) { return false; });
   }
@@ -58,8 +58,8 @@ class Trial {
   Score exact_score(const Selection& selection, FusionSelection fusion = {});
 
   /// As score(); nothing where `is_too_much` is true of a Score that is no more: it fuses no less, the period is the work of the busiest
-  /// device (with a generation that may take less), the excess that of the picks or none. What a search refuses is mostly so bad that no
-  /// iteration has to be played.
+  /// device (with a generation that may take less), the excess that of the selection or none. What a search refuses is mostly so bad that
+  /// no iteration has to be played.
   template <class IsTooMuch>
   std::optional<Score> score_unless(const Selection& selection, FusionSelection fusion, const IsTooMuch& is_too_much) {
     Score score = min_score(selection, fusion);
@@ -118,12 +118,12 @@ class Trial {
   std::vector<GroupLimit> limits_;            // [group of nodes]
   std::unique_ptr<FusionTables> own_tables_;  // where no others are given
   FusedSteps fused_;
-  std::optional<FusedSteps::Generation> generation_;  // of the picks at hand, where they fuse it
+  std::optional<FusedSteps::Generation> generation_;  // of the selection at hand, where it fuses that
   bool exact_ = true;                                 // whether that is what it takes, and not less
   const FusedSteps::Training* training_ = nullptr;    // likewise
   std::vector<std::unique_ptr<Sharing>> sharings_;
   Sharing* last_ = nullptr;
-  std::vector<int> alike_;  // as Sharing::alike, of the picks at hand
+  std::vector<int> alike_;  // as Sharing::alike, of the selection at hand
   plan::Blocks blocks_;
   std::vector<std::array<cluster::Mesh, 2>> meshes_;  // [step]
   std::vector<base::Ticks> durations_;                // [step]

@@ -65,9 +65,7 @@ class MemoryAccount {
  private:
   /// The task that is trained in one schedule with it.
   std::optional<std::size_t> partner_of(std::size_t task) const {
-    const auto& pair = plan_.fusion.training;
-    if (!pair || std::find(pair->begin(), pair->end(), task) == pair->end()) return std::nullopt;
-    return (*pair)[0] == task ? (*pair)[1] : (*pair)[0];
+    return plan_.fusion.training ? plan::partner_of(*plan_.fusion.training, task) : std::nullopt;
   }
 
   /// Whether a copy is in use while `task` runs.

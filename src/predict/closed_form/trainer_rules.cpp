@@ -72,26 +72,26 @@ std::optional<TrainerFault> find_pin_fault(const plan::Job& job, const cost::Con
 
 }  // namespace
 
-std::vector<std::vector<std::size_t>> bound_tasks(const plan::Job& job, const cost::Conventions& conventions) {
+std::vector<std::vector<std::size_t>> linked_tasks(const plan::Job& job, const cost::Conventions& conventions) {
   const cost::TrainerLimits& limits = cost::trainer_limits(conventions.name);
   const std::vector<bool> of_trainer = trainer_tasks(job, limits);
-  std::vector<std::vector<std::size_t>> bound(of_trainer.size());
-  if (!limits.one_layout) return bound;
-  for (std::size_t task = 0; task < bound.size(); ++task)
-    for (std::size_t other = 0; other < bound.size(); ++other)
+  std::vector<std::vector<std::size_t>> linked(of_trainer.size());
+  if (!limits.one_layout) return linked;
+  for (std::size_t task = 0; task < linked.size(); ++task)
+    for (std::size_t other = 0; other < linked.size(); ++other)
       if (task != other && of_trainer[task] && of_trainer[other] && job.workflow.role_of[task] == job.workflow.role_of[other])
-        bound[task].push_back(other);
-  return bound;
+        linked[task].push_back(other);
+  return linked;
 }
 
 std::optional<TrainerFault> find_trainer_fault(const plan::Job& job, const cost::Conventions& conventions) {
   if (job.fixed.empty()) return std::nullopt;
   const std::vector<bool> of_trainer = trainer_tasks(job, cost::trainer_limits(conventions.name));
-  const auto bound = bound_tasks(job, conventions);
-  for (std::size_t task = 0; task < bound.size(); ++task) {
+  const auto linked = linked_tasks(job, conventions);
+  for (std::size_t task = 0; task < linked.size(); ++task) {
     if (!of_trainer[task]) continue;
     if (auto fault = find_pin_fault(job, conventions, task)) return fault;
-    for (const std::size_t other : bound[task])
+    for (const std::size_t other : linked[task])
       if (other < task && contradict(job.fixed[task], job.fixed[other])) {
         const base::FilePlace place = task < job.fixed_places.size() ? job.fixed_places[task].whole : base::FilePlace{};
         return TrainerFault{task, place, two_layouts(job, conventions, task, other)};
@@ -103,7 +103,7 @@ std::optional<TrainerFault> find_trainer_fault(const plan::Job& job, const cost:
 std::vector<TrainerFault> trainer_faults(const plan::Job& job, const cost::Conventions& conventions, const plan::Plan& plan) {
   const cost::TrainerLimits& limits = cost::trainer_limits(conventions.name);
   const std::vector<bool> of_trainer = trainer_tasks(job, limits);
-  const auto bound = bound_tasks(job, conventions);
+  const auto linked = linked_tasks(job, conventions);
   std::vector<TrainerFault> faults;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
     if (!of_trainer[task]) continue;
@@ -116,7 +116,7 @@ std::vector<TrainerFault> trainer_faults(const plan::Job& job, const cost::Conve
     if (job.workflow.tasks[task].kind == TaskKind::train && layout.data * layout.context > 1 && !has(limits.zero, layout.zero))
       faults.push_back({task, {}, no_zero(name, conventions, layout.zero, limits.zero)});
     const auto apart = [&](std::size_t other) { return other < task && !plan::share_weights(plan.tasks[task], plan.tasks[other]); };
-    if (const auto other = std::find_if(bound[task].begin(), bound[task].end(), apart); other != bound[task].end())
+    if (const auto other = std::find_if(linked[task].begin(), linked[task].end(), apart); other != linked[task].end())
       faults.push_back({task, {}, two_layouts(job, conventions, task, *other)});
   }
   return faults;

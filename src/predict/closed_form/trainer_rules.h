@@ -13,7 +13,7 @@
 namespace dovetail::predict {
 
 /// [task] the others whose mesh and layout of weights it has in every plan, as the trainer runs them with one model.
-std::vector<std::vector<std::size_t>> bound_tasks(const plan::Job& job, const cost::Conventions& conventions);
+std::vector<std::vector<std::size_t>> linked_tasks(const plan::Job& job, const cost::Conventions& conventions);
 
 struct TrainerFault {
   std::size_t task = 0;

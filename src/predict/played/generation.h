@@ -17,7 +17,7 @@ struct Draw {
 };
 
 /// The generate task as simulate::simulate_generation takes it, with the room for keys and values that predict::key_value_room leaves, at
-/// most the device's memory. `ground` must outlive it.
+/// most the device's memory. `scenario` must outlive it.
 simulate::GenerationTask generation_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// All its samples, drawn from the job's lengths and played by its engines.

@@ -14,7 +14,7 @@ namespace dovetail::predict {
 
 /// What simulations of the stage take. A worker that begins to score for a task has its weights after the host transfers that
 /// overhead_seconds says of it, each time that it changes to this model, and its samples after the task's hand-over, the first time: what
-/// without fusion all devices pay at once. Dropping the actor takes no time: its weights are given back, not moved. `ground` must outlive
+/// without fusion all devices pay at once. Dropping the actor takes no time: its weights are given back, not moved. `scenario` must outlive
 /// it.
 simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::Plan& plan, const plan::GenerationStage& stage);
 

@@ -41,7 +41,7 @@ struct Simulation {
 /// Simulates plans of one job: what several of them have in common is worked out once.
 class Simulator {
  public:
-  /// `ground` must outlive it.
+  /// `scenario` must outlive it.
   Simulator(const Scenario& scenario, SimulationOptions options);
 
   /// Where it is stopped after the first draw, the others are left out; earlier it is an Error (parallel::stopped_before). Other Errors as

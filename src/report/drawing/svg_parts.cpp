@@ -38,7 +38,7 @@ std::string_view end_word(const timeline::Timeline& timeline) {
 
 std::string time_words(const timeline::Timeline& timeline, base::Ticks time) {
   const base::TimeUnit unit = shown_unit(timeline);
-  if (unit != timeline.time_unit) return seconds_text(seconds_of(time));
+  if (unit != timeline.time_unit) return seconds_text(base::seconds_of_ticks(time));
   return fmt::format("{} {}", base::format_time(time, unit), plural_of(unit));
 }
 

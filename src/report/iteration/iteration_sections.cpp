@@ -83,7 +83,7 @@ Chart iteration_chart(timeline::Timeline timeline, std::string title) {
   timeline::Thinned thin = timeline::thinned(std::move(timeline), max_bars);
   if (thin.shortest > base::Ticks())
     note += fmt::format(" Of neighbouring bars shorter than {} one is drawn, as what most of their time is.",
-                        seconds_text(seconds_of(thin.shortest)));
+                        seconds_text(base::seconds_of_ticks(thin.shortest)));
   return {std::move(title), std::move(note), std::move(thin.timeline)};
 }
 

@@ -48,14 +48,15 @@ Figure cost_figure(const JobPicture& picture) {
 Figure idle_figure(const JobPicture& picture) {
   const simulate::Trace& trace = picture.simulation.iteration.trace;
   const std::vector<simulate::Use> uses = simulate::uses_of(trace);
-  const double all = seconds_of(simulate::busy_time(uses)) + seconds_of(simulate::idle_time(uses));
+  const double all = base::seconds_of_ticks(simulate::busy_time(uses)) + base::seconds_of_ticks(simulate::idle_time(uses));
   simulate::Activity most = simulate::Activity::tail;
   for (int cause = 0; cause < simulate::activities; ++cause) {
     const auto other = static_cast<simulate::Activity>(cause);
     if (is_idle(other) && simulate::time_of(uses, other) > simulate::time_of(uses, most)) most = other;
   }
-  return {"idle", percent(seconds_of(simulate::idle_time(uses)) / all),
-          fmt::format("of all devices' time; {} {}", percent(seconds_of(simulate::time_of(uses, most)) / all), simulate::name_of(most))};
+  return {"idle", percent(base::seconds_of_ticks(simulate::idle_time(uses)) / all),
+          fmt::format("of all devices' time; {} {}", percent(base::seconds_of_ticks(simulate::time_of(uses, most)) / all),
+                      simulate::name_of(most))};
 }
 
 Figure memory_figure(const JobPicture& picture) {

@@ -59,13 +59,14 @@ std::vector<double> idle_seconds(const JobPicture& picture, const study::FusionV
   std::vector<double> seconds(static_cast<std::size_t>(simulate::activities));
   const double devices = cluster::device_count(picture.scenario.job.cluster);
   for (const simulate::Use& use : variant.uses)
-    if (simulate::is_idle(use.activity)) seconds[static_cast<std::size_t>(use.activity)] += seconds_of(use.time) / devices;
+    if (simulate::is_idle(use.activity)) seconds[static_cast<std::size_t>(use.activity)] += base::seconds_of_ticks(use.time) / devices;
   return seconds;
 }
 
 /// Of the average device.
 double hand_over_seconds(const JobPicture& picture, const study::FusionVariant& variant) {
-  return seconds_of(simulate::time_of(variant.uses, simulate::Activity::hand_over)) / cluster::device_count(picture.scenario.job.cluster);
+  return base::seconds_of_ticks(simulate::time_of(variant.uses, simulate::Activity::hand_over)) /
+         cluster::device_count(picture.scenario.job.cluster);
 }
 
 /// The notes behind each other, each with a capital letter and a full stop.
@@ -86,8 +87,8 @@ std::string fusion_note(const JobPicture& picture) {
     note += fmt::format(
         " The fused training takes {}, where no schedule of both takes less than {} (proven), one after the other {}, and each pair of "
         "mini-batches fused by itself {}.",
-        seconds_text(seconds_of(fused->trace.end)), seconds_text(seconds_of(fused->bound)), seconds_text(seconds_of(fused->apart)),
-        seconds_text(seconds_of(fused->mini_by_mini)));
+        seconds_text(base::seconds_of_ticks(fused->trace.end)), seconds_text(base::seconds_of_ticks(fused->bound)),
+        seconds_text(base::seconds_of_ticks(fused->apart)), seconds_text(base::seconds_of_ticks(fused->mini_by_mini)));
   return note;
 }
 

@@ -22,8 +22,8 @@ std::vector<StepLine> step_lines(const predict::Scenario& scenario, const plan::
       if (other.within == index) line.name += " + " + step_words(job, other.kind, other.task);
     if (const cluster::Mesh mesh = plan.tasks[steps[index].task].mesh; mesh.count > 0) line.devices = cluster::name_of(job.cluster, mesh);
     const plan::StepTime& time = iteration.steps[index];
-    line.begin = seconds_of(plan::with_overheads(time.begin, iteration.stretch, iteration.trace.end - iteration.stretch));
-    line.simulated = seconds_of(time.end - time.begin);
+    line.begin = base::seconds_of_ticks(plan::with_overheads(time.begin, iteration.stretch, iteration.trace.end - iteration.stretch));
+    line.simulated = base::seconds_of_ticks(time.end - time.begin);
     line.closed = simulation.closed.steps[index].seconds;
     lines.push_back(std::move(line));
   }

@@ -10,7 +10,9 @@ namespace dovetail::report {
 using base::Ticks;
 using base::TimeUnit;
 
-std::string brief_time(Ticks time, TimeUnit unit) { return unit == TimeUnit::ns ? seconds_text(seconds_of(time)) : time_text(time, unit); }
+std::string brief_time(Ticks time, TimeUnit unit) {
+  return unit == TimeUnit::ns ? seconds_text(base::seconds_of_ticks(time)) : time_text(time, unit);
+}
 
 std::string signed_time(Ticks change, TimeUnit unit) {
   if (change < Ticks()) return "-" + brief_time(Ticks() - change, unit);

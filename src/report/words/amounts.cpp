@@ -6,8 +6,6 @@
 
 namespace dovetail::report {
 
-double seconds_of(base::Ticks time) { return base::seconds_of_ticks(time); }
-
 std::string seconds_text(double seconds) {
   if (seconds < 0) return "-" + seconds_text(-seconds);
   if (seconds >= 100) return fmt::format("{:.0f} s", seconds);

@@ -8,9 +8,6 @@
 
 namespace dovetail::report {
 
-/// Seconds of a time in ns.
-double seconds_of(base::Ticks time);
-
 /// "12.3 s", "2.1 ms", "124 s": three digits or so.
 std::string seconds_text(double seconds);
 

@@ -31,7 +31,7 @@ std::int64_t missing_bytes(const test::Place& place, const Selection& selection,
 }
 
 struct Seen {
-  int lacking = 0;  ///< picks that do not fit
+  int lacking = 0;  ///< selections that do not fit
   int host = 0;     ///< that offload something
   int fused = 0;    ///< that fuse their trainings
 };

@@ -28,7 +28,7 @@ void expect_runnable(const plan::Job& job, const plan::Plan& plan) {
   const cost::Conventions conventions = conventions_of(job.software).value();
   const std::vector<TrainerFault> faults = trainer_faults(job, conventions, plan);
   EXPECT_TRUE(faults.empty()) << faults.front().message;
-  const auto bound = bound_tasks(job, conventions);
+  const auto bound = linked_tasks(job, conventions);
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
     for (const std::size_t other : bound[task]) {
       EXPECT_EQ(plan.tasks[task].mesh, plan.tasks[other].mesh);
@@ -51,7 +51,7 @@ TEST(TrainerRules, AreKeptByTheSearch) {
 
 TEST(TrainerRules, LetMegatronDoAsBefore) {
   const plan::Job job = job_of("megatron");
-  for (const auto& bound : bound_tasks(job, conventions_of(job.software).value())) EXPECT_TRUE(bound.empty());
+  for (const auto& bound : linked_tasks(job, conventions_of(job.software).value())) EXPECT_TRUE(bound.empty());
 }
 
 TEST(TrainerRules, RefusePinsAtTheirKey) {
@@ -74,7 +74,7 @@ TEST(TrainerRules, TensorParallelismOfDeepSpeedIsForWhoAsks) {
   const test::Place place(asked);
   ASSERT_FALSE(planner::impossible_task(place.space));
   for (std::size_t task = 0; task < asked.workflow.tasks.size(); ++task) {
-    if (place.space.bound[task].empty()) continue;
+    if (place.space.linked[task].empty()) continue;
     for (const auto& of_shape : place.space.choices[task])
       for (const planner::Choice& choice : of_shape) EXPECT_EQ(choice.planned.layout.tensor, 2);
   }

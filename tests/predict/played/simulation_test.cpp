@@ -21,7 +21,7 @@ namespace {
 
 using simulate::Activity;
 
-/// A job on ground of its own.
+/// A job with a scenario of its own.
 struct Case {
   explicit Case(plan::Job of) : job(std::move(of)), scenario(scenario_of(job, software_of(job).value())) {}
   Case(const Case&) = delete;
