@@ -14,12 +14,13 @@
 #include <vector>
 
 #include "accuracy_sets.h"
+#include "answer/measured/calibration_tables.h"
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
 #include "measure/calibrate.h"
 #include "planner/rank/rank.h"
-#include "report/words/calibration.h"
-#include "report/words/table.h"
+#include "report/text/sections.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {
@@ -64,7 +65,8 @@ std::pair<int, int> print_set(const measure::Measurements& measurements, const G
   const auto begin = std::chrono::steady_clock::now();
   const measure::Calibration calibration = measure::calibrate(measurements);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print("{}\nfitted, and again without each group, in {:.1f} s:\n", report::calibration_text(calibration), seconds);
+  fmt::print("{}\nfitted, and again without each group, in {:.1f} s:\n", report::text_of(answer::calibration_sections(calibration)),
+             seconds);
   const bool same = print_values(calibration);
   const measure::ErrorSummary& fitted = calibration.fitted;
   const measure::ErrorSummary& left_out = calibration.left_out.value();

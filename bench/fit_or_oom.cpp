@@ -16,7 +16,7 @@
 #include "plan/plan_file.h"
 #include "predict/closed_form/estimate.h"
 #include "predict/closed_form/software.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

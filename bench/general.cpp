@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "fuse/search/minibatches.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

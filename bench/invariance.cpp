@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "base/stopwatch.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

@@ -13,7 +13,7 @@
 
 #include "cost/training_memory.h"
 #include "memory_measured_rows.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

@@ -14,7 +14,7 @@
 #include "fuse/pattern/pattern_search.h"
 #include "parallel/for_each_index.h"
 #include "pipeline/problem/instances.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

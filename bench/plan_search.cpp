@@ -16,7 +16,7 @@
 #include "planner/bound/bound.h"
 #include "planner/rank/rank.h"
 #include "planner/search/real_search.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

@@ -21,7 +21,7 @@
 #include "predict/closed_form/inter_stage.h"
 #include "predict/played/inter_stage.h"
 #include "predict/played/simulation.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

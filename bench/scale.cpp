@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <functional>
 
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

@@ -20,7 +20,7 @@
 #include "planner/rank/rank.h"
 #include "planner/space/search_space.h"
 #include "predict/played/simulation.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

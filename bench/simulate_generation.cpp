@@ -11,7 +11,7 @@
 #include "base/stopwatch.h"
 #include "cost/generation.h"
 #include "llm/bundled_models.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "simulate/inter_stage.h"
 #include "simulate/threshold.h"
 #include "tables.h"

@@ -18,7 +18,7 @@
 #include "measure/calibrate.h"
 #include "measure/measurement.h"
 #include "predict/played/simulation.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "simulate/accounting.h"
 #include "tables.h"
 #include "workflow/log_normal.h"

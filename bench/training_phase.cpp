@@ -22,7 +22,7 @@
 #include "cost/bundled_efficiencies.h"
 #include "llm/bundled_models.h"
 #include "plan/job_file.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

@@ -18,7 +18,7 @@
 #include "fuse/search/makespan_walk.h"
 #include "fuse/search/search_order.h"
 #include "fuse/search/swap_walk.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "tables.h"
 
 namespace {

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "answer/question/json.h"
+#include "answer/words/text.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 
@@ -39,22 +40,22 @@ std::string min_capacity_text(const pipeline::Problem& problem) {
 std::string describe(const pipeline::SolverRecord& solver) {
   std::string text = solver.name;
   if (solver.seed) text += fmt::format(", seed {}", *solver.seed);
-  if (solver.chains) text += ", " + report::counted(*solver.chains, "chain");
-  if (solver.iterations) text += " x " + report::counted(*solver.iterations, "iteration");
+  if (solver.chains) text += ", " + answer::counted(*solver.chains, "chain");
+  if (solver.iterations) text += " x " + answer::counted(*solver.iterations, "iteration");
   return text;
 }
 
-Json to_json(const pipeline::SolverRecord& solver) {
-  Json object{{"name", solver.name}};
+answer::Json to_json(const pipeline::SolverRecord& solver) {
+  answer::Json object{{"name", solver.name}};
   if (solver.seed) object["seed"] = *solver.seed;
   if (solver.chains) object["chains"] = *solver.chains;
   if (solver.iterations) object["iterations"] = *solver.iterations;
   return object;
 }
 
-void add_request(Json& object, const fuse::SolveOptions& options, base::TimeUnit unit) {
+void add_request(answer::Json& object, const fuse::SolveOptions& options, base::TimeUnit unit) {
   object["objective"] = options.objective == fuse::Objective::memory ? "memory" : "makespan";
-  if (options.deadline) object["deadline"] = json_time(*options.deadline, unit);
+  if (options.deadline) object["deadline"] = answer::json_time(*options.deadline, unit);
   if (options.robustness_percent > 0) object["robust"] = options.robustness_percent;
 }
 
@@ -73,13 +74,13 @@ std::string excess_table(const std::vector<pipeline::CapacityExcess>& excess) {
   return report::render_table({{"device"}, {"held"}, {"capacity"}, {"excess"}}, rows);
 }
 
-Json excess_json(const std::vector<pipeline::CapacityExcess>& excess) {
-  Json list = Json::array();
+answer::Json excess_json(const std::vector<pipeline::CapacityExcess>& excess) {
+  answer::Json list = answer::Json::array();
   for (const pipeline::CapacityExcess& device : excess) {
     list.push_back({{"device", device.device.value},
-                    {"held", json_memory(device.peak)},
-                    {"capacity", json_memory(device.capacity)},
-                    {"excess", json_memory(device.peak - device.capacity)}});
+                    {"held", answer::json_memory(device.peak)},
+                    {"capacity", answer::json_memory(device.capacity)},
+                    {"excess", answer::json_memory(device.peak - device.capacity)}});
   }
   return list;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/question/json.h"
 #include "base/result.h"
 #include "cli/output.h"
 #include "fuse/bounds/bounds.h"
@@ -27,16 +28,16 @@ inline constexpr const char* impossible_message = "no schedule fits the memory: 
 std::string describe(const pipeline::SolverRecord& solver);
 
 /// A solver's record, for JSON.
-Json to_json(const pipeline::SolverRecord& solver);
+answer::Json to_json(const pipeline::SolverRecord& solver);
 
 /// Adds what was asked for: the objective, and where they are set the deadline, in `unit`, and the weight of robustness.
-void add_request(Json& object, const fuse::SolveOptions& options, base::TimeUnit unit);
+void add_request(answer::Json& object, const fuse::SolveOptions& options, base::TimeUnit unit);
 
 /// The largest excess over the devices; 0 where all fit.
 base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess);
 
 /// What the devices that do not fit hold and may hold: a table, and the same for JSON.
 std::string excess_table(const std::vector<pipeline::CapacityExcess>& excess);
-Json excess_json(const std::vector<pipeline::CapacityExcess>& excess);
+answer::Json excess_json(const std::vector<pipeline::CapacityExcess>& excess);
 
 }  // namespace dovetail::cli

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "answer/words/figures.h"
 #include "cli/output.h"
 #include "parallel/for_each_index.h"
 
@@ -107,7 +108,7 @@ base::Result<const fuse::Solver*> solver_named(std::string_view name) {
   if (const fuse::Solver* solver = fuse::find_solver(name); solver != nullptr) return solver;
   std::vector<std::string_view> names;
   for (const fuse::Solver& solver : fuse::solvers()) names.push_back(solver.name);
-  return base::bad_input(fmt::format("there is no solver '{}'{}", name, hint_and_list(name, "the solvers are", names)));
+  return base::bad_input(fmt::format("there is no solver '{}'{}", name, answer::hint_and_list(name, "the solvers are", names)));
 }
 
 const fuse::Solver& default_solver() { return fuse::solvers().back(); }

@@ -11,13 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "answer/question/json.h"
+#include "answer/words/figures.h"
 #include "base/stopwatch.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/load.h"
 #include "cli/output.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
@@ -87,14 +89,14 @@ bool is_limited(const NamedProblem& named, const Question& question) { return na
 std::string in_words(const NamedProblem& named, const Question& question, const Proven& proven) {
   const base::TimeUnit unit = named.problem.time_unit;
   std::string text = fmt::format("\n{}: no schedule{} is shorter than {}\n", named.name, is_limited(named, question) ? " that fits" : "",
-                                 time_with_unit(proven.makespan, unit));
+                                 answer::time_with_unit(proven.makespan, unit));
   for (const pipeline::CapacityExcess& excess : proven.impossible)
     text += fmt::format("no schedule fits: device {} holds at least {}, its capacity is {}\n", excess.device.value,
                         base::format_memory(excess.peak), base::format_memory(excess.capacity));
   text += fmt::format("peak activation: at least {} for any schedule, at least {} for one of that makespan\n",
                       base::format_memory(proven.bounds.peak_activation), base::format_memory(proven.peak_at_makespan));
   if (!question.deadline) return text;
-  const std::string deadline = time_with_unit(*question.deadline, unit);
+  const std::string deadline = answer::time_with_unit(*question.deadline, unit);
   if (!proven.peak_at_deadline) return text + fmt::format("no schedule ends by {}\n", deadline);
   return text + fmt::format("peak activation: at least {} for a schedule that ends by {}\n", base::format_memory(*proven.peak_at_deadline),
                             deadline);
@@ -113,29 +115,29 @@ std::string to_text(const NamedProblem& named, const Question& question, const P
   return report::render_table(columns, rows) + in_words(named, question, proven);
 }
 
-Json to_json(const NamedProblem& named, const Question& question, const Proven& proven, double seconds) {
+answer::Json to_json(const NamedProblem& named, const Question& question, const Proven& proven, double seconds) {
   const base::TimeUnit unit = named.problem.time_unit;
-  Json object{{"format", "dovetail/bounds@1"},
-              {"problem", named.name},
-              {"time_unit", base::name_of(unit)},
-              {"makespan", json_time(proven.makespan, unit)},
-              {"fits", proven.impossible.empty()},
-              {"peak_activation", json_memory(proven.bounds.peak_activation)},
-              {"peak_activation_at_makespan", json_memory(proven.peak_at_makespan)}};
+  answer::Json object{{"format", "dovetail/bounds@1"},
+                      {"problem", named.name},
+                      {"time_unit", base::name_of(unit)},
+                      {"makespan", answer::json_time(proven.makespan, unit)},
+                      {"fits", proven.impossible.empty()},
+                      {"peak_activation", answer::json_memory(proven.bounds.peak_activation)},
+                      {"peak_activation_at_makespan", answer::json_memory(proven.peak_at_makespan)}};
   if (question.deadline) {
-    object["deadline"] = json_time(*question.deadline, unit);
-    object["peak_activation_at_deadline"] = json_memory(proven.peak_at_deadline);
+    object["deadline"] = answer::json_time(*question.deadline, unit);
+    object["peak_activation_at_deadline"] = answer::json_memory(proven.peak_at_deadline);
   }
-  object["arguments"] = Json::object();
+  object["arguments"] = answer::Json::object();
   for (const Argument& argument : arguments_of(proven)) {
-    Json entry{{"makespan", json_time(argument.bound, unit)}, {"sets_the_bound", argument.bound == proven.makespan}};
+    answer::Json entry{{"makespan", answer::json_time(argument.bound, unit)}, {"sets_the_bound", argument.bound == proven.makespan}};
     if (argument.by_device != nullptr) {
-      entry["by_device"] = Json::array();
-      for (const base::Ticks bound : *argument.by_device) entry["by_device"].push_back(json_time(bound, unit));
+      entry["by_device"] = answer::Json::array();
+      for (const base::Ticks bound : *argument.by_device) entry["by_device"].push_back(answer::json_time(bound, unit));
     }
     object["arguments"][argument.key] = std::move(entry);
   }
-  object["timing"] = Json{{"seconds", json_seconds(seconds)}};
+  object["timing"] = answer::Json{{"seconds", answer::json_seconds(seconds)}};
   return object;
 }
 
@@ -173,7 +175,7 @@ base::Result<int> run(const Arguments& arguments) {
   const Proven proven = prove(named.problem, question);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
-    print_json(to_json(named, question, proven, seconds));
+    print_json(answer::json_text(to_json(named, question, proven, seconds)));
   } else {
     print(to_text(named, question, proven));
   }

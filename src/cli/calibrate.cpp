@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "answer/measured/calibration_tables.h"
+#include "answer/question/json.h"
+#include "answer/words/figures.h"
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -19,7 +22,7 @@
 #include "cli/schedule_format.h"
 #include "cost/efficiency_file.h"
 #include "measure/measurement_file.h"
-#include "report/words/calibration.h"
+#include "report/text/sections.h"
 
 namespace dovetail::cli {
 namespace {
@@ -33,45 +36,46 @@ struct Arguments {
   int seed = static_cast<int>(cost::FitOptions{}.seed);
 };
 
-Json to_json(const measure::PredictedPhase& phase) {
-  Json object = Json::object();
-  if (phase.measured > 0) object["measured"] = json_seconds(phase.measured);
-  object["fitted"] = json_seconds(phase.fitted);
-  if (phase.left_out) object["left_out"] = json_seconds(*phase.left_out);
+answer::Json to_json(const measure::PredictedPhase& phase) {
+  answer::Json object = answer::Json::object();
+  if (phase.measured > 0) object["measured"] = answer::json_seconds(phase.measured);
+  object["fitted"] = answer::json_seconds(phase.fitted);
+  if (phase.left_out) object["left_out"] = answer::json_seconds(*phase.left_out);
   return object;
 }
 
-Json to_json(const measure::PredictedRow& row) {
-  Json object{{"row", row.name}, {"group", row.group}, {"weight", json_ratio(row.weight)}};
+answer::Json to_json(const measure::PredictedRow& row) {
+  answer::Json object{{"row", row.name}, {"group", row.group}, {"weight", answer::json_ratio(row.weight)}};
   if (!row.doubtful.empty()) object["doubtful"] = row.doubtful;
   object["iteration"] = to_json(row.iteration);
-  object["phases"] = Json::array();
+  object["phases"] = answer::Json::array();
   for (const measure::PredictedPhase& phase : row.phases) {
-    Json entry{{"phase", phase.name}};
+    answer::Json entry{{"phase", phase.name}};
     entry.update(to_json(phase));
     object["phases"].push_back(std::move(entry));
   }
   return object;
 }
 
-Json to_json(const measure::ErrorSummary& summary) {
-  return {{"mean_absolute_error", json_ratio(summary.mean)},
-          {"worst_phase_error", json_ratio(summary.worst_phase)},
-          {"rank_correlation", json_ratio(summary.rank_correlation)}};
+answer::Json to_json(const measure::ErrorSummary& summary) {
+  return {{"mean_absolute_error", answer::json_ratio(summary.mean)},
+          {"worst_phase_error", answer::json_ratio(summary.worst_phase)},
+          {"rank_correlation", answer::json_ratio(summary.rank_correlation)}};
 }
 
-Json to_json(const measure::Calibration& calibration) {
-  Json object{{"format", "dovetail/calibration@1"}, {"name", calibration.name}};
+answer::Json to_json(const measure::Calibration& calibration) {
+  answer::Json object{{"format", "dovetail/calibration@1"}, {"name", calibration.name}};
   if (!calibration.source.empty()) object["source"] = calibration.source;
   object["stopped"] = calibration.stopped;
-  object["values"] = Json::array();
+  object["values"] = answer::Json::array();
   for (const measure::FittedValue& value : calibration.values)
-    object["values"].push_back(Json{{"name", value.name}, {"start", value.start}, {"value", value.value}, {"at_bound", value.at_bound}});
-  object["rows"] = Json::array();
+    object["values"].push_back(
+        answer::Json{{"name", value.name}, {"start", value.start}, {"value", value.value}, {"at_bound", value.at_bound}});
+  object["rows"] = answer::Json::array();
   for (const measure::PredictedRow& row : calibration.rows) object["rows"].push_back(to_json(row));
   object["fitted"] = to_json(calibration.fitted);
   if (calibration.left_out) object["left_out"] = to_json(*calibration.left_out);
-  object["error"] = json_ratio(calibration.fit.candidate.efficiency.error);
+  object["error"] = answer::json_ratio(calibration.fit.candidate.efficiency.error);
   return object;
 }
 
@@ -83,7 +87,7 @@ measure::Calibration calibrate(const measure::Measurements& measurements, const 
   const parallel::Cancellation& cancellation = stop_on_interrupt();
   ProgressLine line(measurements.name, base::Ticks(0), base::TimeUnit::tick);
   options.go_on = [&](double share) {
-    line.update(fmt::format("fitting, {} done", percent(share)));
+    line.update(fmt::format("fitting, {} done", answer::percent(share)));
     return !cancellation.requested();
   };
   return measure::calibrate(measurements, options);
@@ -109,9 +113,9 @@ base::Result<int> run(const Arguments& arguments) {
   const measure::Calibration calibration = calibrate(measurements, arguments);
   if (arguments.output) DOVETAIL_CHECK(write(*arguments.output, calibration));
   if (arguments.json)
-    print_json(to_json(calibration));
+    print_json(answer::json_text(to_json(calibration)));
   else
-    print(report::calibration_text(calibration) + "\n" + report::fitted_values_text(calibration));
+    print(report::text_of(answer::calibration_sections(calibration) + "\n" + answer::fitted_values_table(calibration)));
   if (calibration.stopped) print_warning("stopped: these are the best values so far, and no row was left out");
   return calibration.stopped ? exit_interrupted : exit_done;
 }

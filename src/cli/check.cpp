@@ -6,6 +6,8 @@
 #include <memory>
 #include <tuple>
 
+#include "answer/question/json.h"
+#include "answer/words/figures.h"
 #include "base/stopwatch.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -15,7 +17,7 @@
 #include "fuse/bounds/claims.h"
 #include "pipeline/schedule/evaluate.h"
 #include "report/page/summary.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::cli {
@@ -89,7 +91,7 @@ std::string device_table(const Checked& checked) {
     const pipeline::DeviceUse& use = checked.evaluation.devices[device];
     const timeline::TimeByActivity time = timeline::time_by_activity(timeline::bars_of(checked.timeline, device));
     rows.push_back({fmt::format("{}", device), base::format_time(use.busy, unit),
-                    percent(1.0 - share(use.busy, checked.evaluation.makespan)), base::format_memory(use.peak)});
+                    answer::percent(1.0 - share(use.busy, checked.evaluation.makespan)), base::format_memory(use.peak)});
     for (const Activity cause : timeline::schedule_causes) rows.back().push_back(base::format_time(time[index_of(cause)], unit));
   }
   return report::render_table(columns, rows);
@@ -136,71 +138,75 @@ std::string to_text(const Checked& checked) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const pipeline::Evaluation& evaluation = checked.evaluation;
   return fmt::format("{}: valid{}\n", checked.loaded.path, checked.has_false_claim() ? "; a claim of the file is false" : "") +
-         fmt::format("makespan {}, bound {}, {}\n", time_with_unit(evaluation.makespan, unit),
-                     base::format_time(checked.bounds.makespan, unit), gap_text(gap(evaluation.makespan, checked.bounds.makespan))) +
+         fmt::format("makespan {}, bound {}, {}\n", answer::time_with_unit(evaluation.makespan, unit),
+                     base::format_time(checked.bounds.makespan, unit),
+                     answer::gap_text(answer::gap(evaluation.makespan, checked.bounds.makespan))) +
          fmt::format("peak activation {}, bound {} at this makespan, {}\n", base::format_memory(evaluation.peak_activation),
-                     base::format_memory(checked.peak_bound), gap_text(gap(evaluation.peak_activation, checked.peak_bound))) +
+                     base::format_memory(checked.peak_bound),
+                     answer::gap_text(answer::gap(evaluation.peak_activation, checked.peak_bound))) +
          doubts_text(checked) +
          fmt::format("bubbles {} of the devices' time; the longest time from a device's first start to its last end is {}\n\n",
-                     percent(pipeline::bubble_rate(evaluation)), time_with_unit(pipeline::max_device_span(evaluation), unit)) +
+                     answer::percent(pipeline::bubble_rate(evaluation)),
+                     answer::time_with_unit(pipeline::max_device_span(evaluation), unit)) +
          device_table(checked) + max_idle_table(checked);
 }
 
-Json device_json(const Checked& checked, std::size_t device) {
+answer::Json device_json(const Checked& checked, std::size_t device) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const pipeline::DeviceUse& use = checked.evaluation.devices[device];
   const timeline::TimeByActivity time = timeline::time_by_activity(timeline::bars_of(checked.timeline, device));
-  Json object{{"device", device},
-              {"busy", json_time(use.busy, unit)},
-              {"first_start", json_time(use.first_start, unit)},
-              {"last_end", json_time(use.last_end, unit)},
-              {"bubbles", json_ratio(1.0 - share(use.busy, checked.evaluation.makespan))},
-              {"peak_activation", json_memory(use.peak)},
-              {"idle", Json::object()}};
+  answer::Json object{{"device", device},
+                      {"busy", answer::json_time(use.busy, unit)},
+                      {"first_start", answer::json_time(use.first_start, unit)},
+                      {"last_end", answer::json_time(use.last_end, unit)},
+                      {"bubbles", answer::json_ratio(1.0 - share(use.busy, checked.evaluation.makespan))},
+                      {"peak_activation", answer::json_memory(use.peak)},
+                      {"idle", answer::Json::object()}};
   for (const Activity cause : timeline::schedule_causes) {
-    object["idle"][std::string(timeline::name_of(cause))] = json_time(time[index_of(cause)], unit);
+    object["idle"][std::string(timeline::name_of(cause))] = answer::json_time(time[index_of(cause)], unit);
   }
   return object;
 }
 
-Json to_json(const Checked& checked, double seconds) {
+answer::Json to_json(const Checked& checked, double seconds) {
   const base::TimeUnit unit = checked.problem().time_unit;
-  Json object{
-      {"format", "dovetail/check@1"},
-      {"file", checked.loaded.path},
-      {"valid", true},
-      {"notes", checked.loaded.file.notes},
-      {"time_unit", base::name_of(unit)},
-      {"makespan", json_time(checked.evaluation.makespan, unit)},
-      {"peak_activation", json_memory(checked.evaluation.peak_activation)},
-      {"bounds", Json{{"makespan", json_time(checked.bounds.makespan, unit)}, {"peak_activation", json_memory(checked.peak_bound)}}},
-      {"bubbles", json_ratio(pipeline::bubble_rate(checked.evaluation))},
-      {"longest_device_span", json_time(pipeline::max_device_span(checked.evaluation), unit)},
-      {"devices", Json::array()},
-      {"idle", Json::array()}};
+  answer::Json object{{"format", "dovetail/check@1"},
+                      {"file", checked.loaded.path},
+                      {"valid", true},
+                      {"notes", checked.loaded.file.notes},
+                      {"time_unit", base::name_of(unit)},
+                      {"makespan", answer::json_time(checked.evaluation.makespan, unit)},
+                      {"peak_activation", answer::json_memory(checked.evaluation.peak_activation)},
+                      {"bounds", answer::Json{{"makespan", answer::json_time(checked.bounds.makespan, unit)},
+                                              {"peak_activation", answer::json_memory(checked.peak_bound)}}},
+                      {"bubbles", answer::json_ratio(pipeline::bubble_rate(checked.evaluation))},
+                      {"longest_device_span", answer::json_time(pipeline::max_device_span(checked.evaluation), unit)},
+                      {"devices", answer::Json::array()},
+                      {"idle", answer::Json::array()}};
   for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) object["devices"].push_back(device_json(checked, device));
   for (const IdleStretch& stretch : idle_stretches(checked)) {
     const timeline::Bar& bar = bar_of(checked, stretch);
-    Json entry{{"device", stretch.device},
-               {"start", json_time(bar.begin, unit)},
-               {"end", json_time(bar.end, unit)},
-               {"cause", timeline::name_of(bar.activity)}};
+    answer::Json entry{{"device", stretch.device},
+                       {"start", answer::json_time(bar.begin, unit)},
+                       {"end", answer::json_time(bar.end, unit)},
+                       {"cause", timeline::name_of(bar.activity)}};
     if (const std::string awaited = describe_awaited(checked, bar); !awaited.empty()) entry["awaits"] = awaited;
     object["idle"].push_back(std::move(entry));
   }
   for (const fuse::DoubtfulClaim& claim : checked.doubts)
     object["claims"].push_back({{"key", claim.key}, {"verdict", claim.refuted ? "false" : "not confirmed"}, {"reason", claim.reason}});
-  object["timing"] = Json{{"seconds", json_seconds(seconds)}};
+  object["timing"] = answer::Json{{"seconds", answer::json_seconds(seconds)}};
   return object;
 }
 
 /// In JSON an invalid schedule is an answer too; the Error goes to stderr all the same.
 base::Error report_invalid(const Arguments& arguments, base::Error error) {
   if (!arguments.json || error.failure != base::Failure::invalid) return error;
-  Json violation{{"message", error.message}};
+  answer::Json violation{{"message", error.message}};
   if (error.line > 0) violation["line"] = error.line;
   if (error.column > 0) violation["column"] = error.column;
-  print_json({{"format", "dovetail/check@1"}, {"file", error.path}, {"valid", false}, {"violation", violation}});
+  print_json(
+      answer::json_text(answer::Json{{"format", "dovetail/check@1"}, {"file", error.path}, {"valid", false}, {"violation", violation}}));
   return error;
 }
 
@@ -223,7 +229,7 @@ base::Result<int> run(const Arguments& arguments) {
   checked.doubts = fuse::doubtful_claims(checked.loaded.file.schedule, checked.evaluation, checked.bounds.makespan, checked.peak_bound);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
-    print_json(to_json(checked, seconds));
+    print_json(answer::json_text(to_json(checked, seconds)));
   } else {
     print(to_text(checked));
   }

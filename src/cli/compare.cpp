@@ -5,6 +5,9 @@
 #include <array>
 #include <memory>
 
+#include "answer/question/json.h"
+#include "answer/words/figures.h"
+#include "answer/words/text.h"
 #include "cli/answer.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -13,8 +16,7 @@
 #include "cli/progress_line.h"
 #include "fuse/solution/variation.h"
 #include "fuse/solver.h"
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
@@ -114,7 +116,7 @@ Comparison run_solvers(NamedProblem named, const std::vector<const fuse::Solver*
       comparison.refusals.push_back({chosen[i]->name, solved.error().message});
       continue;
     }
-    line.update(report::counted(arguments.draws, "draw") + " of varied durations");
+    line.update(answer::counted(arguments.draws, "draw") + " of varied durations");
     Row row = make_row(chosen[i]->name, std::move(*solved), arguments, options);
     // Figures of a few draws only would stand beside those of all.
     if (!options.cancellation->requested()) comparison.rows.push_back(std::move(row));
@@ -154,13 +156,13 @@ std::string table(const Comparison& comparison) {
     const auto faster = speed_up(comparison, row);
     std::vector<std::string> cells{row_name(row),
                                    base::format_time(evaluation.makespan, unit),
-                                   percent(gap(evaluation.makespan, solved.bounds.makespan)),
+                                   answer::percent(answer::gap(evaluation.makespan, solved.bounds.makespan)),
                                    faster ? fmt::format("{:.2f}x", *faster) : "-",
                                    base::format_memory(evaluation.peak_activation),
-                                   percent(pipeline::bubble_rate(evaluation))};
+                                   answer::percent(pipeline::bubble_rate(evaluation))};
     for (const fuse::Variation& varied : row.varied) {
-      cells.push_back(format_thousandths_rounded(varied.median_thousandths, unit));
-      cells.push_back(format_thousandths_rounded(varied.percentile_95_thousandths, unit));
+      cells.push_back(answer::format_thousandths_rounded(varied.median_thousandths, unit));
+      cells.push_back(answer::format_thousandths_rounded(varied.percentile_95_thousandths, unit));
     }
     cells.push_back(fmt::format("{:.2f}", solved.seconds));
     cells.push_back(solved.excess.empty() ? "" : fmt::format("does not fit (by {})", base::format_memory(max_excess(solved.excess))));
@@ -180,62 +182,63 @@ std::string remarks(const Comparison& comparison) {
                         base::format_time(row.solved.bounds.makespan, unit));
   }
   for (const Refusal& refusal : comparison.refusals) text += fmt::format("{}\n", refusal.why);
-  text += fmt::format("bounds: makespan {}, peak activation {} (of any schedule)\n", time_with_unit(comparison.bounds.makespan, unit),
-                      base::format_memory(comparison.bounds.peak_activation));
+  text += fmt::format("bounds: makespan {}, peak activation {} (of any schedule)\n",
+                      answer::time_with_unit(comparison.bounds.makespan, unit), base::format_memory(comparison.bounds.peak_activation));
   if (comparison.baseline) {
-    text += fmt::format("speed-up: over {}, {}\n", comparison.baseline_name, time_with_unit(*comparison.baseline, unit));
+    text += fmt::format("speed-up: over {}, {}\n", comparison.baseline_name, answer::time_with_unit(*comparison.baseline, unit));
   }
   if (comparison.interrupted) text += "stopped: what is missing was not run\n";
   return text;
 }
 
-Json row_json(const Comparison& comparison, const Row& row) {
+answer::Json row_json(const Comparison& comparison, const Row& row) {
   const Solved& solved = row.solved;
   const pipeline::Evaluation& evaluation = solved.solution.evaluation;
   const base::TimeUnit unit = solved.schedule.problem.time_unit;
-  Json object{{"solver", row.solver}, {"made_by", to_json(solved.solution.solver)}};
+  answer::Json object{{"solver", row.solver}, {"made_by", to_json(solved.solution.solver)}};
   if (solved.solution.stopped_by) object["stopped_by"] = pipeline::name_of(*solved.solution.stopped_by);
   if (solved.solution.other_layout) object["other_layout"] = *solved.solution.other_layout;
   object["fits"] = solved.excess.empty();
   if (!solved.excess.empty()) object["excess"] = excess_json(solved.excess);
-  object["makespan"] = json_time(evaluation.makespan, unit);
-  object["bound"] = json_time(solved.bounds.makespan, unit);
-  object["gap"] = json_ratio(gap(evaluation.makespan, solved.bounds.makespan));
+  object["makespan"] = answer::json_time(evaluation.makespan, unit);
+  object["bound"] = answer::json_time(solved.bounds.makespan, unit);
+  object["gap"] = answer::json_ratio(answer::gap(evaluation.makespan, solved.bounds.makespan));
   const auto faster = speed_up(comparison, row);
-  object["speed_up"] = faster ? json_ratio(*faster) : Json(nullptr);
-  object["peak_activation"] = json_memory(evaluation.peak_activation);
-  object["bubbles"] = json_ratio(pipeline::bubble_rate(evaluation));
-  object["longest_device_span"] = json_time(pipeline::max_device_span(evaluation), unit);
-  object["varied"] = Json::array();
+  object["speed_up"] = faster ? answer::json_ratio(*faster) : answer::Json(nullptr);
+  object["peak_activation"] = answer::json_memory(evaluation.peak_activation);
+  object["bubbles"] = answer::json_ratio(pipeline::bubble_rate(evaluation));
+  object["longest_device_span"] = answer::json_time(pipeline::max_device_span(evaluation), unit);
+  object["varied"] = answer::Json::array();
   for (std::size_t i = 0; i < variations.size(); ++i) {
-    object["varied"].push_back({{"by", json_ratio(variations[i] / 1000.0)},
-                                {"median", json_number(format_thousandths(row.varied[i].median_thousandths, unit))},
-                                {"percentile_95", json_number(format_thousandths(row.varied[i].percentile_95_thousandths, unit))}});
+    object["varied"].push_back(
+        {{"by", answer::json_ratio(variations[i] / 1000.0)},
+         {"median", answer::json_number(answer::format_thousandths(row.varied[i].median_thousandths, unit))},
+         {"percentile_95", answer::json_number(answer::format_thousandths(row.varied[i].percentile_95_thousandths, unit))}});
   }
   return object;
 }
 
-Json to_json(const Comparison& comparison, const Arguments& arguments) {
+answer::Json to_json(const Comparison& comparison, const Arguments& arguments) {
   const base::TimeUnit unit = comparison.named.problem.time_unit;
-  Json object{{"format", "dovetail/compare@1"}, {"problem", comparison.named.name}, {"time_unit", base::name_of(unit)}};
+  answer::Json object{{"format", "dovetail/compare@1"}, {"problem", comparison.named.name}, {"time_unit", base::name_of(unit)}};
   add_request(object, to_solve_options(arguments.search), unit);
-  object["bounds"] =
-      Json{{"makespan", json_time(comparison.bounds.makespan, unit)}, {"peak_activation", json_memory(comparison.bounds.peak_activation)}};
-  object["baseline"] = Json(nullptr);
+  object["bounds"] = answer::Json{{"makespan", answer::json_time(comparison.bounds.makespan, unit)},
+                                  {"peak_activation", answer::json_memory(comparison.bounds.peak_activation)}};
+  object["baseline"] = answer::Json(nullptr);
   if (comparison.baseline) {
-    object["baseline"] = Json{{"solver", comparison.baseline_name}, {"makespan", json_time(*comparison.baseline, unit)}};
+    object["baseline"] = answer::Json{{"solver", comparison.baseline_name}, {"makespan", answer::json_time(*comparison.baseline, unit)}};
   }
   object["draws"] = arguments.draws;
-  object["rows"] = Json::array();
-  object["not_applicable"] = Json::array();
+  object["rows"] = answer::Json::array();
+  object["not_applicable"] = answer::Json::array();
   object["interrupted"] = comparison.interrupted;
-  Json seconds = Json::object();
+  answer::Json seconds = answer::Json::object();
   for (const Row& row : comparison.rows) {
     object["rows"].push_back(row_json(comparison, row));
-    seconds[std::string(row.solver)] = json_seconds(row.solved.seconds);
+    seconds[std::string(row.solver)] = answer::json_seconds(row.solved.seconds);
   }
   for (const Refusal& refusal : comparison.refusals) object["not_applicable"].push_back({{"solver", refusal.solver}, {"why", refusal.why}});
-  object["timing"] = Json{{"seconds", seconds}};
+  object["timing"] = answer::Json{{"seconds", seconds}};
   return object;
 }
 
@@ -251,7 +254,7 @@ base::Result<int> run(const Arguments& arguments) {
   const Comparison comparison = run_solvers(std::move(named), chosen, arguments);
   if (comparison.rows.empty() && !comparison.interrupted) return none_applicable(comparison);
   if (arguments.json) {
-    print_json(to_json(comparison, arguments));
+    print_json(answer::json_text(to_json(comparison, arguments)));
   } else {
     print(table(comparison) + "\n" + remarks(comparison));
   }

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "answer/question/json.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/load.h"
@@ -53,11 +54,11 @@ base::Result<int> run(const Arguments& arguments) {
   renew_claims(loaded.file.schedule);
   DOVETAIL_TRY(const std::vector<std::string> written, write_schedule(loaded.file.schedule, loaded.path, to, arguments.output));
   if (arguments.json) {
-    print_json({{"format", "dovetail/convert@1"},
-                {"from", name_of(loaded.format)},
-                {"to", name_of(to)},
-                {"notes", loaded.file.notes},
-                {"written", written}});
+    print_json(answer::json_text(answer::Json{{"format", "dovetail/convert@1"},
+                                              {"from", name_of(loaded.format)},
+                                              {"to", name_of(to)},
+                                              {"notes", loaded.file.notes},
+                                              {"written", written}}));
   } else if (!to_standard_output) {
     for (const std::string& path : written) print(fmt::format("written: {} ({})\n", path, name_of(to)));
   }

@@ -7,6 +7,9 @@
 #include <memory>
 #include <utility>
 
+#include "answer/question/json.h"
+#include "answer/words/figures.h"
+#include "answer/words/text.h"
 #include "base/stopwatch.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -16,8 +19,7 @@
 #include "pipeline/schedule/schedule_diff.h"
 #include "report/page/summary.h"
 #include "report/schedule/terminal_gantt.h"
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "report/text/table.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::cli {
@@ -99,11 +101,12 @@ std::string figures(const Difference& difference) {
   const auto& [a, b] = difference.sides;
   std::vector<std::vector<std::string>> rows;
   const auto add = [&rows](const char* name, auto x, auto y, auto format) {
-    rows.push_back({name, format(x), format(y), change_text(x, y, format), change_share_text(x, y)});
+    rows.push_back({name, format(x), format(y), answer::change_text(x, y, format), answer::change_share_text(x, y)});
   };
   add("makespan", a.evaluation.makespan, b.evaluation.makespan, format_time);
   add("peak activation", a.evaluation.peak_activation, b.evaluation.peak_activation, base::format_memory);
-  rows.push_back({"bubbles", percent(pipeline::bubble_rate(a.evaluation)), percent(pipeline::bubble_rate(b.evaluation)), "", ""});
+  rows.push_back(
+      {"bubbles", answer::percent(pipeline::bubble_rate(a.evaluation)), answer::percent(pipeline::bubble_rate(b.evaluation)), "", ""});
   return report::render_table({{"", report::Align::left}, {"A"}, {"B"}, {"from A to B"}, {""}}, rows);
 }
 
@@ -120,7 +123,7 @@ std::string device_table(const Difference& difference) {
                     base::format_memory(a.evaluation.devices[device].peak), base::format_memory(b.evaluation.devices[device].peak),
                     format_time(a.idle(device)), format_time(b.idle(device))});
     for (const Activity cause : timeline::schedule_causes)
-      rows.back().push_back(change_text(a.idle(device, cause), b.idle(device, cause), format_time));
+      rows.back().push_back(answer::change_text(a.idle(device, cause), b.idle(device, cause), format_time));
     const pipeline::DeviceDifference& order = difference.schedules.devices[device];
     rows.back().push_back(fmt::format("{} of {}", order.moved, order.matched));
   }
@@ -147,8 +150,8 @@ std::string moves_table(const Difference& difference) {
   for (const pipeline::Move& move : difference.schedules.moves) {
     if (rows.size() == moves_shown) break;
     rows.push_back({fmt::format("{}", move.device.value), pipeline::describe(difference.problem(), move.a.op), format_time(move.a.start),
-                    format_time(move.b.start), change_text(move.a.start, move.b.start, format_time), fmt::format("{}", move.a.position),
-                    fmt::format("{}", move.b.position)});
+                    format_time(move.b.start), answer::change_text(move.a.start, move.b.start, format_time),
+                    fmt::format("{}", move.a.position), fmt::format("{}", move.b.position)});
   }
   if (rows.empty()) return {};
   return "\nlargest moves (micro-batches counted in order of time):\n" +
@@ -171,7 +174,7 @@ std::string gains(const Difference& difference, std::size_t winner) {
   const Side& other = difference.sides[1 - winner];
   std::vector<std::string> parts;
   if (self.evaluation.makespan < other.evaluation.makespan)
-    parts.push_back(time_with_unit(other.evaluation.makespan - self.evaluation.makespan, unit) + " shorter");
+    parts.push_back(answer::time_with_unit(other.evaluation.makespan - self.evaluation.makespan, unit) + " shorter");
   if (self.evaluation.peak_activation < other.evaluation.peak_activation)
     parts.push_back(base::format_memory(other.evaluation.peak_activation - self.evaluation.peak_activation) + " less peak activation");
   std::vector<std::size_t> lower;
@@ -198,10 +201,10 @@ std::string order_text(const Difference& difference) {
   }
   std::string text = difference.schedules.same_order
                          ? "every device runs the same ops in the same order, at other times\n"
-                         : fmt::format("{} of {} moved in the order of their devices\n", moved, report::counted(matched, "op"));
+                         : fmt::format("{} of {} moved in the order of their devices\n", moved, answer::counted(matched, "op"));
   if (only_a + only_b > 0) {
-    text += fmt::format("backwards are whole in one and split in the other: {} only in A, {} only in B\n", report::counted(only_a, "op"),
-                        report::counted(only_b, "op"));
+    text += fmt::format("backwards are whole in one and split in the other: {} only in A, {} only in B\n", answer::counted(only_a, "op"),
+                        answer::counted(only_b, "op"));
   }
   return text;
 }
@@ -221,7 +224,7 @@ std::string to_text(const Difference& difference) {
   const auto& [a, b] = difference.sides;
   const auto made_by = [](const Side& side) {
     const auto& solver = side.loaded.file.schedule.claims.solver;
-    return solver ? fmt::format(" ({})", report::clean_text(solver->name)) : std::string();
+    return solver ? fmt::format(" ({})", answer::clean_text(solver->name)) : std::string();
   };
   std::string text = fmt::format("A: {}{}\nB: {}{}\n", a.loaded.path, made_by(a), b.loaded.path, made_by(b));
   text += figures(difference) + "\n" + order_text(difference);
@@ -232,49 +235,49 @@ std::string to_text(const Difference& difference) {
 
 /// A JSON number that may be negative: the change from `from` to `to`.
 template <class Amount, class Format>
-Json json_change(Amount from, Amount to, Format format) {
-  const std::string text = change_text(from, to, format);
-  return json_number(text.starts_with('+') ? text.substr(1) : text);
+answer::Json json_change(Amount from, Amount to, Format format) {
+  const std::string text = answer::change_text(from, to, format);
+  return answer::json_number(text.starts_with('+') ? text.substr(1) : text);
 }
 
-Json side_json(const Side& side, base::TimeUnit unit) {
-  Json object{{"file", side.loaded.path}};
+answer::Json side_json(const Side& side, base::TimeUnit unit) {
+  answer::Json object{{"file", side.loaded.path}};
   const auto& solver = side.loaded.file.schedule.claims.solver;
-  object["made_by"] = solver ? Json(solver->name) : Json(nullptr);
+  object["made_by"] = solver ? answer::Json(solver->name) : answer::Json(nullptr);
   object["notes"] = side.loaded.file.notes;
-  object["makespan"] = json_time(side.evaluation.makespan, unit);
-  object["peak_activation"] = json_memory(side.evaluation.peak_activation);
-  object["bubbles"] = json_ratio(pipeline::bubble_rate(side.evaluation));
+  object["makespan"] = answer::json_time(side.evaluation.makespan, unit);
+  object["peak_activation"] = answer::json_memory(side.evaluation.peak_activation);
+  object["bubbles"] = answer::json_ratio(pipeline::bubble_rate(side.evaluation));
   return object;
 }
 
-Json device_side_json(const Side& side, std::size_t device, base::TimeUnit unit) {
-  Json object{{"peak_activation", json_memory(side.evaluation.devices[device].peak)}, {"idle", Json::object()}};
+answer::Json device_side_json(const Side& side, std::size_t device, base::TimeUnit unit) {
+  answer::Json object{{"peak_activation", answer::json_memory(side.evaluation.devices[device].peak)}, {"idle", answer::Json::object()}};
   for (const Activity cause : timeline::schedule_causes)
-    object["idle"][std::string(timeline::name_of(cause))] = json_time(side.idle(device, cause), unit);
+    object["idle"][std::string(timeline::name_of(cause))] = answer::json_time(side.idle(device, cause), unit);
   return object;
 }
 
-Json placed_json(const Difference& difference, const pipeline::PlacedOp& placed) {
+answer::Json placed_json(const Difference& difference, const pipeline::PlacedOp& placed) {
   return {{"op", std::string(1, pipeline::letter_of(placed.op.kind))},
           {"model", placed.op.model.value},
           {"replica", placed.op.replica.value},
           {"stage", placed.op.stage.value},
           {"number", placed.op.microbatch.value},
           {"position", placed.position},
-          {"start", json_time(placed.start, difference.unit())}};
+          {"start", answer::json_time(placed.start, difference.unit())}};
 }
 
-Json order_json(const Difference& difference, Json object) {
+answer::Json order_json(const Difference& difference, answer::Json object) {
   object["equal"] = !difference.schedules.parting.has_value();
   object["same_order"] = difference.schedules.same_order;
-  object["parting"] = Json(nullptr);
+  object["parting"] = answer::Json(nullptr);
   if (const auto& parting = difference.schedules.parting) {
-    object["parting"] = Json{{"device", parting->device.value},
-                             {"a", parting->a ? placed_json(difference, *parting->a) : Json(nullptr)},
-                             {"b", parting->b ? placed_json(difference, *parting->b) : Json(nullptr)}};
+    object["parting"] = answer::Json{{"device", parting->device.value},
+                                     {"a", parting->a ? placed_json(difference, *parting->a) : answer::Json(nullptr)},
+                                     {"b", parting->b ? placed_json(difference, *parting->b) : answer::Json(nullptr)}};
   }
-  object["moves"] = Json::array();
+  object["moves"] = answer::Json::array();
   for (const pipeline::Move& move : difference.schedules.moves) {
     object["moves"].push_back(
         {{"device", move.device.value}, {"a", placed_json(difference, move.a)}, {"b", placed_json(difference, move.b)}});
@@ -282,20 +285,21 @@ Json order_json(const Difference& difference, Json object) {
   return object;
 }
 
-Json to_json(const Difference& difference, double seconds) {
+answer::Json to_json(const Difference& difference, double seconds) {
   const base::TimeUnit unit = difference.unit();
   const auto& [a, b] = difference.sides;
-  Json object{{"format", "dovetail/diff@1"}, {"time_unit", base::name_of(unit)}, {"a", side_json(a, unit)}, {"b", side_json(b, unit)}};
-  object["change"] =
-      Json{{"makespan",
-            json_change(a.evaluation.makespan, b.evaluation.makespan, [unit](base::Ticks time) { return base::format_time(time, unit); })},
-           {"peak_activation", json_change(a.evaluation.peak_activation, b.evaluation.peak_activation, base::format_memory)}};
+  answer::Json object{
+      {"format", "dovetail/diff@1"}, {"time_unit", base::name_of(unit)}, {"a", side_json(a, unit)}, {"b", side_json(b, unit)}};
+  object["change"] = answer::Json{
+      {"makespan",
+       json_change(a.evaluation.makespan, b.evaluation.makespan, [unit](base::Ticks time) { return base::format_time(time, unit); })},
+      {"peak_activation", json_change(a.evaluation.peak_activation, b.evaluation.peak_activation, base::format_memory)}};
   object = order_json(difference, std::move(object));
-  object["devices"] = Json::array();
+  object["devices"] = answer::Json::array();
   for (std::size_t device = 0; device < difference.devices(); ++device) {
     const pipeline::DeviceDifference& order = difference.schedules.devices[device];
     object["devices"].push_back({{"device", device},
-                                 {"busy", json_time(a.evaluation.devices[device].busy, unit)},
+                                 {"busy", answer::json_time(a.evaluation.devices[device].busy, unit)},
                                  {"matched", order.matched},
                                  {"moved", order.moved},
                                  {"only_in_a", order.only_in_a},
@@ -303,7 +307,7 @@ Json to_json(const Difference& difference, double seconds) {
                                  {"a", device_side_json(a, device, unit)},
                                  {"b", device_side_json(b, device, unit)}});
   }
-  object["timing"] = Json{{"seconds", json_seconds(seconds)}};
+  object["timing"] = answer::Json{{"seconds", answer::json_seconds(seconds)}};
   return object;
 }
 
@@ -316,7 +320,7 @@ base::Result<int> run(const Arguments& arguments) {
       pipeline::diff_schedules(difference.sides[0].loaded.file.schedule, difference.sides[1].loaded.file.schedule, max_moves);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
-    print_json(to_json(difference, seconds));
+    print_json(answer::json_text(to_json(difference, seconds)));
   } else {
     if (arguments.gantt == "always" || (arguments.gantt == "auto" && stdout_is_terminal())) print_drawn(charts(difference, arguments));
     print(to_text(difference));

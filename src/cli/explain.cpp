@@ -38,7 +38,7 @@ base::Result<int> run(const Arguments& arguments) {
   }
   const ExplainedPlan explained{scenario, plan, std::move(explanation).value(), static_cast<std::size_t>(arguments.shown)};
   if (arguments.plan.json)
-    print_json(to_json(explained));
+    print_json(answer::json_text(to_json(explained)));
   else
     print(to_text(explained));
   if (stop_on_interrupt().requested()) return exit_interrupted;

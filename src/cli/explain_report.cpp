@@ -9,25 +9,28 @@
 #include <utility>
 #include <vector>
 
+#include "answer/question/json.h"
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
+#include "answer/words/plan_words.h"
+#include "answer/words/software_words.h"
+#include "answer/words/text.h"
 #include "cli/fusion_words.h"
 #include "cli/job.h"
 #include "cli/plan_words.h"
 #include "cli/profile_words.h"
 #include "cli/software_json.h"
 #include "cluster/mesh.h"
-#include "report/words/plan_words.h"
-#include "report/words/software_words.h"
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
 
+using answer::signed_seconds;
 using planner::Change;
 using planner::SecondsPair;
 using predict::Estimate;
 using predict::TaskMemory;
-using report::signed_seconds;
 
 /// Seconds below which nobody changes a plan.
 constexpr double negligible = 0.0005;
@@ -35,10 +38,10 @@ constexpr double negligible = 0.0005;
 const std::string& name_of(const ExplainedPlan& explained, std::size_t task) { return explained.scenario.job.workflow.tasks[task].name; }
 
 std::string step_name(const ExplainedPlan& explained, const planner::StepComparison& step) {
-  return report::step_words(explained.scenario.job, step.kind, step.task);
+  return answer::step_words(explained.scenario.job, step.kind, step.task);
 }
 
-std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : seconds_text(seconds); }
+std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : answer::seconds_text(seconds); }
 
 /// The same with a sign where fusion takes something off.
 std::string use_seconds_text(double seconds) { return seconds <= -negligible ? signed_seconds(seconds) : plain_seconds(seconds); }
@@ -47,13 +50,14 @@ std::string state_text(const ExplainedPlan& explained) {
   const planner::Explanation& explanation = explained.explanation;
   const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
   const std::string& task = name_of(explained, explanation.limit);
-  const std::string iteration = seconds_text(explanation.estimate.iteration_seconds);
+  const std::string iteration = answer::seconds_text(explanation.estimate.iteration_seconds);
   if (explanation.fits())
     return fmt::format("this plan       {} an iteration; it {}, with {} left on device {} in {}\n", iteration,
-                       explanation.estimate.keeps_margin() ? "fits" : "is tight", gibibytes(memory.margin()), memory.device, task);
+                       explanation.estimate.keeps_margin() ? "fits" : "is tight", answer::gibibytes(memory.margin()), memory.device, task);
   const bool host = memory.host - memory.host_memory > -memory.margin();
   return fmt::format("this plan       does NOT fit: {} misses {} of {} (it would take {} an iteration)\n", task,
-                     gibibytes(explanation.missing), host ? "its node's host memory" : fmt::format("device {}", memory.device), iteration);
+                     answer::gibibytes(explanation.missing), host ? "its node's host memory" : fmt::format("device {}", memory.device),
+                     iteration);
 }
 
 std::string best_text(const ExplainedPlan& explained) {
@@ -63,11 +67,11 @@ std::string best_text(const ExplainedPlan& explained) {
     if (!explanation.impossible.empty()) return fmt::format("the best plan   there is none: {}\n", explanation.impossible);
     const auto& nearest = explanation.ranking.nearest;
     if (!nearest) return "the best plan   none was found\n";
-    return "the best plan   " + report::nearest_words(*nearest, explained.scenario) + "\n";
+    return "the best plan   " + answer::nearest_words(*nearest, explained.scenario) + "\n";
   }
   const double gain = explanation.estimate.iteration_seconds - best->estimate.iteration_seconds;
   std::string text =
-      fmt::format("the best plan   {} an iteration ({})", seconds_text(best->estimate.iteration_seconds), name_of(best->placement));
+      fmt::format("the best plan   {} an iteration ({})", answer::seconds_text(best->estimate.iteration_seconds), name_of(best->placement));
   if (!explanation.fits()) return text + "\n";
   if (gain < negligible) {
     const bool other = best->plan.tasks != explained.plan.tasks || best->plan.fusion != explained.plan.fusion;
@@ -75,9 +79,9 @@ std::string best_text(const ExplainedPlan& explained) {
     if (other && best->simulated) text += " by the closed form; it is the first of those that were played event by event";
     return text + "\n";
   }
-  text += fmt::format(": {}, {} less", seconds_text(gain), percent(gain / explanation.estimate.iteration_seconds));
+  text += fmt::format(": {}, {} less", answer::seconds_text(gain), answer::percent(gain / explanation.estimate.iteration_seconds));
   if (best->estimate.iteration_seconds * (1 + explained.scenario.software.efficiency.error) >= explanation.estimate.iteration_seconds)
-    text += fmt::format("; within the predictions' mean error of {}", percent(explained.scenario.software.efficiency.error));
+    text += fmt::format("; within the predictions' mean error of {}", answer::percent(explained.scenario.software.efficiency.error));
   return text + "\n";
 }
 
@@ -87,14 +91,14 @@ std::string limit_text(const ExplainedPlan& explained) {
   const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
   std::vector<std::vector<std::string>> rows;
   for (const predict::MemoryPart& part : memory.parts)
-    rows.push_back({name_of(part, explained.scenario.job.workflow), gibibytes(part.bytes),
-                    percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
+    rows.push_back({name_of(part, explained.scenario.job.workflow), answer::gibibytes(part.bytes),
+                    answer::percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
   std::string text = fmt::format("\nIn {} device {} holds {} of {}:\n", name_of(explained, explanation.limit), memory.device,
-                                 gibibytes(memory.needed()), gibibytes(memory.usable));
+                                 answer::gibibytes(memory.needed()), answer::gibibytes(memory.usable));
   text += report::render_table({{"what", report::Align::left}, {"holds"}, {"of the device"}}, rows);
   if (memory.host > memory.host_memory)
-    text += fmt::format("Of its node's host memory of {}, {} are asked for by what is offloaded.\n", gibibytes(memory.host_memory),
-                        gibibytes(memory.host));
+    text += fmt::format("Of its node's host memory of {}, {} are asked for by what is offloaded.\n", answer::gibibytes(memory.host_memory),
+                        answer::gibibytes(memory.host));
   return text;
 }
 
@@ -103,7 +107,7 @@ std::string changes_table(const ExplainedPlan& explained, const std::vector<Chan
   for (std::size_t index = 0; index < std::min(changes.size(), explained.shown); ++index) {
     const Change& change = changes[index];
     rows.push_back({signed_seconds(change.iteration_seconds - explained.explanation.estimate.iteration_seconds),
-                    seconds_text(change.iteration_seconds), gibibytes(change.margin), name_of(explained, change.fullest),
+                    answer::seconds_text(change.iteration_seconds), answer::gibibytes(change.margin), name_of(explained, change.fullest),
                     change_words(explained.scenario.job, explained.plan, change)});
   }
   return report::render_table({{"costs"}, {"iteration"}, {"leaves"}, {"in", report::Align::left}, {"change", report::Align::left}}, rows);
@@ -120,9 +124,10 @@ std::string changes_text(const ExplainedPlan& explained) {
   const std::string none = "\nNo change of one task, of two side by side, or of what is fused makes it fit.";
   if (!explanation.repair) return none + "\n";
   const Change& repair = *explanation.repair;
-  std::string text = fmt::format("{} Together these do, for {} ({} an iteration), and leave {} in {}:\n", none,
-                                 signed_seconds(repair.iteration_seconds - explanation.estimate.iteration_seconds),
-                                 seconds_text(repair.iteration_seconds), gibibytes(repair.margin), name_of(explained, repair.fullest));
+  std::string text =
+      fmt::format("{} Together these do, for {} ({} an iteration), and leave {} in {}:\n", none,
+                  signed_seconds(repair.iteration_seconds - explanation.estimate.iteration_seconds),
+                  answer::seconds_text(repair.iteration_seconds), answer::gibibytes(repair.margin), name_of(explained, repair.fullest));
   for (const std::size_t task : repair.tasks) {
     Change one = repair;
     one.tasks = {task};
@@ -145,7 +150,9 @@ std::string steps_text(const ExplainedPlan& explained, const planner::Comparison
   std::vector<std::vector<std::string>> rows;
   for (const planner::StepComparison& step : comparison.steps) {
     if (step.seconds.here < negligible && step.seconds.there < negligible) continue;
-    const auto critical = [](double share, double seconds) { return seconds < negligible ? "-" : percent(std::clamp(share, 0.0, 1.0)); };
+    const auto critical = [](double share, double seconds) {
+      return seconds < negligible ? "-" : answer::percent(std::clamp(share, 0.0, 1.0));
+    };
     rows.push_back({step_name(explained, step), step_seconds_text(step.seconds.here, step.fused_here),
                     step_seconds_text(step.seconds.there, step.fused_there), signed_seconds(step.seconds.lost()),
                     critical(step.critical.here, step.seconds.here), critical(step.critical.there, step.seconds.there), max_text(step)});
@@ -162,7 +169,7 @@ std::string rules_text(const ExplainedPlan& explained, const planner::Comparison
   for (const planner::StepComparison& step : comparison.steps)
     if (explained.scenario.job.workflow.tasks[step.task].kind == workflow::TaskKind::rule && step.seconds.here >= negligible)
       text += fmt::format("{} takes {} on no device; what no task hides of it is idle time.\n", step_name(explained, step),
-                          seconds_text(step.seconds.here));
+                          answer::seconds_text(step.seconds.here));
   return text;
 }
 
@@ -181,7 +188,7 @@ std::string uses_text(const ExplainedPlan& explained, const planner::Comparison&
                         idle.devices.count == 1
                             ? fmt::format("Device {} is", idle.devices.first)
                             : fmt::format("Devices {}-{} are", idle.devices.first, idle.devices.first + idle.devices.count - 1),
-                        seconds_text(idle.seconds));
+                        answer::seconds_text(idle.seconds));
   }
   return text + rules_text(explained, comparison);
 }
@@ -193,63 +200,68 @@ std::string pins_text(const ExplainedPlan& explained) {
   return text;
 }
 
-Json pair_json(const SecondsPair& seconds) { return Json{{"here", json_seconds(seconds.here)}, {"best", json_seconds(seconds.there)}}; }
+answer::Json pair_json(const SecondsPair& seconds) {
+  return answer::Json{{"here", answer::json_seconds(seconds.here)}, {"best", answer::json_seconds(seconds.there)}};
+}
 
-Json change_json(const ExplainedPlan& explained, const Change& change) {
-  Json names = Json::array();
+answer::Json change_json(const ExplainedPlan& explained, const Change& change) {
+  answer::Json names = answer::Json::array();
   for (const std::size_t task : change.tasks) names.push_back(name_of(explained, task));
-  Json object{{"kind", name_of(change.kind)},
-              {"change", change_words(explained.scenario.job, explained.plan, change)},
-              {"tasks", names},
-              {"iteration_seconds", json_seconds(change.iteration_seconds)},
-              {"gain_seconds", json_seconds(explained.explanation.estimate.iteration_seconds - change.iteration_seconds)},
-              {"margin_bytes", change.margin},
-              {"fullest", name_of(explained, change.fullest)}};
+  answer::Json object{{"kind", name_of(change.kind)},
+                      {"change", change_words(explained.scenario.job, explained.plan, change)},
+                      {"tasks", names},
+                      {"iteration_seconds", answer::json_seconds(change.iteration_seconds)},
+                      {"gain_seconds", answer::json_seconds(explained.explanation.estimate.iteration_seconds - change.iteration_seconds)},
+                      {"margin_bytes", change.margin},
+                      {"fullest", name_of(explained, change.fullest)}};
   object["plan"] = tasks_json(explained.scenario.job, change.plan);
   return object;
 }
 
-Json limit_json(const ExplainedPlan& explained) {
+answer::Json limit_json(const ExplainedPlan& explained) {
   const planner::Explanation& explanation = explained.explanation;
   const TaskMemory& memory = explanation.estimate.memory[explanation.limit];
-  Json object{{"task", name_of(explained, explanation.limit)},
-              {"device", memory.device},
-              {"bytes", memory.needed()},
-              {"usable", memory.usable},
-              {"host_bytes", memory.host},
-              {"host_memory", memory.host_memory},
-              {"missing_bytes", explanation.missing},
-              {"parts", Json::array()}};
+  answer::Json object{{"task", name_of(explained, explanation.limit)},
+                      {"device", memory.device},
+                      {"bytes", memory.needed()},
+                      {"usable", memory.usable},
+                      {"host_bytes", memory.host},
+                      {"host_memory", memory.host_memory},
+                      {"missing_bytes", explanation.missing},
+                      {"parts", answer::Json::array()}};
   for (const predict::MemoryPart& part : memory.parts)
-    object["parts"].push_back(Json{{"name", name_of(part, explained.scenario.job.workflow)}, {"bytes", part.bytes}});
+    object["parts"].push_back(answer::Json{{"name", name_of(part, explained.scenario.job.workflow)}, {"bytes", part.bytes}});
   return object;
 }
 
-Json best_json(const ExplainedPlan& explained, const planner::RankedPlan& best) {
+answer::Json best_json(const ExplainedPlan& explained, const planner::RankedPlan& best) {
   const Estimate& estimate = explained.explanation.estimate;
-  Json object{{"placement", name_of(best.placement)},
-              {"iteration_seconds", json_seconds(best.estimate.iteration_seconds)},
-              {"gain_seconds", json_seconds(estimate.iteration_seconds - best.estimate.iteration_seconds)},
-              {"tie", best.estimate.iteration_seconds * (1 + explained.scenario.software.efficiency.error) >= estimate.iteration_seconds}};
+  answer::Json object{
+      {"placement", name_of(best.placement)},
+      {"iteration_seconds", answer::json_seconds(best.estimate.iteration_seconds)},
+      {"gain_seconds", answer::json_seconds(estimate.iteration_seconds - best.estimate.iteration_seconds)},
+      {"tie", best.estimate.iteration_seconds * (1 + explained.scenario.software.efficiency.error) >= estimate.iteration_seconds}};
   if (best.plan.fusion.any()) object["fusion"] = fusion_json(explained.scenario.job, best.estimate);
   object["tasks"] = tasks_json(explained.scenario.job, best.plan);
   return object;
 }
 
-Json comparison_json(const ExplainedPlan& explained, const planner::Comparison& comparison) {
-  Json object{{"steps", Json::array()}, {"uses", Json::array()}, {"idle", Json::array()}};
+answer::Json comparison_json(const ExplainedPlan& explained, const planner::Comparison& comparison) {
+  answer::Json object{{"steps", answer::Json::array()}, {"uses", answer::Json::array()}, {"idle", answer::Json::array()}};
   for (const planner::StepComparison& step : comparison.steps) {
-    Json entry{{"step", step_name(explained, step)},
-               {"seconds", pair_json(step.seconds)},
-               {"critical", Json{{"here", json_ratio(step.critical.here)}, {"best", json_ratio(step.critical.there)}}}};
-    if (!step.part.empty()) entry["part"] = Json{{"name", step.part}, {"seconds", pair_json(step.of_part)}};
-    if (step.fused_here || step.fused_there) entry["fused"] = Json{{"here", step.fused_here}, {"best", step.fused_there}};
+    answer::Json entry{
+        {"step", step_name(explained, step)},
+        {"seconds", pair_json(step.seconds)},
+        {"critical", answer::Json{{"here", answer::json_ratio(step.critical.here)}, {"best", answer::json_ratio(step.critical.there)}}}};
+    if (!step.part.empty()) entry["part"] = answer::Json{{"name", step.part}, {"seconds", pair_json(step.of_part)}};
+    if (step.fused_here || step.fused_there) entry["fused"] = answer::Json{{"here", step.fused_here}, {"best", step.fused_there}};
     object["steps"].push_back(std::move(entry));
   }
   for (const planner::TimeUse& use : comparison.uses)
-    object["uses"].push_back(Json{{"name", use.name}, {"seconds", pair_json(use.seconds)}});
+    object["uses"].push_back(answer::Json{{"name", use.name}, {"seconds", pair_json(use.seconds)}});
   for (const planner::IdleDevices& idle : comparison.idle)
-    object["idle"].push_back(Json{{"first", idle.devices.first}, {"count", idle.devices.count}, {"seconds", json_seconds(idle.seconds)}});
+    object["idle"].push_back(
+        answer::Json{{"first", idle.devices.first}, {"count", idle.devices.count}, {"seconds", answer::json_seconds(idle.seconds)}});
   return object;
 }
 
@@ -258,11 +270,11 @@ Json comparison_json(const ExplainedPlan& explained, const planner::Comparison& 
 std::string to_text(const ExplainedPlan& explained) {
   const plan::Job& job = explained.scenario.job;
   const planner::Explanation& explanation = explained.explanation;
-  std::string text = report::job_line(job) + "\n";
+  std::string text = answer::job_line(job) + "\n";
   text += fmt::format("efficiencies: {} (mean error {}); memory as {}\n", explained.scenario.software.efficiency.name,
-                      percent(explained.scenario.software.efficiency.error), explained.scenario.software.conventions.name);
-  text += fmt::format("{}\nplans leave {}\n\n", report::efficiency_words(explained.scenario.software),
-                      report::margin_words(explained.scenario));
+                      answer::percent(explained.scenario.software.efficiency.error), explained.scenario.software.conventions.name);
+  text += fmt::format("{}\nplans leave {}\n\n", answer::efficiency_words(explained.scenario.software),
+                      answer::margin_words(explained.scenario));
   text += state_text(explained) + best_text(explained) + pins_text(explained) + profile_text(explained.scenario, explained.plan);
   if (!explanation.fits()) text += limit_text(explained);
   text += changes_text(explained);
@@ -274,17 +286,17 @@ std::string to_text(const ExplainedPlan& explained) {
   return text + cut_short_text(explanation.ranking);
 }
 
-Json to_json(const ExplainedPlan& explained) {
+answer::Json to_json(const ExplainedPlan& explained) {
   const planner::Explanation& explanation = explained.explanation;
-  Json object{{"format", "dovetail/explain@1"},
-              {"job", explained.scenario.job.name},
-              {"efficiency", explained.scenario.software.efficiency.name},
-              {"error", json_ratio(explained.scenario.software.efficiency.error)},
-              {"conventions", explained.scenario.software.conventions.name},
-              {"fits", explanation.fits()},
-              {"iteration_seconds", json_seconds(explanation.estimate.iteration_seconds)},
-              {"limit", limit_json(explained)},
-              {"changes", Json::array()}};
+  answer::Json object{{"format", "dovetail/explain@1"},
+                      {"job", explained.scenario.job.name},
+                      {"efficiency", explained.scenario.software.efficiency.name},
+                      {"error", answer::json_ratio(explained.scenario.software.efficiency.error)},
+                      {"conventions", explained.scenario.software.conventions.name},
+                      {"fits", explanation.fits()},
+                      {"iteration_seconds", answer::json_seconds(explanation.estimate.iteration_seconds)},
+                      {"limit", limit_json(explained)},
+                      {"changes", answer::Json::array()}};
   add_efficiency_reason(explained.scenario.software, object);
   add_verdict(explanation.estimate.fit(), object);
   for (std::size_t index = 0; index < std::min(explanation.changes.size(), explained.shown); ++index)
@@ -294,12 +306,12 @@ Json to_json(const ExplainedPlan& explained) {
   if (explanation.comparison) object["comparison"] = comparison_json(explained, *explanation.comparison);
   if (!explanation.impossible.empty()) object["impossible"] = explanation.impossible;
   if (const auto& nearest = explanation.ranking.nearest)
-    object["nearest"] = Json{{"missing_bytes", nearest->missing},
-                             {"task", name_of(explained, nearest->task)},
-                             {"tasks", tasks_json(explained.scenario.job, nearest->plan)}};
+    object["nearest"] = answer::Json{{"missing_bytes", nearest->missing},
+                                     {"task", name_of(explained, nearest->task)},
+                                     {"tasks", tasks_json(explained.scenario.job, nearest->plan)}};
   add_stopped_by(explanation.ranking, object);
   add_profile(explained.scenario, explained.plan, object);
-  object["unlike_pins"] = Json::array();
+  object["unlike_pins"] = answer::Json::array();
   for (const std::size_t task : explanation.unlike_pins) object["unlike_pins"].push_back(name_of(explained, task));
   return object;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "answer/question/json.h"
 #include "cli/output.h"
 #include "planner/advice/explain.h"
 
@@ -19,6 +20,6 @@ struct ExplainedPlan {
 /// What sets the limit, what can be changed, and where time is lost against the best plan.
 std::string to_text(const ExplainedPlan& explained);
 /// A dovetail/explain@1 object.
-Json to_json(const ExplainedPlan& explained);
+answer::Json to_json(const ExplainedPlan& explained);
 
 }  // namespace dovetail::cli

@@ -166,7 +166,7 @@ base::Result<int> run(const Arguments& arguments) {
   DOVETAIL_TRY(study::Forecast forecast, forecast_of(arguments, scenario, growth));
   const ForecastRun run{scenario, arguments.steps, cap, std::move(forecast)};
   if (arguments.plan.json)
-    print_json(to_json(run));
+    print_json(answer::json_text(to_json(run)));
   else
     print(to_text(run));
   if (arguments.output) DOVETAIL_CHECK(write_plans(*arguments.output, run));

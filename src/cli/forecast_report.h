@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "answer/question/json.h"
 #include "cli/output.h"
 #include "study/forecast.h"
 
@@ -20,6 +21,6 @@ std::string plan_letter(std::size_t index);
 /// What the run costs, its schedule of plans, how lengths grow, and what would be if the first plan were kept.
 std::string to_text(const ForecastRun& run);
 /// A dovetail/forecast@1 object.
-Json to_json(const ForecastRun& run);
+answer::Json to_json(const ForecastRun& run);
 
 }  // namespace dovetail::cli

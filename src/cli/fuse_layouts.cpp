@@ -8,6 +8,8 @@
 #include <memory>
 #include <set>
 
+#include "answer/question/json.h"
+#include "answer/words/figures.h"
 #include "base/fields.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -66,7 +68,7 @@ base::Status read_item(const std::string& key, const std::string& value, ModelTe
     return {};
   }
   const std::vector<std::string_view> accepted{"dp", "pp", "tp", "microbatches", "forward", "backward", "activation"};
-  return wrong_model(model.name, fmt::format("there is no '{}' in a layout{}", key, hint_and_list(key, "accepted:", accepted)));
+  return wrong_model(model.name, fmt::format("there is no '{}' in a layout{}", key, answer::hint_and_list(key, "accepted:", accepted)));
 }
 
 base::Result<ModelText> read_model(const std::string& text) {
@@ -123,17 +125,17 @@ std::string to_yaml(const pipeline::FusedLayouts& fused) {
   return text + pipeline::problem_to_yaml(fused.problem);
 }
 
-Json to_json(const pipeline::FusedLayouts& fused) {
-  Json object{{"format", "dovetail/fused-layouts@1"},
-              {"merged_stages", fused.merged_stages},
-              {"copies", Json::array({fused.copies[0], fused.copies[1]})},
-              {"groups", fused.groups},
-              {"notes", fused.notes},
-              {"warnings", fused.warnings}};
+answer::Json to_json(const pipeline::FusedLayouts& fused) {
+  answer::Json object{{"format", "dovetail/fused-layouts@1"},
+                      {"merged_stages", fused.merged_stages},
+                      {"copies", answer::Json::array({fused.copies[0], fused.copies[1]})},
+                      {"groups", fused.groups},
+                      {"notes", fused.notes},
+                      {"warnings", fused.warnings}};
   if (fused.merged_stages > 1) {
     object["merged_model"] = fused.problem.models[static_cast<std::size_t>(fused.merged_model)].name;
   }
-  object["problem"] = Json::parse(pipeline::problem_to_json(fused.problem));
+  object["problem"] = answer::Json::parse(pipeline::problem_to_json(fused.problem));
   return object;
 }
 
@@ -160,7 +162,7 @@ base::Result<int> run(const Arguments& arguments) {
   const bool to_standard_output = is_standard_output(arguments.output);
   if (!to_standard_output) DOVETAIL_CHECK(write_problem(fused, arguments.output));
   if (arguments.json) {
-    print_json(to_json(fused));
+    print_json(answer::json_text(to_json(fused)));
   } else if (to_standard_output) {
     print(to_yaml(fused));
   }

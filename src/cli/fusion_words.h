@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "answer/question/json.h"
 #include "cli/output.h"
 #include "predict/closed_form/estimate.h"
 
@@ -11,6 +12,6 @@ namespace dovetail::cli {
 /// A line for each fusion of the estimate, with the seconds that it takes and those without it; empty where nothing is fused.
 std::string fusion_text(const plan::Job& job, const predict::Estimate& estimate);
 /// The `fusion` of dovetail/estimate@1 and dovetail/ranking@1. REQUIRES: something is fused.
-Json fusion_json(const plan::Job& job, const predict::Estimate& estimate);
+answer::Json fusion_json(const plan::Job& job, const predict::Estimate& estimate);
 
 }  // namespace dovetail::cli

@@ -5,11 +5,12 @@
 
 #include <memory>
 
+#include "answer/question/json.h"
 #include "base/assert.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
@@ -78,27 +79,27 @@ std::string to_text() {
   return text + "dovetail schedule INSTANCE makes a schedule of one, dovetail problem INSTANCE prints it as a file to start from.\n";
 }
 
-Json published_json(const pipeline::PublishedResult& published, pipeline::TimeUnit unit) {
-  return {{"bound", json_time(published.bound, unit)},
-          {"makespan", json_time(published.makespan, unit)},
-          {"peak_activation", json_memory(published.peak_activation)},
-          {"peak_activation_optimized", json_memory(published.peak_activation_optimized)},
-          {"greedy", Json{{"makespan", json_time(published.greedy_makespan, unit)},
-                          {"peak_activation", json_memory(published.greedy_peak_activation)}}},
-          {"serial_1f1b", Json{{"makespan", json_time(published.serial_makespan, unit)},
-                               {"peak_activation", json_memory(published.serial_peak_activation)}}}};
+answer::Json published_json(const pipeline::PublishedResult& published, pipeline::TimeUnit unit) {
+  return {{"bound", answer::json_time(published.bound, unit)},
+          {"makespan", answer::json_time(published.makespan, unit)},
+          {"peak_activation", answer::json_memory(published.peak_activation)},
+          {"peak_activation_optimized", answer::json_memory(published.peak_activation_optimized)},
+          {"greedy", answer::Json{{"makespan", answer::json_time(published.greedy_makespan, unit)},
+                                  {"peak_activation", answer::json_memory(published.greedy_peak_activation)}}},
+          {"serial_1f1b", answer::Json{{"makespan", answer::json_time(published.serial_makespan, unit)},
+                                       {"peak_activation", answer::json_memory(published.serial_peak_activation)}}}};
 }
 
-Json to_json() {
-  Json object{{"format", "dovetail/instances@1"}, {"instances", Json::array()}};
+answer::Json to_json() {
+  answer::Json object{{"format", "dovetail/instances@1"}, {"instances", answer::Json::array()}};
   for (const pipeline::Instance& instance : pipeline::instances()) {
     const pipeline::TimeUnit unit = instance.problem.time_unit;
-    Json entry{{"name", instance.name},
-               {"group", pipeline::name_of(instance.group)},
-               {"summary", instance.summary},
-               {"time_unit", base::name_of(unit)},
-               {"devices", instance.problem.devices},
-               {"ops", pipeline::count_ops(instance.problem)}};
+    answer::Json entry{{"name", instance.name},
+                       {"group", pipeline::name_of(instance.group)},
+                       {"summary", instance.summary},
+                       {"time_unit", base::name_of(unit)},
+                       {"devices", instance.problem.devices},
+                       {"ops", pipeline::count_ops(instance.problem)}};
     if (instance.published) entry["published"] = published_json(*instance.published, unit);
     object["instances"].push_back(std::move(entry));
   }
@@ -107,7 +108,7 @@ Json to_json() {
 
 base::Result<int> run(const Arguments& arguments) {
   if (arguments.json) {
-    print_json(to_json());
+    print_json(answer::json_text(to_json()));
   } else {
     print(to_text());
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/words/amounts.h"
 #include "base/result.h"
 #include "cli/command_line.h"
 #include "cli/output.h"
@@ -12,7 +13,6 @@
 #include "plan/plan.h"
 #include "predict/closed_form/estimate.h"
 #include "predict/closed_form/profile_use.h"
-#include "report/words/amounts.h"
 
 namespace dovetail::cli {
 
@@ -46,7 +46,7 @@ base::Result<plan::Plan> load_plan(const std::string& path, const plan::Job& job
 /// Reads both files and predicts, without `fused` as if the plan fused nothing. REQUIRES: there is a plan among the arguments.
 base::Result<Prediction> predict(const PlanArguments& arguments, bool fused = true);
 
-using report::gibibytes;
-using report::seconds_text;
+using answer::gibibytes;
+using answer::seconds_text;
 
 }  // namespace dovetail::cli

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/words/figures.h"
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -62,7 +63,7 @@ std::string unexpected_argument(const CLI::App& command, const std::string& text
   const std::vector<std::string_view> candidates(known.begin(), known.end());
   if (argument.starts_with("-")) return fmt::format("there is no option '{}'{}", argument, base::did_you_mean(argument, candidates));
   if (known.empty()) return fmt::format("'{}' is one argument too many", argument);
-  return fmt::format("there is no command '{}'{}", argument, hint_and_list(argument, "the commands are", candidates));
+  return fmt::format("there is no command '{}'{}", argument, answer::hint_and_list(argument, "the commands are", candidates));
 }
 
 /// What the parser says, but for an option without its value, which it puts in terms of its own.

@@ -132,7 +132,7 @@ base::Result<int> run(const Arguments& arguments) {
     if (arguments.output) DOVETAIL_CHECK(write_measurement(arguments, prediction, answer));
   }
   if (arguments.json)
-    print_json(to_json(answer));
+    print_json(answer::json_text(to_json(answer)));
   else
     print(to_text(answer));
   return exit_done;

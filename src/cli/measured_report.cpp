@@ -8,9 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "answer/question/json.h"
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
+#include "answer/words/text.h"
 #include "cli/job.h"
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
@@ -41,7 +44,9 @@ std::string_view name_of(TimeKind use) {
   return "rate";
 }
 
-std::string quartiles(const TimeSpread& spread) { return fmt::format("{} to {}", seconds_text(spread.lower), seconds_text(spread.upper)); }
+std::string quartiles(const TimeSpread& spread) {
+  return fmt::format("{} to {}", answer::seconds_text(spread.lower), answer::seconds_text(spread.upper));
+}
 
 /// "1 to 3, 7": runs of numbers that follow each other.
 std::string numbers_text(const std::vector<std::int64_t>& numbers) {
@@ -57,7 +62,7 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers) {
 
 std::string head_text(const measure::MeasuredRun& run) {
   std::string text = fmt::format("log of {}: {} over {} of {}\n", name_of(run.format), name_of(run.statistic),
-                                 report::counted(static_cast<std::int64_t>(run.steps.size()), "step"),
+                                 answer::counted(static_cast<std::int64_t>(run.steps.size()), "step"),
                                  run.steps.size() + run.warm_up.size() + run.interrupted.size());
   if (!run.warm_up.empty())
     text += fmt::format("left out as warm-up: {}{}\n", numbers_text(run.warm_up),
@@ -66,7 +71,7 @@ std::string head_text(const measure::MeasuredRun& run) {
   if (run.mean_response)
     text += fmt::format("responses: {:.0f} tokens on average{}{}\n", *run.mean_response,
                         run.max_response ? fmt::format(", the longest {:.0f}", *run.max_response) : "",
-                        run.at_cap ? fmt::format(", {} at the cap", percent(*run.at_cap)) : "");
+                        run.at_cap ? fmt::format(", {} at the cap", answer::percent(*run.at_cap)) : "");
   return text + "\n";
 }
 
@@ -81,8 +86,8 @@ std::string times_table(const measure::MeasuredRun& run) {
   std::vector<std::vector<std::string>> rows;
   for (const MeasuredTime& time : run.times) {
     const bool rate = time.known.use == TimeKind::rate;
-    rows.push_back({report::clean_text(time.key), meaning_of(time),
-                    rate ? fmt::format("{:.1f}", time.spread.by(run.statistic)) : seconds_text(time.spread.by(run.statistic)),
+    rows.push_back({answer::clean_text(time.key), meaning_of(time),
+                    rate ? fmt::format("{:.1f}", time.spread.by(run.statistic)) : answer::seconds_text(time.spread.by(run.statistic)),
                     rate ? "" : quartiles(time.spread)});
   }
   return report::render_table({{"key", Align::left}, {"what it is", Align::left}, {"takes"}, {"half of the steps"}}, rows);
@@ -94,11 +99,11 @@ std::string change_text(const MeasuredAgainst& phase) {
 
 std::vector<std::string> compared_row(const MeasuredAgainst& phase) {
   std::vector<std::string> keys;
-  for (const std::string& key : phase.keys) keys.push_back(report::clean_text(key));
+  for (const std::string& key : phase.keys) keys.push_back(answer::clean_text(key));
   return {phase.with_weight_sync ? phase.phase + " and refit" : phase.phase,
-          seconds_text(phase.seconds),
+          answer::seconds_text(phase.seconds),
           quartiles(phase.measured),
-          seconds_text(phase.predicted),
+          answer::seconds_text(phase.predicted),
           change_text(phase),
           fmt::format("{}", fmt::join(keys, ", "))};
 }
@@ -115,13 +120,13 @@ std::string one_sided_text(std::string_view intro, const std::vector<measure::On
   if (sides.empty()) return "";
   std::vector<std::string> parts;
   for (const measure::OneSided& side : sides)
-    parts.push_back(fmt::format("{} {}", report::clean_text(side.name), seconds_text(side.seconds)));
+    parts.push_back(fmt::format("{} {}", answer::clean_text(side.name), answer::seconds_text(side.seconds)));
   return fmt::format("{}: {}\n", intro, fmt::join(parts, ", "));
 }
 
 void add_reasons(std::string& text, const MeasuredAgainst& phase) {
   if (phase.reasons.empty()) return;
-  text += fmt::format("\n{}: {} {} than predicted\n", phase.phase, seconds_text(std::abs(phase.difference())),
+  text += fmt::format("\n{}: {} {} than predicted\n", phase.phase, answer::seconds_text(std::abs(phase.difference())),
                       phase.difference() > 0 ? "longer" : "shorter");
   for (const std::string& reason : phase.reasons) text += fmt::format("  - {}\n", reason);
 }
@@ -144,33 +149,33 @@ std::string rest_text(const measure::MeasuredRun& run) {
   std::string text;
   if (!run.unknown.empty()) {
     std::vector<std::string> keys;
-    for (const std::string& key : run.unknown) keys.push_back(report::clean_text(key));
+    for (const std::string& key : run.unknown) keys.push_back(answer::clean_text(key));
     text += fmt::format("times of which nothing is known, left out: {}\n", fmt::join(keys, ", "));
   }
   if (run.other_series > 0)
-    text += fmt::format("{} that {} no time\n", report::counted(static_cast<std::int64_t>(run.other_series), "key"),
+    text += fmt::format("{} that {} no time\n", answer::counted(static_cast<std::int64_t>(run.other_series), "key"),
                         run.other_series == 1 ? "is" : "are");
   if (run.not_numbers > 0)
-    text += fmt::format("{} that {} no number\n", report::counted(static_cast<std::int64_t>(run.not_numbers), "value"),
+    text += fmt::format("{} that {} no number\n", answer::counted(static_cast<std::int64_t>(run.not_numbers), "value"),
                         run.not_numbers == 1 ? "is" : "are");
   if (run.repeated > 0)
     text += fmt::format("{} logged again for the same step: the last one counts\n",
-                        report::counted(static_cast<std::int64_t>(run.repeated), "value"));
+                        answer::counted(static_cast<std::int64_t>(run.repeated), "value"));
   return text.empty() ? "" : "\n" + text;
 }
 
-Json to_json(const TimeSpread& spread) {
+answer::Json to_json(const TimeSpread& spread) {
   return {{"steps", spread.steps},
-          {"median", json_ratio(spread.median)},
-          {"mean", json_ratio(spread.mean)},
-          {"lower", json_ratio(spread.lower)},
-          {"upper", json_ratio(spread.upper)},
-          {"least", json_ratio(spread.least)},
-          {"most", json_ratio(spread.most)}};
+          {"median", answer::json_ratio(spread.median)},
+          {"mean", answer::json_ratio(spread.mean)},
+          {"lower", answer::json_ratio(spread.lower)},
+          {"upper", answer::json_ratio(spread.upper)},
+          {"least", answer::json_ratio(spread.least)},
+          {"most", answer::json_ratio(spread.most)}};
 }
 
-Json to_json(const MeasuredTime& time) {
-  Json object{{"key", report::clean_text(time.key)}, {"use", name_of(time.known.use)}};
+answer::Json to_json(const MeasuredTime& time) {
+  answer::Json object{{"key", answer::clean_text(time.key)}, {"use", name_of(time.known.use)}};
   if (time.known.use == TimeKind::phase) {
     object["phase"] = base::enum_name(*time.known.phase);
     object["roles"] = time.known.roles;
@@ -179,23 +184,23 @@ Json to_json(const MeasuredTime& time) {
   return object;
 }
 
-Json to_json(const MeasuredAgainst& phase) {
-  Json object{{"phase", phase.phase},
-              {"keys", Json::array()},
-              {"measured", json_ratio(phase.seconds)},
-              {"predicted", json_ratio(phase.predicted)},
-              {"with_refit", phase.with_weight_sync},
-              {"whole", phase.whole},
-              {"spread", to_json(phase.measured)},
-              {"reasons", phase.reasons}};
-  for (const std::string& key : phase.keys) object["keys"].push_back(report::clean_text(key));
+answer::Json to_json(const MeasuredAgainst& phase) {
+  answer::Json object{{"phase", phase.phase},
+                      {"keys", answer::Json::array()},
+                      {"measured", answer::json_ratio(phase.seconds)},
+                      {"predicted", answer::json_ratio(phase.predicted)},
+                      {"with_refit", phase.with_weight_sync},
+                      {"whole", phase.whole},
+                      {"spread", to_json(phase.measured)},
+                      {"reasons", phase.reasons}};
+  for (const std::string& key : phase.keys) object["keys"].push_back(answer::clean_text(key));
   return object;
 }
 
-Json to_json(const std::vector<measure::OneSided>& sides) {
-  Json list = Json::array();
+answer::Json to_json(const std::vector<measure::OneSided>& sides) {
+  answer::Json list = answer::Json::array();
   for (const measure::OneSided& side : sides)
-    list.push_back({{"name", report::clean_text(side.name)}, {"seconds", json_ratio(side.seconds)}});
+    list.push_back({{"name", answer::clean_text(side.name)}, {"seconds", answer::json_ratio(side.seconds)}});
   return list;
 }
 
@@ -205,28 +210,28 @@ std::string to_text(const MeasuredAnswer& answer) {
   return head_text(answer.run) + (answer.comparison ? comparison_text(answer) : times_table(answer.run)) + rest_text(answer.run);
 }
 
-Json to_json(const MeasuredAnswer& answer) {
+answer::Json to_json(const MeasuredAnswer& answer) {
   const measure::MeasuredRun& run = answer.run;
-  Json object{{"format", "dovetail/measured@1"},
-              {"log", name_of(run.format)},
-              {"statistic", name_of(run.statistic)},
-              {"steps", run.steps},
-              {"warm_up", run.warm_up},
-              {"interrupted", run.interrupted},
-              {"times", Json::array()},
-              {"unknown", Json::array()},
-              {"other_series", run.other_series},
-              {"not_numbers", run.not_numbers},
-              {"repeated", run.repeated}};
+  answer::Json object{{"format", "dovetail/measured@1"},
+                      {"log", name_of(run.format)},
+                      {"statistic", name_of(run.statistic)},
+                      {"steps", run.steps},
+                      {"warm_up", run.warm_up},
+                      {"interrupted", run.interrupted},
+                      {"times", answer::Json::array()},
+                      {"unknown", answer::Json::array()},
+                      {"other_series", run.other_series},
+                      {"not_numbers", run.not_numbers},
+                      {"repeated", run.repeated}};
   for (const MeasuredTime& time : run.times) object["times"].push_back(to_json(time));
-  for (const std::string& key : run.unknown) object["unknown"].push_back(report::clean_text(key));
-  if (run.warm_up_ratio) object["warm_up_ratio"] = json_ratio(*run.warm_up_ratio);
-  if (run.mean_response) object["mean_response"] = json_ratio(*run.mean_response);
-  if (run.max_response) object["longest_response"] = json_ratio(*run.max_response);
-  if (run.at_cap) object["at_cap"] = json_ratio(*run.at_cap);
+  for (const std::string& key : run.unknown) object["unknown"].push_back(answer::clean_text(key));
+  if (run.warm_up_ratio) object["warm_up_ratio"] = answer::json_ratio(*run.warm_up_ratio);
+  if (run.mean_response) object["mean_response"] = answer::json_ratio(*run.mean_response);
+  if (run.max_response) object["longest_response"] = answer::json_ratio(*run.max_response);
+  if (run.at_cap) object["at_cap"] = answer::json_ratio(*run.at_cap);
   if (!answer.comparison) return object;
   const measure::MeasuredComparison& comparison = *answer.comparison;
-  Json compared{{"efficiency", answer.efficiency}, {"phases", Json::array()}};
+  answer::Json compared{{"efficiency", answer.efficiency}, {"phases", answer::Json::array()}};
   for (const MeasuredAgainst& phase : comparison.phases) compared["phases"].push_back(to_json(phase));
   if (comparison.iteration) compared["iteration"] = to_json(*comparison.iteration);
   compared["only_measured"] = to_json(comparison.only_measured);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "answer/question/json.h"
 #include "cli/output.h"
 #include "measure/measured_comparison.h"
 
@@ -19,6 +20,6 @@ struct MeasuredAnswer {
 /// times that nothing is known of.
 std::string to_text(const MeasuredAnswer& answer);
 /// A dovetail/measured@1 object.
-Json to_json(const MeasuredAnswer& answer);
+answer::Json to_json(const MeasuredAnswer& answer);
 
 }  // namespace dovetail::cli

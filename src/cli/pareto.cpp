@@ -7,6 +7,9 @@
 #include <utility>
 #include <variant>
 
+#include "answer/question/json.h"
+#include "answer/words/figures.h"
+#include "answer/words/text.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -15,8 +18,7 @@
 #include "pipeline/formats/schedule_file.h"
 #include "pipeline/schedule/validate.h"
 #include "report/schedule/pareto_svg.h"
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
@@ -87,7 +89,7 @@ std::string proven_text(const FrontSchedule& schedule) {
 /// "+30 (+23.3%)".
 template <class Amount, class Format>
 std::string step_text(Amount from, Amount to, Format format) {
-  return fmt::format("{} ({})", change_text(from, to, format), change_share_text(from, to));
+  return fmt::format("{} ({})", answer::change_text(from, to, format), answer::change_share_text(from, to));
 }
 
 std::string front_table(const Front& front, base::TimeUnit unit) {
@@ -149,59 +151,61 @@ std::string front_text(const NamedProblem& named, const Front& front, const std:
   std::string solver = describe(first.solver);
   if (first.stopped_by) solver += fmt::format(", stopped by {}", pipeline::name_of(*first.stopped_by));
   std::string text = fmt::format("{}: {}, {} to {}\n", named.name,
-                                 report::counted(static_cast<std::int64_t>(front.schedules.size()), "schedule") + " on the front",
+                                 answer::counted(static_cast<std::int64_t>(front.schedules.size()), "schedule") + " on the front",
                                  "from the least makespan found", "the least peak activation found");
   text += fmt::format("solver: {}\n\n", solver) + front_table(front, unit) + reference_table(front, unit);
-  text += fmt::format("\nbounds: makespan {}, peak activation {} (of any schedule)\n", time_with_unit(front.bounds.makespan, unit),
+  text += fmt::format("\nbounds: makespan {}, peak activation {} (of any schedule)\n", answer::time_with_unit(front.bounds.makespan, unit),
                       base::format_memory(front.bounds.peak_activation));
   for (const std::string& path : written) text += fmt::format("written: {}\n", path);
   return text + fmt::format("took: {:.1f} s\n", front.seconds);
 }
 
 /// What is said of a schedule of the front, in the report and in the file.
-Json point_json(const FrontSchedule& schedule, base::TimeUnit unit) {
+answer::Json point_json(const FrontSchedule& schedule, base::TimeUnit unit) {
   const pipeline::Evaluation& evaluation = evaluation_of(schedule);
-  return {{"makespan", json_time(evaluation.makespan, unit)},
-          {"peak_activation", json_memory(evaluation.peak_activation)},
-          {"bounds", Json{{"makespan", json_time(schedule.makespan_bound, unit)}, {"peak_activation", json_memory(schedule.peak_bound)}}},
-          {"optimal", Json{{"makespan", schedule.shortest()}, {"peak_activation", schedule.lowest()}}}};
+  return {{"makespan", answer::json_time(evaluation.makespan, unit)},
+          {"peak_activation", answer::json_memory(evaluation.peak_activation)},
+          {"bounds", answer::Json{{"makespan", answer::json_time(schedule.makespan_bound, unit)},
+                                  {"peak_activation", answer::json_memory(schedule.peak_bound)}}},
+          {"optimal", answer::Json{{"makespan", schedule.shortest()}, {"peak_activation", schedule.lowest()}}}};
 }
 
 /// What the report and the file have in common; the schedules come last.
-Json front_json(std::string_view format, const NamedProblem& named, const Front& front) {
+answer::Json front_json(std::string_view format, const NamedProblem& named, const Front& front) {
   const base::TimeUnit unit = named.problem.time_unit;
   const fuse::Solution& first = front.schedules.front().solved.solution;
-  Json object{{"format", format}, {"problem", named.name}, {"time_unit", base::name_of(unit)}, {"solver", to_json(first.solver)}};
+  answer::Json object{{"format", format}, {"problem", named.name}, {"time_unit", base::name_of(unit)}, {"solver", to_json(first.solver)}};
   if (first.stopped_by) object["stopped_by"] = pipeline::name_of(*first.stopped_by);
-  object["bounds"] =
-      Json{{"makespan", json_time(front.bounds.makespan, unit)}, {"peak_activation", json_memory(front.bounds.peak_activation)}};
-  object["peak_bound"] = Json::array();
+  object["bounds"] = answer::Json{{"makespan", answer::json_time(front.bounds.makespan, unit)},
+                                  {"peak_activation", answer::json_memory(front.bounds.peak_activation)}};
+  object["peak_bound"] = answer::Json::array();
   for (const fuse::PeakBoundStep& step : front.peak_bound)
-    object["peak_bound"].push_back({{"makespan", json_time(step.makespan, unit)}, {"peak_activation", json_memory(step.peak)}});
-  object["constructions"] = Json::array();
+    object["peak_bound"].push_back(
+        {{"makespan", answer::json_time(step.makespan, unit)}, {"peak_activation", answer::json_memory(step.peak)}});
+  object["constructions"] = answer::Json::array();
   for (const ReferenceSchedule& reference : front.references) {
     object["constructions"].push_back({{"solver", reference.solver},
-                                       {"makespan", json_time(reference.makespan, unit)},
-                                       {"peak_activation", json_memory(reference.peak)},
+                                       {"makespan", answer::json_time(reference.makespan, unit)},
+                                       {"peak_activation", answer::json_memory(reference.peak)},
                                        {"fits", reference.fits}});
   }
   return object;
 }
 
-Json report_json(const NamedProblem& named, const Front& front, const std::vector<std::string>& written) {
-  Json object = front_json("dovetail/pareto-report@1", named, front);
-  object["front"] = Json::array();
+answer::Json report_json(const NamedProblem& named, const Front& front, const std::vector<std::string>& written) {
+  answer::Json object = front_json("dovetail/pareto-report@1", named, front);
+  object["front"] = answer::Json::array();
   for (const FrontSchedule& schedule : front.schedules) object["front"].push_back(point_json(schedule, named.problem.time_unit));
   object["written"] = written;
-  object["timing"] = Json{{"seconds", json_seconds(front.seconds)}};
-  if (front.iterations_per_second > 0) object["timing"]["iterations_per_second"] = json_ratio(front.iterations_per_second);
+  object["timing"] = answer::Json{{"seconds", answer::json_seconds(front.seconds)}};
+  if (front.iterations_per_second > 0) object["timing"]["iterations_per_second"] = answer::json_ratio(front.iterations_per_second);
   return object;
 }
 
 /// The file: each schedule of the front is a whole dovetail/schedule@1, as the program that writes those writes it.
 std::string front_file(const NamedProblem& named, const Front& front) {
-  const auto open_object = [](const Json& object) {
-    std::string text = json_text(object);
+  const auto open_object = [](const answer::Json& object) {
+    std::string text = answer::json_text(object);
     text.pop_back();
     return text;
   };
@@ -292,12 +296,12 @@ base::Result<int> report_front(const NamedProblem& named, const Front& front, co
     DOVETAIL_TRY(written, write_front(named, front, output));
   }
   if (output.json) {
-    print_json(report_json(named, front, written));
+    print_json(answer::json_text(report_json(named, front, written)));
   } else {
     print_beside(output.path, front_text(named, front, written));
   }
   if (output.pick > schedules)
-    return base::bad_input(fmt::format("the front has {}; --pick accepts 1 to {}", report::counted(schedules, "schedule"), schedules));
+    return base::bad_input(fmt::format("the front has {}; --pick accepts 1 to {}", answer::counted(schedules, "schedule"), schedules));
   return first.solution.stopped_by == pipeline::StoppedBy::interrupt ? exit_interrupted : exit_done;
 }
 

@@ -19,6 +19,7 @@
 #include "cli/progress_line.h"
 #include "cli/ranking_report.h"
 #include "cli/schedule_format.h"
+#include "parallel/agreement.h"
 #include "plan/job_canonical.h"
 #include "plan/plan_file.h"
 
@@ -38,7 +39,7 @@ struct Arguments {
 base::Result<int> run_prediction(const PlanArguments& arguments) {
   DOVETAIL_TRY(const Prediction prediction, predict(arguments));
   if (arguments.json)
-    print_json(to_json(prediction));
+    print_json(answer::json_text(to_json(prediction)));
   else
     print(to_text(prediction));
   return exit_done;
@@ -78,8 +79,8 @@ base::Result<Request> prepare(const Arguments& arguments, ProgressLine& line) {
 base::Result<Request> prepare_as_one_of(const parallel::Exchange& exchange, Arguments& arguments, ProgressLine& line) {
   if (exchange.rank > 0) arguments.output.reset();
   base::Result<Request> request = prepare(arguments, line);
-  DOVETAIL_CHECK(agree_on_input(exchange, request.ok() ? base::Result<std::string>(plan::canonical_job(request->job)) : request.error(),
-                                "another job"));
+  DOVETAIL_CHECK(parallel::agree_on_input(
+      exchange, request.ok() ? base::Result<std::string>(plan::canonical_job(request->job)) : request.error(), "another job"));
   request->options.search.exchange = &exchange;
   if (arguments.search.budget.threads == 0) request->options.search.threads = 1;
   note_idle_processes(exchange, request->options.search.chains);
@@ -127,7 +128,7 @@ base::Result<int> rank_and_report(const Arguments& arguments, const Request& req
     DOVETAIL_CHECK(write_output(*arguments.output, text));
   }
   if (arguments.plan.json)
-    print_json(to_json(ranked));
+    print_json(answer::json_text(to_json(ranked)));
   else
     print_beside(arguments.output, to_text(ranked));
   // With all processes there might have been a better answer.

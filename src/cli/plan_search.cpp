@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/interrupt.h"
@@ -25,7 +27,7 @@ base::Result<std::vector<planner::Placement>> placements_of(const std::vector<st
   for (const std::string& name : names) {
     const auto found = std::find(accepted.begin(), accepted.end(), name);
     if (found == accepted.end())
-      return base::bad_input(fmt::format("there is no placement '{}'{}", name, hint_and_list(name, "placements are", accepted)));
+      return base::bad_input(fmt::format("there is no placement '{}'{}", name, answer::hint_and_list(name, "placements are", accepted)));
     placements.push_back(known[static_cast<std::size_t>(found - accepted.begin())]);
   }
   return placements;
@@ -35,15 +37,15 @@ base::Result<std::vector<planner::Placement>> placements_of(const std::vector<st
 std::vector<ProgressField> figures(const planner::SearchProgress& progress) {
   std::vector<ProgressField> fields{{progress.best == nullptr
                                          ? std::string("no plan that fits yet")
-                                         : seconds_text(base::seconds_of_ticks(progress.best->score.period)) + " an iteration"}};
+                                         : answer::seconds_text(base::seconds_of_ticks(progress.best->score.period)) + " an iteration"}};
   if (progress.best != nullptr && progress.bound > base::Ticks(0))
     fields.push_back(
-        {fmt::format(" (bound {}, {})", seconds_text(base::seconds_of_ticks(progress.bound)),
-                     gap_text(base::seconds_of_ticks(progress.best->score.period) / base::seconds_of_ticks(progress.bound) - 1))});
+        {fmt::format(" (bound {}, {})", answer::seconds_text(base::seconds_of_ticks(progress.bound)),
+                     answer::gap_text(base::seconds_of_ticks(progress.best->score.period) / base::seconds_of_ticks(progress.bound) - 1))});
   const double share = static_cast<double>(progress.iterations) / static_cast<double>(progress.planned);
-  fields.push_back({fmt::format(", {} done", percent(share)), 1});
-  fields.push_back({fmt::format(", {} evaluations/s", short_number(progress.evaluations_per_second))});
-  fields.push_back({", " + time_left(progress.seconds_left)});
+  fields.push_back({fmt::format(", {} done", answer::percent(share)), 1});
+  fields.push_back({fmt::format(", {} evaluations/s", answer::short_number(progress.evaluations_per_second))});
+  fields.push_back({", " + answer::time_left(progress.seconds_left)});
   return fields;
 }
 

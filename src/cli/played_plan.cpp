@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "answer/words/amounts.h"
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/interrupt.h"
@@ -75,7 +76,7 @@ void fuse_generation(const Asked& asked) {
   }
   const simulate::ThresholdChoice& choice = *chosen;
   plan.fusion.threshold = choice.points[choice.best].threshold;
-  const auto seconds = [](const simulate::ThresholdPoint& point) { return seconds_text(base::seconds_of_ticks(point.value)); };
+  const auto seconds = [](const simulate::ThresholdPoint& point) { return answer::seconds_text(base::seconds_of_ticks(point.value)); };
   if (plan.fusion.threshold)
     asked.notes.push_back(
         fmt::format("generation and inference are fused at {:g}% unfinished samples: {} in place of {}, the best of {} thresholds in the "

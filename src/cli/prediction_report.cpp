@@ -6,14 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "answer/question/json.h"
+#include "answer/words/amounts.h"
+#include "answer/words/plan_words.h"
+#include "answer/words/software_words.h"
+#include "answer/words/text.h"
 #include "cli/fusion_words.h"
 #include "cli/profile_words.h"
 #include "cli/software_json.h"
 #include "cluster/mesh.h"
-#include "report/words/plan_words.h"
-#include "report/words/software_words.h"
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
@@ -27,14 +29,14 @@ double begin_of(const predict::Estimate& estimate, std::size_t index) {
   return base::seconds_of_ticks(plan::with_overheads(estimate.timing.steps[index].begin, period, overhead));
 }
 
-std::string name_of(const Prediction& prediction, const Step& step) { return report::step_words(prediction.job, step.kind, step.task); }
+std::string name_of(const Prediction& prediction, const Step& step) { return answer::step_words(prediction.job, step.kind, step.task); }
 
 /// The parts of a step's seconds that are a twentieth of it or more.
 std::string parts_text(const predict::StepSeconds& step) {
   std::vector<std::string> parts;
   for (const predict::SecondsPart& part : step.parts)
     if (part.seconds >= 0.05 * step.seconds && step.parts.size() > 1)
-      parts.push_back(fmt::format("{} {}", part.name, seconds_text(part.seconds)));
+      parts.push_back(fmt::format("{} {}", part.name, answer::seconds_text(part.seconds)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -42,7 +44,7 @@ std::string_view mark_of(predict::Fit fit) { return fit == predict::Fit::fits ? 
 
 std::string memory_text(const predict::TaskMemory& memory) {
   if (memory.usable == 0) return "";
-  return fmt::format("{} of {}{}", gibibytes(memory.needed()), gibibytes(memory.usable), mark_of(memory.fit()));
+  return fmt::format("{} of {}{}", answer::gibibytes(memory.needed()), answer::gibibytes(memory.usable), mark_of(memory.fit()));
 }
 
 std::string table_of(const Prediction& prediction) {
@@ -54,8 +56,8 @@ std::string table_of(const Prediction& prediction) {
     const plan::TaskPlan& planned = prediction.plan.tasks[step.task];
     const bool task = step.kind == Step::Kind::task;
     rows.push_back({name_of(prediction, step), rule ? "" : cluster::name_of(prediction.job.cluster, planned.mesh),
-                    rule ? "" : llm::to_text(planned.layout), seconds_text(begin_of(estimate, index)),
-                    step.within ? "fused" : seconds_text(estimate.steps[index].seconds),
+                    rule ? "" : llm::to_text(planned.layout), answer::seconds_text(begin_of(estimate, index)),
+                    step.within ? "fused" : answer::seconds_text(estimate.steps[index].seconds),
                     task ? memory_text(estimate.memory[step.task]) : "", parts_text(estimate.steps[index])});
   }
   const std::vector<report::Column> columns{{"step", report::Align::left},
@@ -72,13 +74,13 @@ std::string table_of(const Prediction& prediction) {
 
 std::string to_text(const Prediction& prediction) {
   const predict::Estimate& estimate = prediction.estimate;
-  std::string text = report::job_line(prediction.job) + "\n";
+  std::string text = answer::job_line(prediction.job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n", prediction.plan.placement, prediction.software.efficiency.name,
                       prediction.software.conventions.name);
-  text += report::efficiency_words(prediction.software) + "\n\n";
+  text += answer::efficiency_words(prediction.software) + "\n\n";
   text += table_of(prediction);
   text += fusion_text(prediction.job, estimate);
-  text += fmt::format("\niteration       {}\n", seconds_text(estimate.iteration_seconds));
+  text += fmt::format("\niteration       {}\n", answer::seconds_text(estimate.iteration_seconds));
   text += fmt::format("throughput      {:.2f} samples/s, {:.0f} tokens/s/GPU\n", estimate.samples_per_second, estimate.tokens_per_second);
   text += fmt::format("cost            {:.2f} GPU-hours{}\n", estimate.gpu_hours,
                       estimate.price ? fmt::format(", {:.2f} at the cluster's price", *estimate.price) : "");
@@ -86,41 +88,41 @@ std::string to_text(const Prediction& prediction) {
   if (!estimate.fits()) text += "*: does not fit; see dovetail fit\n";
   if (estimate.fit() == predict::Fit::tight)
     text += fmt::format("~: tight: less is left than plans leave, {}\n",
-                        report::margin_words(predict::scenario_of(prediction.job, prediction.software)));
+                        answer::margin_words(predict::scenario_of(prediction.job, prediction.software)));
   return text;
 }
 
-Json to_json(const Prediction& prediction) {
+answer::Json to_json(const Prediction& prediction) {
   const predict::Estimate& estimate = prediction.estimate;
-  Json object{{"format", "dovetail/estimate@1"},
-              {"job", prediction.job.name},
-              {"placement", prediction.plan.placement},
-              {"efficiency", prediction.software.efficiency.name},
-              {"conventions", prediction.software.conventions.name},
-              {"fits", estimate.fits()},
-              {"iteration_seconds", json_seconds(estimate.iteration_seconds)},
-              {"samples_per_second", json_ratio(estimate.samples_per_second)},
-              {"tokens_per_second_and_device", json_ratio(estimate.tokens_per_second)},
-              {"gpu_hours", json_ratio(estimate.gpu_hours)},
-              {"steps", Json::array()}};
+  answer::Json object{{"format", "dovetail/estimate@1"},
+                      {"job", prediction.job.name},
+                      {"placement", prediction.plan.placement},
+                      {"efficiency", prediction.software.efficiency.name},
+                      {"conventions", prediction.software.conventions.name},
+                      {"fits", estimate.fits()},
+                      {"iteration_seconds", answer::json_seconds(estimate.iteration_seconds)},
+                      {"samples_per_second", answer::json_ratio(estimate.samples_per_second)},
+                      {"tokens_per_second_and_device", answer::json_ratio(estimate.tokens_per_second)},
+                      {"gpu_hours", answer::json_ratio(estimate.gpu_hours)},
+                      {"steps", answer::Json::array()}};
   add_efficiency_reason(prediction.software, object);
   add_verdict(estimate.fit(), object);
   if (prediction.plan.fusion.any()) object["fusion"] = fusion_json(prediction.job, estimate);
-  if (estimate.price) object["price"] = json_ratio(*estimate.price);
+  if (estimate.price) object["price"] = answer::json_ratio(*estimate.price);
   if (!prediction.profile_uses.empty())
     object["profile"] = profile_json(prediction.job, prediction.software.profile.name, prediction.profile_uses);
   for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
     const Step& step = estimate.graph.steps[index];
-    Json entry{{"step", name_of(prediction, step)},
-               {"begin", json_seconds(begin_of(estimate, index))},
-               {"seconds", json_seconds(estimate.steps[index].seconds)}};
+    answer::Json entry{{"step", name_of(prediction, step)},
+                       {"begin", answer::json_seconds(begin_of(estimate, index))},
+                       {"seconds", answer::json_seconds(estimate.steps[index].seconds)}};
     if (step.within) entry["within"] = prediction.job.workflow.tasks[*step.within].name;
-    entry["parts"] = Json::array();
+    entry["parts"] = answer::Json::array();
     for (const predict::SecondsPart& part : estimate.steps[index].parts)
-      entry["parts"].push_back(Json{{"name", part.name}, {"seconds", json_seconds(part.seconds)}});
+      entry["parts"].push_back(answer::Json{{"name", part.name}, {"seconds", answer::json_seconds(part.seconds)}});
     if (const predict::TaskMemory& memory = estimate.memory[step.task]; step.kind == Step::Kind::task && memory.usable > 0)
       entry["device_memory"] =
-          Json{{"bytes", memory.needed()}, {"usable", memory.usable}, {"device", memory.device}, {"host_bytes", memory.host}};
+          answer::Json{{"bytes", memory.needed()}, {"usable", memory.usable}, {"device", memory.device}, {"host_bytes", memory.host}};
     object["steps"].push_back(std::move(entry));
   }
   return object;

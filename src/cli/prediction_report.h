@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "answer/question/json.h"
 #include "cli/job.h"
 #include "cli/output.h"
 
@@ -11,6 +12,6 @@ namespace dovetail::cli {
 /// A table of the steps, and what an iteration takes and costs.
 std::string to_text(const Prediction& prediction);
 /// A dovetail/estimate@1 object.
-Json to_json(const Prediction& prediction);
+answer::Json to_json(const Prediction& prediction);
 
 }  // namespace dovetail::cli

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "answer/words/figures.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "cli/arguments.h"
@@ -12,7 +13,7 @@
 #include "cli/schedule_format.h"
 #include "pipeline/problem/problem_file.h"
 #include "pipeline/problem/timings.h"
-#include "report/words/table.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
@@ -79,7 +80,7 @@ std::string spread_table(const pipeline::TimedProblem& timed) {
     rows.push_back({spread.model, fmt::format("{}", spread.stage), std::string(1, pipeline::letter_of(spread.op)),
                     fmt::format("{}", spread.rows), base::format_time(spread.median, unit), base::format_time(spread.least, unit),
                     base::format_time(spread.most, unit),
-                    spread.median.count() == 0 ? "-" : percent(range / static_cast<double>(spread.median.count()))});
+                    spread.median.count() == 0 ? "-" : answer::percent(range / static_cast<double>(spread.median.count()))});
   }
   const std::string header = std::string(base::name_of(unit));
   return report::render_table(

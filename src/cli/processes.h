@@ -27,10 +27,6 @@ bool another_process_speaks(int argument_count, const char* const* arguments);
 /// Connects to the other processes where that is asked for. From then on only the first of them prints anything (output.h).
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments);
 
-/// Whether all processes have read the same `input`. Where not it is the same Error in all: that of the first process that has one, with
-/// its rank, or that it reads another one than the first; `another` says of what: "another problem".
-base::Status agree_on_input(const parallel::Exchange& exchange, const base::Result<std::string>& input, std::string_view another);
-
 /// Notes on stderr where there are more processes than chains to share out.
 void note_idle_processes(const parallel::Exchange& exchange, int chains);
 

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "report/words/text.h"
+#include "answer/question/json.h"
+#include "answer/words/text.h"
 
 namespace dovetail::cli {
 namespace {
@@ -22,22 +23,22 @@ std::string profile_text(const plan::Job& job, const std::string& profile, const
     if (names.empty()) continue;
     text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name_of(from), fmt::join(names, ", "));
   }
-  return text.empty() ? "" : fmt::format("measured layers {}: {}\n", report::clean_text(profile), text);
+  return text.empty() ? "" : fmt::format("measured layers {}: {}\n", answer::clean_text(profile), text);
 }
 
 std::string profile_text(const predict::Scenario& scenario, const plan::Plan& plan) {
   return profile_text(scenario.job, scenario.software.profile.name, predict::profile_uses(scenario, plan));
 }
 
-Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses) {
-  Json object{{"name", report::clean_text(profile)}, {"tasks", Json::array()}};
+answer::Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses) {
+  answer::Json object{{"name", answer::clean_text(profile)}, {"tasks", answer::Json::array()}};
   for (const predict::ProfileUse& use : uses)
-    object["tasks"].push_back(
-        Json{{"task", job.workflow.tasks[use.task].name}, {"part", use.decode ? "decode" : "passes"}, {"seconds_from", name_of(use.from)}});
+    object["tasks"].push_back(answer::Json{
+        {"task", job.workflow.tasks[use.task].name}, {"part", use.decode ? "decode" : "passes"}, {"seconds_from", name_of(use.from)}});
   return object;
 }
 
-void add_profile(const predict::Scenario& scenario, const plan::Plan& plan, Json& object) {
+void add_profile(const predict::Scenario& scenario, const plan::Plan& plan, answer::Json& object) {
   const std::vector<predict::ProfileUse> uses = predict::profile_uses(scenario, plan);
   if (!uses.empty()) object["profile"] = profile_json(scenario.job, scenario.software.profile.name, uses);
 }

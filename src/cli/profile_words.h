@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/question/json.h"
 #include "cli/output.h"
 #include "predict/closed_form/profile_use.h"
 
@@ -15,8 +16,8 @@ std::string profile_text(const plan::Job& job, const std::string& profile, const
 std::string profile_text(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// The `profile` of dovetail/estimate@1.
-Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses);
+answer::Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses);
 /// Adds that of a plan to an object, where something is measured.
-void add_profile(const predict::Scenario& scenario, const plan::Plan& plan, Json& object);
+void add_profile(const predict::Scenario& scenario, const plan::Plan& plan, answer::Json& object);
 
 }  // namespace dovetail::cli

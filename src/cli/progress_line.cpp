@@ -7,9 +7,10 @@
 #include <cstdio>
 #include <numeric>
 
+#include "answer/words/figures.h"
+#include "answer/words/text.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
-#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {
@@ -21,37 +22,28 @@ constexpr std::chrono::milliseconds plain_interval{5000};
 /// Columns that the fields of the first rank take.
 std::size_t min_width(const std::vector<ProgressField>& fields) {
   std::size_t width = 0;
-  for (const ProgressField& field : fields) width += field.rank == 0 ? report::count_code_points(field.text) : 0;
+  for (const ProgressField& field : fields) width += field.rank == 0 ? answer::count_code_points(field.text) : 0;
   return width;
 }
 
 }  // namespace
-
-std::string short_number(double value) {
-  if (value < 1e3) return fmt::format("{:.0f}", value);
-  if (value < 1e6) return fmt::format("{:.3g}k", value / 1e3);
-  return fmt::format("{:.3g}M", value / 1e6);
-}
-
-std::string time_left(double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
-  return whole < 60 ? fmt::format("{} s left", whole) : fmt::format("{}:{:02} min left", whole / 60, whole % 60);
-}
 
 std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound, std::optional<base::Memory> peak_bound,
                                            base::TimeUnit unit) {
   std::vector<ProgressField> fields{
       {fmt::format("{}: ", progress.phase), 2},
       {"makespan " + base::format_time(progress.makespan, unit), 0},
-      {fmt::format(" (bound {}, gap {})", base::format_time(bound, unit), percent(gap(progress.makespan, bound))), 0},
+      {fmt::format(" (bound {}, gap {})", base::format_time(bound, unit), answer::percent(answer::gap(progress.makespan, bound))), 0},
       {", peak " + base::format_memory(progress.peak_activation), 1}};
   if (peak_bound) fields.push_back({fmt::format(" (bound {})", base::format_memory(*peak_bound)), 3});
   if (progress.iterations_planned > 0) {
     const double share = static_cast<double>(progress.iterations) / static_cast<double>(progress.iterations_planned);
-    fields.push_back({fmt::format(", {} done", percent(share)), 4});
+    fields.push_back({fmt::format(", {} done", answer::percent(share)), 4});
   }
-  if (progress.iterations_per_second > 0) fields.push_back({fmt::format(", {} it/s", short_number(progress.iterations_per_second)), 0});
-  if (progress.seconds_left > 0 && std::isfinite(progress.seconds_left)) fields.push_back({", " + time_left(progress.seconds_left), 0});
+  if (progress.iterations_per_second > 0)
+    fields.push_back({fmt::format(", {} it/s", answer::short_number(progress.iterations_per_second)), 0});
+  if (progress.seconds_left > 0 && std::isfinite(progress.seconds_left))
+    fields.push_back({", " + answer::time_left(progress.seconds_left), 0});
   return fields;
 }
 
@@ -62,7 +54,7 @@ std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t roo
   std::size_t width = 0;
   std::size_t shown = 0;
   for (; shown < order.size(); ++shown) {
-    width += report::count_code_points(fields[order[shown]].text);
+    width += answer::count_code_points(fields[order[shown]].text);
     if (width > room) break;
   }
   order.resize(shown);
@@ -77,7 +69,9 @@ ProgressLine::ProgressLine(std::string label, base::Ticks bound, base::TimeUnit 
   next_ = on_terminal_ ? Clock::now() : Clock::now() + plain_interval;
 }
 
-ProgressLine::ProgressLine(std::string label) : ProgressLine(std::move(label), base::Ticks(0), base::TimeUnit::ns) {}
+ProgressLine::ProgressLine(std::string label, PlainLines plain) : ProgressLine(std::move(label), base::Ticks(0), base::TimeUnit::ns) {
+  plain_ = plain;
+}
 
 ProgressLine::~ProgressLine() {
   if (visible_) rewrite_line("");
@@ -87,6 +81,10 @@ void ProgressLine::update(const fuse::Progress& progress) {
   iterations_per_second_ = progress.iterations_per_second;
   if (!is_due()) return;
   show(progress_fields(progress, bound_, peak_bound(progress.makespan), unit_));
+}
+
+void ProgressLine::update(const answer::Figures& figures) {
+  if ((on_terminal_ || plain_ == PlainLines::every_few_seconds) && is_due()) show(figures());
 }
 
 void ProgressLine::update(std::vector<ProgressField> fields) {

@@ -8,16 +8,17 @@
 #include <string_view>
 #include <vector>
 
+#include "answer/question/watch.h"
+#include "answer/words/figures.h"
 #include "base/quantity.h"
 #include "fuse/solution/solution.h"
 
 namespace dovetail::cli {
 
-/// A part of the line, and its place in the order in which parts are given room: 0 comes first.
-struct ProgressField {
-  std::string text;
-  int rank = 0;
-};
+using answer::ProgressField;
+
+/// What is printed where there is no terminal.
+enum class PlainLines { none, every_few_seconds };
 
 /// How far a search is: the best so far, its bound and gap, the speed and the time left, for which eighty columns have room; then the peak,
 /// with `peak_bound` where there is one, what the search is at, and how much is done. Each field has what stands before it.
@@ -28,18 +29,12 @@ std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base:
 /// first that has none: a line is never cut within a number.
 std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t room);
 
-/// "950", "12.3k", "4.6M": a speed, to three digits.
-std::string short_number(double value);
-
-/// "12 s left", "1:05 min left".
-std::string time_left(double seconds);
-
 class ProgressLine {
  public:
   /// `label` names the work ("exp5", "annealing"); `bound` is the proven bound on the makespan.
   ProgressLine(std::string label, base::Ticks bound, base::TimeUnit unit);
   /// Of work that tells its figures itself.
-  explicit ProgressLine(std::string label);
+  explicit ProgressLine(std::string label, PlainLines plain = PlainLines::none);
   /// Takes the line off a terminal.
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
@@ -47,6 +42,8 @@ class ProgressLine {
 
   /// Shows the line, where the last one is long enough ago (a tenth of a second on a terminal, five seconds elsewhere).
   void update(const fuse::Progress& progress);
+  /// Shows these figures where the last line is long enough ago: a tenth of a second on a terminal, five seconds elsewhere.
+  void update(const answer::Figures& figures);
   /// Shows these figures, each with what stands before it, on a terminal only, and where the last line is long enough ago.
   void update(std::vector<ProgressField> fields);
   /// Shows a plain text in place of a search's figures, on a terminal only.
@@ -71,6 +68,7 @@ class ProgressLine {
   std::optional<base::Memory> peak_bound_;
   base::TimeUnit unit_;
   bool on_terminal_;
+  PlainLines plain_ = PlainLines::every_few_seconds;
   bool visible_ = false;
   double iterations_per_second_ = 0;
   std::chrono::steady_clock::time_point next_;

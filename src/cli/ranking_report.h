@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "answer/question/json.h"
 #include "cli/output.h"
 #include "planner/rank/rank.h"
 
@@ -19,6 +20,6 @@ struct RankedJob {
 /// The table of plans, the best one's tasks, and what decides.
 std::string to_text(const RankedJob& ranked);
 /// A dovetail/ranking@1 object.
-Json to_json(const RankedJob& ranked);
+answer::Json to_json(const RankedJob& ranked);
 
 }  // namespace dovetail::cli

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "answer/words/text.h"
 #include "cli/arguments.h"
 #include "cli/best_file.h"
 #include "cli/commands.h"
@@ -11,10 +12,10 @@
 #include "cli/processes.h"
 #include "cli/progress_line.h"
 #include "cli/schedule_report.h"
+#include "parallel/agreement.h"
 #include "pipeline/formats/schedule_file.h"
 #include "pipeline/problem/problem_file.h"
 #include "pipeline/schedule/validate.h"
-#include "report/words/text.h"
 
 namespace dovetail::cli {
 namespace {
@@ -150,8 +151,8 @@ std::string input_of(const Request& request) {
 /// Prepares one of several processes; all end alike.
 base::Result<Request> prepare_as_one_of(const parallel::Exchange& exchange, Arguments& arguments) {
   base::Result<Request> request = prepare(arguments, exchange.rank == 0);
-  DOVETAIL_CHECK(agree_on_input(exchange, request.ok() ? base::Result<std::string>(input_of(*request)) : request.error(),
-                                "another problem or another schedule to start from"));
+  DOVETAIL_CHECK(parallel::agree_on_input(exchange, request.ok() ? base::Result<std::string>(input_of(*request)) : request.error(),
+                                          "another problem or another schedule to start from"));
   request->options.exchange = &exchange;
   if (arguments.search.budget.threads == 0) request->options.threads = 1;
   note_idle_processes(exchange, request->options.chains);
@@ -172,7 +173,7 @@ base::Result<int> run_pareto(const Arguments& arguments, const Request& request)
 
 base::Result<int> solve_and_report(const Arguments& arguments, const Request& request) {
   if (const auto impossible = find_impossible(request)) {
-    if (arguments.json) print_json(impossible->json);
+    if (arguments.json) print_json(answer::json_text(impossible->json));
     print_error(impossible->text);
     return exit_infeasible;
   }
@@ -186,12 +187,12 @@ base::Result<int> solve_and_report(const Arguments& arguments, const Request& re
       DOVETAIL_TRY(written, write_schedule(run.solved.schedule, request.named.name, *request.format, *arguments.output));
     }
     if (arguments.json) {
-      print_json(report_json(request, run, written));
+      print_json(answer::json_text(report_json(request, run, written)));
     } else {
       print_beside(arguments.output, report_text(request, run, written));
     }
   } else {
-    if (arguments.json) print_json(report_json(request, run, {}));
+    if (arguments.json) print_json(answer::json_text(report_json(request, run, {})));
     print_error(infeasible_text(request, run.solved));
   }
   // With all processes there might have been a better answer.

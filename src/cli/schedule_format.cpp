@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "answer/words/figures.h"
 #include "base/document.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -50,7 +51,7 @@ std::optional<ScheduleFormat> format_named(std::string_view name) {
 
 /// `among` are the names that would be accepted.
 base::Error unknown_format(std::string_view name, const std::vector<std::string_view>& among) {
-  return base::bad_input(fmt::format("'{}' is no format of schedules{}", name, hint_and_list(name, "accepted:", among)));
+  return base::bad_input(fmt::format("'{}' is no format of schedules{}", name, answer::hint_and_list(name, "accepted:", among)));
 }
 
 timeline::Timeline timeline_of(const pipeline::Schedule& schedule, const std::string& title) {

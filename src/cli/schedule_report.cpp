@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
+#include "answer/question/json.h"
+#include "answer/words/figures.h"
+#include "answer/words/text.h"
 #include "cli/interrupt.h"
 #include "fuse/pareto.h"
 #include "fuse/solution/variation.h"
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
@@ -17,8 +19,8 @@ namespace {
 std::string problem_line(const NamedProblem& named, const pipeline::Schedule& schedule) {
   std::size_t ops = 0;
   for (const auto& rows : schedule.devices) ops += rows.size();
-  const auto number = [](std::size_t count, std::string_view noun) { return report::counted(static_cast<std::int64_t>(count), noun); };
-  return fmt::format("{}: {}, {}, {}, {}\n", named.name, report::counted(named.problem.devices, "device"),
+  const auto number = [](std::size_t count, std::string_view noun) { return answer::counted(static_cast<std::int64_t>(count), noun); };
+  return fmt::format("{}: {}, {}, {}, {}\n", named.name, answer::counted(named.problem.devices, "device"),
                      number(named.problem.models.size(), "model"), number(pipeline::pipelines_of(named.problem).size(), "pipeline"),
                      number(ops, "op"));
 }
@@ -28,7 +30,7 @@ template <class Amount>
 std::string distance(Amount value, std::optional<Amount> bound, std::optional<bool> optimal) {
   if (!bound) return "no bound is proven";
   if (optimal.value_or(false)) return "optimal";
-  return gap_text(gap(value, *bound));
+  return answer::gap_text(answer::gap(value, *bound));
 }
 
 /// What the makespan and the peak are, beside their bounds.
@@ -40,12 +42,12 @@ std::string figures(const Solved& solved) {
   std::string solver = describe(solved.solution.solver);
   if (solved.solution.stopped_by) solver += fmt::format(", stopped by {}", pipeline::name_of(*solved.solution.stopped_by));
   const std::vector<std::vector<std::string>> rows{
-      {"makespan", time_with_unit(evaluation.makespan, unit),
+      {"makespan", answer::time_with_unit(evaluation.makespan, unit),
        bound_text(claims.bound_makespan, [unit](base::Ticks time) { return base::format_time(time, unit); }),
        distance(evaluation.makespan, claims.bound_makespan, claims.optimal_makespan)},
       {"peak activation", base::format_memory(evaluation.peak_activation), bound_text(claims.bound_peak_activation, base::format_memory),
        distance(evaluation.peak_activation, claims.bound_peak_activation, claims.optimal_peak_activation)},
-      {"bubbles", percent(pipeline::bubble_rate(evaluation)), "", ""}};
+      {"bubbles", answer::percent(pipeline::bubble_rate(evaluation)), "", ""}};
   std::string text = fmt::format("solver: {}\n", solver);
   if (solved.solution.other_layout) text += fmt::format("another layout: {}\n", *solved.solution.other_layout);
   for (const auto& row : rows) {
@@ -107,36 +109,36 @@ std::string remarks_text(const Request& request, const Remarks& remarks) {
   const base::TimeUnit unit = request.named.problem.time_unit;
   std::string text;
   if (remarks.peak_at_deadline)
-    text += fmt::format("by the deadline of {}: no schedule has a peak below {}\n", time_with_unit(*request.options.deadline, unit),
+    text += fmt::format("by the deadline of {}: no schedule has a peak below {}\n", answer::time_with_unit(*request.options.deadline, unit),
                         base::format_memory(*remarks.peak_at_deadline));
   if (remarks.makespan_at_peak)
-    text += fmt::format("at this peak: no schedule is shorter than {}\n", time_with_unit(*remarks.makespan_at_peak, unit));
+    text += fmt::format("at this peak: no schedule is shorter than {}\n", answer::time_with_unit(*remarks.makespan_at_peak, unit));
   if (remarks.varied)
     text += fmt::format("when ops last 5% less to 5% more: makespan {} (median), {} (95th percentile)\n",
-                        format_thousandths_rounded(remarks.varied->median_thousandths, unit),
-                        format_thousandths_rounded(remarks.varied->percentile_95_thousandths, unit));
+                        answer::format_thousandths_rounded(remarks.varied->median_thousandths, unit),
+                        answer::format_thousandths_rounded(remarks.varied->percentile_95_thousandths, unit));
   return text;
 }
 
-Json bounds_json(const Request& request, const Solved& solved, const Remarks& remarks) {
+answer::Json bounds_json(const Request& request, const Solved& solved, const Remarks& remarks) {
   const pipeline::Claims& claims = solved.schedule.claims;
   const base::TimeUnit unit = solved.schedule.problem.time_unit;
-  Json bounds{{"makespan", claims.bound_makespan ? json_time(*claims.bound_makespan, unit) : Json(nullptr)},
-              {"peak_activation", json_memory(claims.bound_peak_activation)}};
-  if (request.options.deadline) bounds["peak_activation_at_deadline"] = json_memory(remarks.peak_at_deadline);
-  if (remarks.makespan_at_peak) bounds["makespan_at_peak"] = json_time(*remarks.makespan_at_peak, unit);
+  answer::Json bounds{{"makespan", claims.bound_makespan ? answer::json_time(*claims.bound_makespan, unit) : answer::Json(nullptr)},
+                      {"peak_activation", answer::json_memory(claims.bound_peak_activation)}};
+  if (request.options.deadline) bounds["peak_activation_at_deadline"] = answer::json_memory(remarks.peak_at_deadline);
+  if (remarks.makespan_at_peak) bounds["makespan_at_peak"] = answer::json_time(*remarks.makespan_at_peak, unit);
   return bounds;
 }
 
-Json variation_json(const fuse::Variation& variation, base::TimeUnit unit) {
+answer::Json variation_json(const fuse::Variation& variation, base::TimeUnit unit) {
   return {{"by", 0.05},
-          {"median", json_number(format_thousandths(variation.median_thousandths, unit))},
-          {"percentile_95", json_number(format_thousandths(variation.percentile_95_thousandths, unit))}};
+          {"median", answer::json_number(answer::format_thousandths(variation.median_thousandths, unit))},
+          {"percentile_95", answer::json_number(answer::format_thousandths(variation.percentile_95_thousandths, unit))}};
 }
 
-Json min_capacity_json(const pipeline::Problem& problem) {
-  Json list = Json::array();
-  for (const base::Memory capacity : min_capacities(problem)) list.push_back(json_memory(capacity));
+answer::Json min_capacity_json(const pipeline::Problem& problem) {
+  answer::Json list = answer::Json::array();
+  for (const base::Memory capacity : min_capacities(problem)) list.push_back(answer::json_memory(capacity));
   return list;
 }
 
@@ -154,37 +156,37 @@ std::string report_text(const Request& request, const Run& run, const std::vecto
   return text + fmt::format("took: {:.1f} s\n", solved.seconds);
 }
 
-Json report_json(const Request& request, const Run& run, const std::vector<std::string>& written) {
+answer::Json report_json(const Request& request, const Run& run, const std::vector<std::string>& written) {
   const Solved& solved = run.solved;
   const pipeline::Claims& claims = solved.schedule.claims;
   const base::TimeUnit unit = solved.schedule.problem.time_unit;
   const pipeline::Evaluation& evaluation = solved.solution.evaluation;
   const Remarks remarks = remarks_of(request, solved);
-  Json object{{"format", "dovetail/schedule-report@1"},
-              {"problem", request.named.name},
-              {"time_unit", base::name_of(unit)},
-              {"solver", to_json(solved.solution.solver)}};
+  answer::Json object{{"format", "dovetail/schedule-report@1"},
+                      {"problem", request.named.name},
+                      {"time_unit", base::name_of(unit)},
+                      {"solver", to_json(solved.solution.solver)}};
   add_request(object, request.options, unit);
   if (solved.solution.stopped_by) object["stopped_by"] = pipeline::name_of(*solved.solution.stopped_by);
   if (solved.solution.other_layout) object["other_layout"] = *solved.solution.other_layout;
   object["fits"] = solved.excess.empty();
   if (request.options.deadline) object["meets_deadline"] = meets_deadline(request, solved.solution);
-  object["makespan"] = json_time(evaluation.makespan, unit);
-  object["peak_activation"] = json_memory(evaluation.peak_activation);
+  object["makespan"] = answer::json_time(evaluation.makespan, unit);
+  object["peak_activation"] = answer::json_memory(evaluation.peak_activation);
   object["bounds"] = bounds_json(request, solved, remarks);
-  object["optimal"] =
-      Json{{"makespan", claims.optimal_makespan.value_or(false)}, {"peak_activation", claims.optimal_peak_activation.value_or(false)}};
-  object["bubbles"] = json_ratio(pipeline::bubble_rate(evaluation));
-  object["peak_activation_by_device"] = Json::array();
-  for (const pipeline::DeviceUse& use : evaluation.devices) object["peak_activation_by_device"].push_back(json_memory(use.peak));
+  object["optimal"] = answer::Json{{"makespan", claims.optimal_makespan.value_or(false)},
+                                   {"peak_activation", claims.optimal_peak_activation.value_or(false)}};
+  object["bubbles"] = answer::json_ratio(pipeline::bubble_rate(evaluation));
+  object["peak_activation_by_device"] = answer::Json::array();
+  for (const pipeline::DeviceUse& use : evaluation.devices) object["peak_activation_by_device"].push_back(answer::json_memory(use.peak));
   if (remarks.varied) object["varied"] = variation_json(*remarks.varied, unit);
   if (!solved.excess.empty()) {
     object["excess"] = excess_json(solved.excess);
     object["smallest_capacity"] = min_capacity_json(solved.solution.problem);
   }
   object["written"] = written;
-  object["timing"] = Json{{"seconds", json_seconds(solved.seconds)}};
-  if (run.iterations_per_second > 0) object["timing"]["iterations_per_second"] = json_ratio(run.iterations_per_second);
+  object["timing"] = answer::Json{{"seconds", answer::json_seconds(solved.seconds)}};
+  if (run.iterations_per_second > 0) object["timing"]["iterations_per_second"] = answer::json_ratio(run.iterations_per_second);
   return object;
 }
 
@@ -195,8 +197,8 @@ std::string infeasible_text(const Request& request, const Solved& solved) {
   const base::TimeUnit unit = request.named.problem.time_unit;
   return fmt::format(
       "dovetail: no schedule that {} found ends by the deadline of {}; the shortest takes {} (no schedule is shorter than {})\n",
-      request.solver->name, time_with_unit(*request.options.deadline, unit), base::format_time(solved.solution.evaluation.makespan, unit),
-      base::format_time(solved.bounds.makespan, unit));
+      request.solver->name, answer::time_with_unit(*request.options.deadline, unit),
+      base::format_time(solved.solution.evaluation.makespan, unit), base::format_time(solved.bounds.makespan, unit));
 }
 
 std::optional<Impossible> find_impossible(const Request& request) {
@@ -205,7 +207,7 @@ std::optional<Impossible> find_impossible(const Request& request) {
   const bool is_late = request.options.deadline && *request.options.deadline < request.bounds.makespan;
   if (excess.empty() && !is_late) return std::nullopt;
   Impossible impossible;
-  Json& object = impossible.json;
+  answer::Json& object = impossible.json;
   object = {{"format", "dovetail/schedule-report@1"}, {"problem", request.named.name}, {"time_unit", base::name_of(problem.time_unit)}};
   add_request(object, request.options, problem.time_unit);
   object["fits"] = excess.empty();
@@ -216,10 +218,10 @@ std::optional<Impossible> find_impossible(const Request& request) {
     object["smallest_capacity"] = min_capacity_json(problem);
     impossible.text += fmt::format("dovetail: {}:\n{}{}", impossible_message, excess_table(excess), min_capacity_text(problem));
   }
-  object["written"] = Json::array();
+  object["written"] = answer::Json::array();
   if (is_late)
     impossible.text += fmt::format("dovetail: no schedule ends by the deadline of {}: none is shorter than {}\n",
-                                   time_with_unit(*request.options.deadline, problem.time_unit),
+                                   answer::time_with_unit(*request.options.deadline, problem.time_unit),
                                    base::format_time(request.bounds.makespan, problem.time_unit));
   return impossible;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/question/json.h"
 #include "cli/answer.h"
 #include "cli/load.h"
 #include "fuse/solver.h"
@@ -33,7 +34,7 @@ bool meets_deadline(const Request& request, const fuse::Solution& solution);
 /// What the schedule costs beside its bounds, and the paths written.
 std::string report_text(const Request& request, const Run& run, const std::vector<std::string>& written);
 /// The same as dovetail/schedule-report@1; also of a schedule that does not fit or is late.
-Json report_json(const Request& request, const Run& run, const std::vector<std::string>& written);
+answer::Json report_json(const Request& request, const Run& run, const std::vector<std::string>& written);
 
 /// What is wrong with a schedule that does not fit, or is late.
 std::string infeasible_text(const Request& request, const Solved& solved);
@@ -41,7 +42,7 @@ std::string infeasible_text(const Request& request, const Solved& solved);
 /// What is said where no schedule at all can do what is asked.
 struct Impossible {
   std::string text;
-  Json json;
+  answer::Json json;
 };
 /// Nothing where some schedule might.
 std::optional<Impossible> find_impossible(const Request& request);

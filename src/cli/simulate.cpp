@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "answer/question/json.h"
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -54,7 +55,7 @@ base::Status write(const std::string& path, const SimulatedPlan& simulated) {
   const std::string text = format == OutputFormat::chrome ? timeline::render_chrome_trace(report::timeline_of(picture))
                            : format == OutputFormat::svg  ? report::render_svg(report::timeline_of(picture))
                            : format == OutputFormat::html ? report::render_html(report::job_page(picture))
-                                                          : json_text(to_json(simulated, true)) + "\n";
+                                                          : answer::json_text(to_json(simulated, true)) + "\n";
   const auto written = write_output(path, text);
   return written.ok() ? base::Status() : written.error();
 }
@@ -80,7 +81,7 @@ base::Result<int> run(const Arguments& arguments) {
                                 std::move(played.variants),
                                 std::move(chosen.notes)};
   if (arguments.plan.json)
-    print_json(to_json(simulated, false));
+    print_json(answer::json_text(to_json(simulated, false)));
   else
     print_beside(arguments.output, to_text(simulated));
   if (arguments.output) DOVETAIL_CHECK(write(*arguments.output, simulated));

@@ -6,6 +6,12 @@
 #include <string_view>
 #include <utility>
 
+#include "answer/question/json.h"
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
+#include "answer/words/plan_words.h"
+#include "answer/words/software_words.h"
+#include "answer/words/text.h"
 #include "cli/job.h"
 #include "cli/plan_words.h"
 #include "cli/software_json.h"
@@ -13,10 +19,7 @@
 #include "cluster/mesh.h"
 #include "planner/advice/changes.h"
 #include "report/iteration/step_lines.h"
-#include "report/words/plan_words.h"
-#include "report/words/software_words.h"
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "report/text/table.h"
 #include "simulate/accounting.h"
 #include "timeline/lane_names.h"
 
@@ -40,8 +43,8 @@ std::vector<report::StepLine> step_lines(const SimulatedPlan& simulated) {
 std::string steps_table(const SimulatedPlan& simulated) {
   std::vector<std::vector<std::string>> rows;
   for (const report::StepLine& line : step_lines(simulated))
-    rows.push_back({line.name, line.devices, seconds_text(line.begin), seconds_text(line.simulated), seconds_text(line.closed),
-                    difference_text(line.simulated, line.closed)});
+    rows.push_back({line.name, line.devices, answer::seconds_text(line.begin), answer::seconds_text(line.simulated),
+                    answer::seconds_text(line.closed), difference_text(line.simulated, line.closed)});
   return report::render_table({{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"simulated"}, {"closed form"}, {"difference"}},
                               rows);
 }
@@ -63,7 +66,7 @@ std::string uses_table(const SimulatedPlan& simulated, bool idle) {
   std::vector<std::vector<std::string>> rows;
   for (const Use& use : uses) {
     const double mean = base::seconds_of_ticks(use.time) / devices;
-    rows.push_back({use_name(use), task_name(simulated, use.task), seconds_text(mean / iterations), percent(mean / all)});
+    rows.push_back({use_name(use), task_name(simulated, use.task), answer::seconds_text(mean / iterations), answer::percent(mean / all)});
   }
   return report::render_table({{idle ? "idle" : "work", Align::left}, {idle ? "in, or for" : "of", Align::left}, {"a device"}, {"share"}},
                               rows);
@@ -84,7 +87,7 @@ std::string idle_text(const Lane& lane, base::Ticks end) {
   std::vector<std::string> texts;
   for (const Use& sum : sums)
     if (const double share = base::seconds_of_ticks(sum.time) / base::seconds_of_ticks(end); share >= 0.0005)
-      texts.push_back(fmt::format("{} {}", use_name(sum), percent(share)));
+      texts.push_back(fmt::format("{} {}", use_name(sum), answer::percent(share)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -103,8 +106,9 @@ std::string lanes_table(const SimulatedPlan& simulated) {
   std::vector<std::vector<std::string>> rows;
   for (const Lane* lane : lanes) {
     if (rows.size() == shown) break;
-    rows.push_back({device_ranges(lane->devices), percent(base::seconds_of_ticks(idle(lane)) / base::seconds_of_ticks(trace.end)),
-                    idle_text(*lane, trace.end), gibibytes(simulate::peak_of(*lane).second), gibibytes(usable_of(simulated, *lane))});
+    rows.push_back({device_ranges(lane->devices), answer::percent(base::seconds_of_ticks(idle(lane)) / base::seconds_of_ticks(trace.end)),
+                    idle_text(*lane, trace.end), answer::gibibytes(simulate::peak_of(*lane).second),
+                    answer::gibibytes(usable_of(simulated, *lane))});
   }
   std::string text =
       report::render_table({{"devices", Align::left}, {"idle"}, {"of it", Align::left}, {"most memory used"}, {"usable"}}, rows);
@@ -121,13 +125,13 @@ std::string variants_table(const SimulatedPlan& simulated) {
   if (simulated.variants.empty()) return "";
   std::vector<std::vector<std::string>> rows;
   for (const study::FusionVariant& variant : simulated.variants)
-    rows.push_back({std::string(base::enum_name(variant.mode)) + (variant.played ? " *" : ""), seconds_text(variant.seconds),
+    rows.push_back({std::string(base::enum_name(variant.mode)) + (variant.played ? " *" : ""), answer::seconds_text(variant.seconds),
                     fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds),
-                    seconds_text(mean_seconds(simulated, simulate::idle_time(variant.uses))),
-                    seconds_text(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over))),
+                    answer::seconds_text(mean_seconds(simulated, simulate::idle_time(variant.uses))),
+                    answer::seconds_text(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over))),
                     variant.fits ? "yes" : "NO"});
   const bool drawn = simulated.simulation.draws.size() > 1;
-  const std::string less = report::less_fusion_words(simulated.variants);
+  const std::string less = answer::less_fusion_words(simulated.variants);
   return fmt::format("\nWhat stage fusion gains (*: the plan above), with the idle time and the hand-over of the average device{}:\n",
                      drawn ? "; iterations are means of the draws, the others are of the first" : "") +
          report::render_table({{"fused", Align::left}, {"iteration"}, {"speed"}, {"idle"}, {"hand-over"}, {"fits", Align::left}}, rows) +
@@ -141,9 +145,10 @@ std::string training_text(const SimulatedPlan& simulated) {
   return fmt::format(
       "\nfused training  {}; no schedule of both takes less than {} (proven); one after the other {}\n"
       "                drifting across the borders of mini-batches takes {} off: each pair fused by itself takes {}\n",
-      seconds_text(base::seconds_of_ticks(fused)), seconds_text(base::seconds_of_ticks(training.bound)),
-      seconds_text(base::seconds_of_ticks(training.apart)), seconds_text(base::seconds_of_ticks(training.mini_by_mini - fused)),
-      seconds_text(base::seconds_of_ticks(training.mini_by_mini)));
+      answer::seconds_text(base::seconds_of_ticks(fused)), answer::seconds_text(base::seconds_of_ticks(training.bound)),
+      answer::seconds_text(base::seconds_of_ticks(training.apart)),
+      answer::seconds_text(base::seconds_of_ticks(training.mini_by_mini - fused)),
+      answer::seconds_text(base::seconds_of_ticks(training.mini_by_mini)));
 }
 
 std::string iteration_text(const SimulatedPlan& simulated) {
@@ -152,47 +157,47 @@ std::string iteration_text(const SimulatedPlan& simulated) {
   std::string text;
   if (!simulation.closed.fits())
     text = fmt::format("memory          it does not fit: {}; dovetail fit says more. What follows is as if it did.\n",
-                       report::missing_words(simulation.closed.memory));
-  text += fmt::format("iteration       {} simulated; {} by the closed form ({})\n", seconds_text(simulation.iteration_seconds),
-                      seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
+                       answer::missing_words(simulation.closed.memory));
+  text += fmt::format("iteration       {} simulated; {} by the closed form ({})\n", answer::seconds_text(simulation.iteration_seconds),
+                      answer::seconds_text(closed), difference_text(simulation.iteration_seconds, closed));
   if (simulated.bound)
     text += fmt::format(
         "bound           no plan of the meshes, layouts and settings looked at{} takes less than {} (proven of the closed form)\n",
-        simulated.plan.fusion.any() ? " that fuses no more" : "", seconds_text(*simulated.bound));
+        simulated.plan.fusion.any() ? " that fuses no more" : "", answer::seconds_text(*simulated.bound));
   const auto [least, most] = std::minmax_element(simulation.draws.begin(), simulation.draws.end());
-  text += fmt::format("lengths         {} (seed {}): {} to {}", report::counted(static_cast<std::int64_t>(simulation.draws.size()), "draw"),
-                      simulated.seed, seconds_text(*least), seconds_text(*most));
+  text += fmt::format("lengths         {} (seed {}): {} to {}", answer::counted(static_cast<std::int64_t>(simulation.draws.size()), "draw"),
+                      simulated.seed, answer::seconds_text(*least), answer::seconds_text(*most));
   if (simulation.draws.size() > 1)
-    text += fmt::format("; steps, times and memory below are of the first, {}", seconds_text(simulation.draws.front()));
+    text += fmt::format("; steps, times and memory below are of the first, {}", answer::seconds_text(simulation.draws.front()));
   text += "\n";
   const simulate::Iteration& iteration = simulation.iteration;
   if (iteration.steady)
     text += fmt::format("steady state    {} after {}\n",
                         iteration.iterations == 1
                             ? "each iteration is like the one before"
-                            : report::counted(static_cast<std::int64_t>(iteration.iterations), "iteration") + " in turn repeat",
-                        report::counted(static_cast<std::int64_t>(iteration.played), "iteration"));
+                            : answer::counted(static_cast<std::int64_t>(iteration.iterations), "iteration") + " in turn repeat",
+                        answer::counted(static_cast<std::int64_t>(iteration.played), "iteration"));
   else
     text += fmt::format("steady state    none after {}: what follows is of the later half\n",
-                        report::counted(static_cast<std::int64_t>(iteration.played), "iteration"));
+                        answer::counted(static_cast<std::int64_t>(iteration.played), "iteration"));
   return text;
 }
 
-Json uses_json(const SimulatedPlan& simulated, const std::vector<Use>& uses) {
-  Json array = Json::array();
+answer::Json uses_json(const SimulatedPlan& simulated, const std::vector<Use>& uses) {
+  answer::Json array = answer::Json::array();
   for (const Use& use : uses) {
-    Json entry{{"activity", simulate::name_of(use.activity)}, {"idle", simulate::is_idle(use.activity)}};
+    answer::Json entry{{"activity", simulate::name_of(use.activity)}, {"idle", simulate::is_idle(use.activity)}};
     if (use.task >= 0) entry["task"] = task_name(simulated, use.task);
-    entry["device_seconds"] = json_simulated(base::seconds_of_ticks(use.time));
+    entry["device_seconds"] = answer::json_simulated(base::seconds_of_ticks(use.time));
     array.push_back(std::move(entry));
   }
   return array;
 }
 
-Json spans_json(const SimulatedPlan& simulated, const Lane& lane) {
-  Json spans = Json::array();
+answer::Json spans_json(const SimulatedPlan& simulated, const Lane& lane) {
+  answer::Json spans = answer::Json::array();
   for (const simulate::Span& span : lane.spans) {
-    Json entry = Json::array();
+    answer::Json entry = answer::Json::array();
     entry.push_back(span.begin.count());
     entry.push_back(span.end.count());
     entry.push_back(simulate::name_of(span.activity));
@@ -204,32 +209,32 @@ Json spans_json(const SimulatedPlan& simulated, const Lane& lane) {
   return spans;
 }
 
-Json lane_json(const SimulatedPlan& simulated, const Lane& lane, bool timeline) {
+answer::Json lane_json(const SimulatedPlan& simulated, const Lane& lane, bool timeline) {
   const std::vector<Use> uses = simulate::uses_of(lane);
-  Json object{{"devices", device_ranges(lane.devices)},
-              {"busy_seconds", json_simulated(base::seconds_of_ticks(simulate::busy_time(uses)))},
-              {"idle_seconds", json_simulated(base::seconds_of_ticks(simulate::idle_time(uses)))},
-              {"peak_bytes", simulate::peak_of(lane).second},
-              {"usable_bytes", usable_of(simulated, lane)},
-              {"uses", uses_json(simulated, uses)}};
+  answer::Json object{{"devices", device_ranges(lane.devices)},
+                      {"busy_seconds", answer::json_simulated(base::seconds_of_ticks(simulate::busy_time(uses)))},
+                      {"idle_seconds", answer::json_simulated(base::seconds_of_ticks(simulate::idle_time(uses)))},
+                      {"peak_bytes", simulate::peak_of(lane).second},
+                      {"usable_bytes", usable_of(simulated, lane)},
+                      {"uses", uses_json(simulated, uses)}};
   if (!timeline) return object;
   object["spans"] = spans_json(simulated, lane);
-  Json memory = Json::array();
-  for (const auto& [time, bytes] : lane.memory) memory.push_back(Json::array({time.count(), bytes}));
+  answer::Json memory = answer::Json::array();
+  for (const auto& [time, bytes] : lane.memory) memory.push_back(answer::Json::array({time.count(), bytes}));
   object["memory"] = std::move(memory);
   return object;
 }
 
-Json variants_json(const SimulatedPlan& simulated) {
-  Json variants = Json::array();
+answer::Json variants_json(const SimulatedPlan& simulated) {
+  answer::Json variants = answer::Json::array();
   for (const study::FusionVariant& variant : simulated.variants)
-    variants.push_back(
-        Json{{"fused", base::enum_name(variant.mode)},
-             {"iteration_seconds", json_ratio(variant.seconds)},
-             {"idle_seconds", json_ratio(mean_seconds(simulated, simulate::idle_time(variant.uses)))},
-             {"hand_over_seconds", json_ratio(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))},
-             {"played", variant.played},
-             {"fits", variant.fits}});
+    variants.push_back(answer::Json{
+        {"fused", base::enum_name(variant.mode)},
+        {"iteration_seconds", answer::json_ratio(variant.seconds)},
+        {"idle_seconds", answer::json_ratio(mean_seconds(simulated, simulate::idle_time(variant.uses)))},
+        {"hand_over_seconds", answer::json_ratio(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))},
+        {"played", variant.played},
+        {"fits", variant.fits}});
   return variants;
 }
 
@@ -238,10 +243,10 @@ Json variants_json(const SimulatedPlan& simulated) {
 std::string to_text(const SimulatedPlan& simulated) {
   const plan::Job& job = simulated.scenario.job;
   const predict::Software& software = simulated.scenario.software;
-  std::string text = report::job_line(job) + "\n";
+  std::string text = answer::job_line(job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}\n", simulated.plan.placement, software.efficiency.name,
                       software.conventions.name);
-  text += report::efficiency_words(software) + "\n\n";
+  text += answer::efficiency_words(software) + "\n\n";
   text += iteration_text(simulated);
   text += training_text(simulated);
   if (simulated.found) text += "\nThe plan, the first that dovetail plan finds:\n" + tasks_table(job, simulated.plan);
@@ -254,46 +259,47 @@ std::string to_text(const SimulatedPlan& simulated) {
   return text;
 }
 
-Json to_json(const SimulatedPlan& simulated, bool timeline) {
+answer::Json to_json(const SimulatedPlan& simulated, bool timeline) {
   const predict::Simulation& simulation = simulated.simulation;
-  Json object{{"format", "dovetail/simulation@1"},
-              {"job", simulated.scenario.job.name},
-              {"placement", simulated.plan.placement},
-              {"efficiency", simulated.scenario.software.efficiency.name},
-              {"conventions", simulated.scenario.software.conventions.name},
-              {"fits", simulated.simulation.closed.fits()},
-              {"seed", simulated.seed},
-              {"iteration_seconds", json_simulated(simulation.iteration_seconds)},
-              {"closed_form_seconds", json_ratio(simulated.simulation.closed.iteration_seconds)}};
+  answer::Json object{{"format", "dovetail/simulation@1"},
+                      {"job", simulated.scenario.job.name},
+                      {"placement", simulated.plan.placement},
+                      {"efficiency", simulated.scenario.software.efficiency.name},
+                      {"conventions", simulated.scenario.software.conventions.name},
+                      {"fits", simulated.simulation.closed.fits()},
+                      {"seed", simulated.seed},
+                      {"iteration_seconds", answer::json_simulated(simulation.iteration_seconds)},
+                      {"closed_form_seconds", answer::json_ratio(simulated.simulation.closed.iteration_seconds)}};
   add_efficiency_reason(simulated.scenario.software, object);
   add_verdict(simulation.closed.fit(), object);
-  if (simulated.bound) object["bound_seconds"] = json_ratio(*simulated.bound);
-  object["draws"] = Json::array();
-  for (const double seconds : simulation.draws) object["draws"].push_back(json_simulated(seconds));
+  if (simulated.bound) object["bound_seconds"] = answer::json_ratio(*simulated.bound);
+  object["draws"] = answer::Json::array();
+  for (const double seconds : simulation.draws) object["draws"].push_back(answer::json_simulated(seconds));
   object["steady"] = simulation.iteration.steady;
   object["iterations_played"] = simulation.iteration.played;
   object["iterations_shown"] = simulation.iteration.iterations;
-  object["steps"] = Json::array();
+  object["steps"] = answer::Json::array();
   for (const report::StepLine& line : step_lines(simulated))
-    object["steps"].push_back(Json{{"step", line.name},
-                                   {"begin", json_ratio(line.begin)},
-                                   {"seconds", json_ratio(line.simulated)},
-                                   {"closed_form_seconds", json_ratio(line.closed)}});
+    object["steps"].push_back(answer::Json{{"step", line.name},
+                                           {"begin", answer::json_ratio(line.begin)},
+                                           {"seconds", answer::json_ratio(line.simulated)},
+                                           {"closed_form_seconds", answer::json_ratio(line.closed)}});
   object["uses"] = uses_json(simulated, simulate::uses_of(simulation.iteration.trace));
   if (simulation.training)
-    object["fused_training"] = Json{{"seconds", json_ratio(base::seconds_of_ticks(simulation.training->trace.end))},
-                                    {"bound_seconds", json_ratio(base::seconds_of_ticks(simulation.training->bound))},
-                                    {"apart_seconds", json_ratio(base::seconds_of_ticks(simulation.training->apart))},
-                                    {"mini_by_mini_seconds", json_ratio(base::seconds_of_ticks(simulation.training->mini_by_mini))}};
+    object["fused_training"] =
+        answer::Json{{"seconds", answer::json_ratio(base::seconds_of_ticks(simulation.training->trace.end))},
+                     {"bound_seconds", answer::json_ratio(base::seconds_of_ticks(simulation.training->bound))},
+                     {"apart_seconds", answer::json_ratio(base::seconds_of_ticks(simulation.training->apart))},
+                     {"mini_by_mini_seconds", answer::json_ratio(base::seconds_of_ticks(simulation.training->mini_by_mini))}};
   object["fusion"] = variants_json(simulated);
   object["notes"] = simulated.notes;
-  if (timeline) object["span_columns"] = Json::array({"begin", "end", "activity", "task", "amount", "launch"});
-  object["devices"] = Json::array();
+  if (timeline) object["span_columns"] = answer::Json::array({"begin", "end", "activity", "task", "amount", "launch"});
+  object["devices"] = answer::Json::array();
   for (const Lane& lane : simulation.iteration.trace.lanes) object["devices"].push_back(lane_json(simulated, lane, timeline));
   if (!timeline || simulation.iteration.trace.host_links.empty()) return object;
-  object["host_links"] = Json::array();
+  object["host_links"] = answer::Json::array();
   for (const Lane& lane : simulation.iteration.trace.host_links)
-    object["host_links"].push_back(Json{{"devices", device_ranges(lane.devices)}, {"spans", spans_json(simulated, lane)}});
+    object["host_links"].push_back(answer::Json{{"devices", device_ranges(lane.devices)}, {"spans", spans_json(simulated, lane)}});
   return object;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/question/json.h"
 #include "cli/output.h"
 #include "predict/closed_form/estimate.h"
 #include "predict/played/simulation.h"
@@ -26,6 +27,6 @@ struct SimulatedPlan {
 
 std::string to_text(const SimulatedPlan& simulated);
 /// dovetail/simulation@1, with `timeline` what every device does, span by span.
-Json to_json(const SimulatedPlan& simulated, bool timeline);
+answer::Json to_json(const SimulatedPlan& simulated, bool timeline);
 
 }  // namespace dovetail::cli

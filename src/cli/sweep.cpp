@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "answer/question/json.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -86,7 +87,7 @@ base::Status write(const std::string& path, const SweptPlan& swept) {
     return base::Error{base::Failure::infeasible, path, 0, 0, "there is nothing to draw: no value has a plan"};
   const std::string text = format == OutputFormat::svg   ? report::render_curve_svg(report::sweep_picture(swept.sweep, title_of(swept)))
                            : format == OutputFormat::csv ? to_csv(swept)
-                                                         : json_text(to_json(swept), 2) + "\n";
+                                                         : answer::json_text(to_json(swept), 2) + "\n";
   const auto written = write_output(path, text);
   return written.ok() ? base::Status() : written.error();
 }
@@ -120,7 +121,7 @@ base::Result<int> run(const Arguments& arguments) {
   line.reset();
   const SweptPlan swept{scenario, plan ? plan->placement : "", std::move(sweep)};
   if (arguments.plan.json)
-    print_json(to_json(swept));
+    print_json(answer::json_text(to_json(swept)));
   else
     print_beside(arguments.output, to_text(swept));
   if (arguments.output) DOVETAIL_CHECK(write(*arguments.output, swept));

@@ -8,15 +8,18 @@
 #include <utility>
 #include <vector>
 
+#include "answer/question/json.h"
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
+#include "answer/words/software_words.h"
+#include "answer/words/text.h"
 #include "cli/job.h"
 #include "cli/plan_words.h"
 #include "cli/software_json.h"
 #include "cluster/mesh.h"
 #include "planner/advice/fit.h"
 #include "predict/played/inter_stage.h"
-#include "report/words/software_words.h"
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
@@ -45,7 +48,7 @@ class Bars {
     begin_ = std::max(0.0, most_ - std::max((most_ - least_) * shown, most_ * at_least));
   }
 
-  std::string header() const { return begin_ > 0 ? "iteration, from " + seconds_text(begin_) : "iteration"; }
+  std::string header() const { return begin_ > 0 ? "iteration, from " + answer::seconds_text(begin_) : "iteration"; }
   std::string of(double seconds) const {
     constexpr double width = 24;
     const double share = most_ > begin_ ? (seconds - begin_) / (most_ - begin_) : 1;
@@ -90,11 +93,11 @@ std::vector<std::string> row_of(const SweptPlan& swept, std::size_t index, const
     return row;
   }
   const SweepFigures& figures = *point.figures;
-  std::vector<std::string> row{label, seconds_text(figures.iteration_seconds)};
+  std::vector<std::string> row{label, answer::seconds_text(figures.iteration_seconds)};
   if (figures.simulated) {
     const study::PlayedSeconds& played = *figures.simulated;
-    row.push_back(seconds_text(played.mean));
-    row.push_back(fmt::format("{} to {}", seconds_text(played.least), seconds_text(played.most)));
+    row.push_back(answer::seconds_text(played.mean));
+    row.push_back(fmt::format("{} to {}", answer::seconds_text(played.least), answer::seconds_text(played.most)));
   }
   if (moves_samples(swept.sweep)) row.push_back(moved_text(figures));
   for (std::string& text :
@@ -102,8 +105,9 @@ std::vector<std::string> row_of(const SweptPlan& swept, std::size_t index, const
                                 fmt::format("{:.3f}", figures.gpu_hours)})
     row.push_back(std::move(text));
   if (figures.price) row.push_back(fmt::format("{:.2f}", *figures.price));
-  for (std::string& text : std::vector<std::string>{gibibytes(figures.needed), gibibytes(figures.usable), task_name(swept, figures),
-                                                    figures.fits ? "yes" : "NO", note_of(swept.sweep, index), bars.of(figures.seconds())})
+  for (std::string& text :
+       std::vector<std::string>{answer::gibibytes(figures.needed), answer::gibibytes(figures.usable), task_name(swept, figures),
+                                figures.fits ? "yes" : "NO", note_of(swept.sweep, index), bars.of(figures.seconds())})
     row.push_back(std::move(text));
   return row;
 }
@@ -160,7 +164,8 @@ std::string migration_text(const SweptPlan& swept) {
   if (!any) return fmt::format("\nNothing migrates: {}.\n", predict::why_nothing_migrates(swept.scenario, none.plan));
   if (*sweep.fastest == 0) return fmt::format("\nNo threshold makes it faster.{}\n", undecided);
   return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.{}\n", label_of(sweep, best),
-                     seconds_text(best.figures->seconds()), percent(1 - best.figures->seconds() / none.figures->seconds()), undecided);
+                     answer::seconds_text(best.figures->seconds()), answer::percent(1 - best.figures->seconds() / none.figures->seconds()),
+                     undecided);
 }
 
 /// Whether something generates on devices that something trains on, so that neither can run ahead of the other there.
@@ -195,7 +200,7 @@ std::string best_text(const SweptPlan& swept) {
   if (sweep.cheapest == sweep.fastest) return text;
   const SweepPoint& cheapest = sweep.points[*sweep.cheapest];
   return text + fmt::format("Least GPU-hours a sample at {}: {} of those at {}.\n", label_of(sweep, cheapest),
-                            percent(cheapest.figures->gpu_hours_per_sample() / fastest.figures->gpu_hours_per_sample()),
+                            answer::percent(cheapest.figures->gpu_hours_per_sample() / fastest.figures->gpu_hours_per_sample()),
                             label_of(sweep, fastest));
 }
 
@@ -204,8 +209,8 @@ std::string overflow_text(const SweptPlan& swept) {
   const SweepPoint& point = swept.sweep.points[*swept.sweep.overflow];
   const SweepFigures& figures = *point.figures;
   return fmt::format("\nAt {} it does not fit: {} are missing; {} needs {} of {} on device {}.\n", label_of(swept.sweep, point),
-                     gibibytes(figures.missing), task_name(swept, figures), gibibytes(figures.needed), gibibytes(figures.usable),
-                     figures.device);
+                     answer::gibibytes(figures.missing), task_name(swept, figures), answer::gibibytes(figures.needed),
+                     answer::gibibytes(figures.usable), figures.device);
 }
 
 std::string problems_text(const Sweep& sweep) {
@@ -215,29 +220,29 @@ std::string problems_text(const Sweep& sweep) {
   return text.empty() ? text : "\nNo plan at\n" + text;
 }
 
-Json point_json(const SweptPlan& swept, const SweepPoint& point) {
-  Json entry{{"label", label_of(swept.sweep, point)}};
-  if (point.value) entry["value"] = json_ratio(*point.value);
+answer::Json point_json(const SweptPlan& swept, const SweepPoint& point) {
+  answer::Json entry{{"label", label_of(swept.sweep, point)}};
+  if (point.value) entry["value"] = answer::json_ratio(*point.value);
   if (!point.figures) {
     entry["problem"] = point.problem;
     return entry;
   }
   const SweepFigures& figures = *point.figures;
-  entry["iteration_seconds"] = json_seconds(figures.iteration_seconds);
+  entry["iteration_seconds"] = answer::json_seconds(figures.iteration_seconds);
   if (const auto& played = figures.simulated)
-    entry["simulated"] = Json{{"mean_seconds", json_seconds(played->mean)},
-                              {"least_seconds", json_seconds(played->least)},
-                              {"most_seconds", json_seconds(played->most)}};
+    entry["simulated"] = answer::Json{{"mean_seconds", answer::json_seconds(played->mean)},
+                                      {"least_seconds", answer::json_seconds(played->least)},
+                                      {"most_seconds", answer::json_seconds(played->most)}};
   if (const auto& moved = figures.migrations)
-    entry["migration"] =
-        Json{{"draws", moved->migrating}, {"samples", json_ratio(moved->samples)}, {"instances", json_ratio(moved->instances)}};
-  entry["samples_per_second"] = json_ratio(figures.samples_per_second);
-  entry["tokens_per_second_and_device"] = json_ratio(figures.tokens_per_second);
-  entry["gpu_hours"] = json_ratio(figures.gpu_hours);
-  if (figures.price) entry["price"] = json_ratio(*figures.price);
+    entry["migration"] = answer::Json{
+        {"draws", moved->migrating}, {"samples", answer::json_ratio(moved->samples)}, {"instances", answer::json_ratio(moved->instances)}};
+  entry["samples_per_second"] = answer::json_ratio(figures.samples_per_second);
+  entry["tokens_per_second_and_device"] = answer::json_ratio(figures.tokens_per_second);
+  entry["gpu_hours"] = answer::json_ratio(figures.gpu_hours);
+  if (figures.price) entry["price"] = answer::json_ratio(*figures.price);
   entry["fits"] = figures.fits;
   entry["device_memory"] =
-      Json{{"task", task_name(swept, figures)}, {"device", figures.device}, {"bytes", figures.needed}, {"usable", figures.usable}};
+      answer::Json{{"task", task_name(swept, figures)}, {"device", figures.device}, {"bytes", figures.needed}, {"usable", figures.usable}};
   if (!figures.fits) entry["missing_bytes"] = figures.missing;
   if (swept.placement.empty()) {
     entry["placement"] = point.plan.placement;
@@ -258,24 +263,24 @@ std::string title_of(const SweptPlan& swept) {
 std::string to_text(const SweptPlan& swept) {
   const plan::Job& job = swept.scenario.job;
   std::string text = fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n{}\n\n", title_of(swept),
-                                 job.workflow.name, report::counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
+                                 job.workflow.name, answer::counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
                                  swept.scenario.software.efficiency.name, swept.scenario.software.conventions.name,
-                                 report::efficiency_words(swept.scenario.software));
+                                 answer::efficiency_words(swept.scenario.software));
   text += table_of(swept) + migration_text(swept) + best_text(swept) + overflow_text(swept) + problems_text(swept.sweep);
   if (!swept.sweep.complete) text += "\nStopped: what follows is not known.\n";
   return text;
 }
 
-Json to_json(const SweptPlan& swept) {
+answer::Json to_json(const SweptPlan& swept) {
   const Sweep& sweep = swept.sweep;
-  Json object{{"format", "dovetail/sweep@1"},
-              {"job", swept.scenario.job.name},
-              {"over", name_of(sweep.over)},
-              {"values_are", study::axis_name(sweep.over)},
-              {"efficiency", swept.scenario.software.efficiency.name},
-              {"conventions", swept.scenario.software.conventions.name},
-              {"complete", sweep.complete},
-              {"points", Json::array()}};
+  answer::Json object{{"format", "dovetail/sweep@1"},
+                      {"job", swept.scenario.job.name},
+                      {"over", name_of(sweep.over)},
+                      {"values_are", study::axis_name(sweep.over)},
+                      {"efficiency", swept.scenario.software.efficiency.name},
+                      {"conventions", swept.scenario.software.conventions.name},
+                      {"complete", sweep.complete},
+                      {"points", answer::Json::array()}};
   add_efficiency_reason(swept.scenario.software, object);
   if (!swept.placement.empty()) object["placement"] = swept.placement;
   for (const SweepPoint& point : sweep.points) object["points"].push_back(point_json(swept, point));

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "answer/question/json.h"
 #include "cli/output.h"
 #include "study/sweep.h"
 
@@ -19,7 +20,7 @@ std::string title_of(const SweptPlan& swept);
 /// A line a point with a bar of its iteration, what is best, and where the plan stops fitting.
 std::string to_text(const SweptPlan& swept);
 /// A dovetail/sweep@1 object.
-Json to_json(const SweptPlan& swept);
+answer::Json to_json(const SweptPlan& swept);
 /// A header and a line a point; empty cells where there is nothing.
 std::string to_csv(const SweptPlan& swept);
 

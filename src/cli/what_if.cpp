@@ -56,7 +56,7 @@ base::Result<int> run(const Arguments& arguments) {
   const WhatIfAnswer answer{
       scenario, plan, options.simulation.seed, arguments.draws, std::move(what_ifs), std::move(training), std::move(generation)};
   if (arguments.plan.json)
-    print_json(to_json(answer));
+    print_json(answer::json_text(to_json(answer)));
   else
     print(to_text(answer));
   return stop_on_interrupt().requested() ? exit_interrupted : exit_done;

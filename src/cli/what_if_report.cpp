@@ -7,14 +7,17 @@
 #include <utility>
 #include <vector>
 
+#include "answer/question/json.h"
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
+#include "answer/words/plan_words.h"
+#include "answer/words/software_words.h"
+#include "answer/words/text.h"
 #include "base/assert.h"
 #include "cli/job.h"
 #include "cli/software_json.h"
 #include "cluster/cluster.h"
-#include "report/words/plan_words.h"
-#include "report/words/software_words.h"
-#include "report/words/table.h"
-#include "report/words/text.h"
+#include "report/text/table.h"
 
 namespace dovetail::cli {
 namespace {
@@ -64,8 +67,8 @@ std::string training_text(const study::TrainingWorth& training) {
   for (const TrainingAlternative& way : training.ways) {
     const std::string name = std::string(name_of(way.way)) + (way.planned ? " *" : "");
     if (way.why_not.empty())
-      rows.push_back({name, seconds_text(way.seconds), &way == &first ? "" : change(way.seconds, first.seconds), gibibytes(way.activations),
-                      yes_or_no(way.fits)});
+      rows.push_back({name, answer::seconds_text(way.seconds), &way == &first ? "" : change(way.seconds, first.seconds),
+                      answer::gibibytes(way.activations), yes_or_no(way.fits)});
     else
       rows.push_back({name, std::string(none), "", std::string(none), ""});
     remarks.add(std::string(name_of(way.way)), way.why_not.empty() ? way.how : "not here: " + way.why_not);
@@ -73,13 +76,13 @@ std::string training_text(const study::TrainingWorth& training) {
   std::string text = verdict("Fused training", training.fusion);
   text += report::render_table({{"training phase (*: as planned)", Align::left}, {"takes"}, {"change"}, {"activations"}, {"fits"}}, rows);
   if (training.bound)
-    text += fmt::format("  fused: no schedule of both trainings takes less than {} (proven)\n", seconds_text(*training.bound));
+    text += fmt::format("  fused: no schedule of both trainings takes less than {} (proven)\n", answer::seconds_text(*training.bound));
   return text + remarks.text();
 }
 
 /// Seconds of an iteration of that way, where there are any.
 std::string iteration_of(const WhatIf* what_if) {
-  return what_if && what_if->figures ? seconds_text(what_if->figures->iteration_seconds) : std::string(none);
+  return what_if && what_if->figures ? answer::seconds_text(what_if->figures->iteration_seconds) : std::string(none);
 }
 
 const WhatIf* find_off_policy(const study::WhatIfs& what_ifs, int steps) {
@@ -94,13 +97,13 @@ std::string generation_text(const WhatIfAnswer& answer) {
   std::string text = verdict("Generation fused with inference", generation.fusion);
   if (!generation.plain) return text;
   const bool trained = answer.plan.fusion.training.has_value();
-  std::vector<std::vector<std::string>> rows{
-      {"one after the other", seconds_text(*generation.plain), "", iteration_of(study::find_fusion(answer.what_ifs, false, trained))}};
+  std::vector<std::vector<std::string>> rows{{"one after the other", answer::seconds_text(*generation.plain), "",
+                                              iteration_of(study::find_fusion(answer.what_ifs, false, trained))}};
   if (generation.side_by_side < *generation.plain)
-    rows.push_back({"scoring side by side", seconds_text(generation.side_by_side), change(generation.side_by_side, *generation.plain),
-                    std::string(none)});
+    rows.push_back({"scoring side by side", answer::seconds_text(generation.side_by_side),
+                    change(generation.side_by_side, *generation.plain), std::string(none)});
   for (const study::FusedAt& fused : generation.fused) {
-    rows.push_back({fmt::format("fused at {:g}% unfinished", fused.threshold * 100), seconds_text(fused.seconds),
+    rows.push_back({fmt::format("fused at {:g}% unfinished", fused.threshold * 100), answer::seconds_text(fused.seconds),
                     change(fused.seconds, *generation.plain),
                     iteration_of(study::find_threshold(answer.what_ifs, fused.threshold, trained))});
   }
@@ -117,7 +120,7 @@ std::string way_name(const WhatIf& what_if) {
   const Working& working = what_if.working;
   if (working.kind == Working::Kind::partial) return fmt::format("partial rollout, {:g}% end", working.finished * 100);
   if (working.kind == Working::Kind::off_policy)
-    return working.steps == 0 ? "split, on policy" : report::counted(working.steps, "step") + " off policy";
+    return working.steps == 0 ? "split, on policy" : answer::counted(working.steps, "step") + " off policy";
   std::string name = working.inter && working.intra ? "both fused"
                      : working.inter                ? "generation fused"
                      : working.intra                ? "trainings fused"
@@ -143,10 +146,10 @@ std::string ways_text(const WhatIfAnswer& answer) {
       continue;
     }
     const study::WhatIfFigures& figures = *what_if.figures;
-    rows.push_back({name, devices_of(answer, figures), seconds_text(figures.iteration_seconds),
+    rows.push_back({name, devices_of(answer, figures), answer::seconds_text(figures.iteration_seconds),
                     fmt::format("{:.2f}", figures.samples_per_second), fmt::format("{:.0f}", figures.tokens_per_second),
                     fmt::format("{:.2f}", figures.staleness.mean), std::to_string(figures.staleness.most),
-                    percent(figures.staleness.off_policy_tokens), yes_or_no(figures.fits)});
+                    answer::percent(figures.staleness.off_policy_tokens), yes_or_no(figures.fits)});
     if (!figures.simulated) remarks.add(name, "by the closed form: training is longer or larger than schedules can be");
   }
   return "What other ways of working would give (*: as planned):\n" +
@@ -162,8 +165,8 @@ std::string splits_text(const study::WhatIfs& what_ifs) {
   std::vector<std::string> splits;
   for (const study::DeviceSplit& split : what_ifs.splits)
     if (splits.size() < shown)
-      splits.push_back(
-          fmt::format("{} {}", split_text(split.training, split.rollout, split.training_first), seconds_text(split.iteration_seconds)));
+      splits.push_back(fmt::format("{} {}", split_text(split.training, split.rollout, split.training_first),
+                                   answer::seconds_text(split.iteration_seconds)));
   return fmt::format("  1 step off policy by split, in closed form: {}\n", fmt::join(splits, ", "));
 }
 
@@ -173,16 +176,16 @@ constexpr std::string_view legend =
     "  generation is, with the other steps of the plan's own play. What a fusion gains may be data handed over once in place of\n"
     "  once a task: dovetail simulate shows how much.\n";
 
-Json worth_json(const study::Worth& worth) { return Json{{"worth", worth.worth}, {"reason", worth.reason}}; }
+answer::Json worth_json(const study::Worth& worth) { return answer::Json{{"worth", worth.worth}, {"reason", worth.reason}}; }
 
-Json training_json(const study::TrainingWorth& training) {
-  Json object = worth_json(training.fusion);
-  if (training.bound) object["bound_seconds"] = json_ratio(*training.bound);
-  object["ways"] = Json::array();
+answer::Json training_json(const study::TrainingWorth& training) {
+  answer::Json object = worth_json(training.fusion);
+  if (training.bound) object["bound_seconds"] = answer::json_ratio(*training.bound);
+  object["ways"] = answer::Json::array();
   for (const TrainingAlternative& way : training.ways) {
-    Json entry{{"way", name_of(way.way)}, {"planned", way.planned}};
+    answer::Json entry{{"way", name_of(way.way)}, {"planned", way.planned}};
     if (way.why_not.empty()) {
-      entry["seconds"] = json_ratio(way.seconds);
+      entry["seconds"] = answer::json_ratio(way.seconds);
       entry["activation_bytes"] = way.activations;
       entry["fits"] = way.fits;
       if (!way.how.empty()) entry["how"] = way.how;
@@ -194,48 +197,49 @@ Json training_json(const study::TrainingWorth& training) {
   return object;
 }
 
-Json generation_json(const study::GenerationWorth& generation) {
-  Json object = worth_json(generation.fusion);
+answer::Json generation_json(const study::GenerationWorth& generation) {
+  answer::Json object = worth_json(generation.fusion);
   if (generation.plain) {
-    object["plain_seconds"] = json_ratio(*generation.plain);
-    object["side_by_side_seconds"] = json_ratio(generation.side_by_side);
+    object["plain_seconds"] = answer::json_ratio(*generation.plain);
+    object["side_by_side_seconds"] = answer::json_ratio(generation.side_by_side);
   }
-  object["fused"] = Json::array();
+  object["fused"] = answer::Json::array();
   for (std::size_t index = 0; index < generation.fused.size(); ++index)
-    object["fused"].push_back(Json{{"threshold", json_ratio(generation.fused[index].threshold)},
-                                   {"seconds", json_ratio(generation.fused[index].seconds)},
-                                   {"best", generation.best == index}});
-  if (generation.tail) object["tail_share"] = json_ratio(*generation.tail);
+    object["fused"].push_back(answer::Json{{"threshold", answer::json_ratio(generation.fused[index].threshold)},
+                                           {"seconds", answer::json_ratio(generation.fused[index].seconds)},
+                                           {"best", generation.best == index}});
+  if (generation.tail) object["tail_share"] = answer::json_ratio(*generation.tail);
   return object;
 }
 
-Json working_json(const Working& working) {
+answer::Json working_json(const Working& working) {
   switch (working.kind) {
     case Working::Kind::fusion:
-      return Json{{"way", "fusion"}, {"fused", working.inter ? (working.intra ? "both" : "inter") : (working.intra ? "intra" : "none")}};
+      return answer::Json{{"way", "fusion"},
+                          {"fused", working.inter ? (working.intra ? "both" : "inter") : (working.intra ? "intra" : "none")}};
     case Working::Kind::off_policy:
-      return Json{{"way", "off policy"}, {"steps_off_policy", working.steps}};
+      return answer::Json{{"way", "off policy"}, {"steps_off_policy", working.steps}};
     case Working::Kind::partial:
-      return Json{{"way", "partial rollout"}, {"finished", json_ratio(working.finished)}};
+      return answer::Json{{"way", "partial rollout"}, {"finished", answer::json_ratio(working.finished)}};
   }
   DOVETAIL_ASSERT(false);
 }
 
-Json way_json(const WhatIf& what_if) {
-  Json entry = working_json(what_if.working);
+answer::Json way_json(const WhatIf& what_if) {
+  answer::Json entry = working_json(what_if.working);
   entry["planned"] = what_if.planned;
   if (!what_if.figures) {
     entry["why_not"] = what_if.why_not;
     return entry;
   }
   const study::WhatIfFigures& figures = *what_if.figures;
-  if (figures.plan.fusion.threshold) entry["threshold"] = json_ratio(*figures.plan.fusion.threshold);
-  entry["iteration_seconds"] = json_ratio(figures.iteration_seconds);
-  entry["samples_per_second"] = json_ratio(figures.samples_per_second);
-  entry["tokens_per_second_and_device"] = json_ratio(figures.tokens_per_second);
-  entry["staleness"] = Json{{"mean", json_ratio(figures.staleness.mean)},
-                            {"most", figures.staleness.most},
-                            {"off_policy_tokens", json_ratio(figures.staleness.off_policy_tokens)}};
+  if (figures.plan.fusion.threshold) entry["threshold"] = answer::json_ratio(*figures.plan.fusion.threshold);
+  entry["iteration_seconds"] = answer::json_ratio(figures.iteration_seconds);
+  entry["samples_per_second"] = answer::json_ratio(figures.samples_per_second);
+  entry["tokens_per_second_and_device"] = answer::json_ratio(figures.tokens_per_second);
+  entry["staleness"] = answer::Json{{"mean", answer::json_ratio(figures.staleness.mean)},
+                                    {"most", figures.staleness.most},
+                                    {"off_policy_tokens", answer::json_ratio(figures.staleness.off_policy_tokens)}};
   entry["fits"] = figures.fits;
   entry["simulated"] = figures.simulated;
   if (figures.training_devices > 0) {
@@ -251,36 +255,36 @@ Json way_json(const WhatIf& what_if) {
 std::string to_text(const WhatIfAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const predict::Software& software = answer.scenario.software;
-  std::string text = report::job_line(job) + "\n";
+  std::string text = answer::job_line(job) + "\n";
   text += fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n{}\n\n", answer.plan.placement,
-                      software.efficiency.name, software.conventions.name, report::counted(answer.draws, "draw"), answer.seed,
-                      report::efficiency_words(software));
+                      software.efficiency.name, software.conventions.name, answer::counted(answer.draws, "draw"), answer.seed,
+                      answer::efficiency_words(software));
   text += "Is fusion worth it here?\n\n" + training_text(answer.training) + "\n" + generation_text(answer);
   text += "\n" + ways_text(answer) + splits_text(answer.what_ifs) + std::string(legend);
   if (!answer.what_ifs.complete) text += "\nStopped: ways that are missing were not played\n";
   return text;
 }
 
-Json to_json(const WhatIfAnswer& answer) {
-  Json object{{"format", "dovetail/what-if@1"},
-              {"job", answer.scenario.job.name},
-              {"placement", answer.plan.placement},
-              {"efficiency", answer.scenario.software.efficiency.name},
-              {"conventions", answer.scenario.software.conventions.name},
-              {"seed", answer.seed},
-              {"draws", answer.draws},
-              {"complete", answer.what_ifs.complete},
-              {"training", training_json(answer.training)},
-              {"generation", generation_json(answer.generation)}};
+answer::Json to_json(const WhatIfAnswer& answer) {
+  answer::Json object{{"format", "dovetail/what-if@1"},
+                      {"job", answer.scenario.job.name},
+                      {"placement", answer.plan.placement},
+                      {"efficiency", answer.scenario.software.efficiency.name},
+                      {"conventions", answer.scenario.software.conventions.name},
+                      {"seed", answer.seed},
+                      {"draws", answer.draws},
+                      {"complete", answer.what_ifs.complete},
+                      {"training", training_json(answer.training)},
+                      {"generation", generation_json(answer.generation)}};
   add_efficiency_reason(answer.scenario.software, object);
-  object["ways"] = Json::array();
+  object["ways"] = answer::Json::array();
   for (const WhatIf& what_if : answer.what_ifs.ways) object["ways"].push_back(way_json(what_if));
-  object["splits"] = Json::array();
+  object["splits"] = answer::Json::array();
   for (const study::DeviceSplit& split : answer.what_ifs.splits)
-    object["splits"].push_back(Json{{"training_devices", split.training},
-                                    {"rollout_devices", split.rollout},
-                                    {"training_first_device", split.training_first},
-                                    {"closed_form_seconds", json_ratio(split.iteration_seconds)}});
+    object["splits"].push_back(answer::Json{{"training_devices", split.training},
+                                            {"rollout_devices", split.rollout},
+                                            {"training_first_device", split.training_first},
+                                            {"closed_form_seconds", answer::json_ratio(split.iteration_seconds)}});
   return object;
 }
 

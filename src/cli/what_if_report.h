@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "answer/question/json.h"
 #include "cli/output.h"
 #include "study/worth.h"
 
@@ -22,6 +23,6 @@ struct WhatIfAnswer {
 
 std::string to_text(const WhatIfAnswer& answer);
 /// dovetail/what-if@1.
-Json to_json(const WhatIfAnswer& answer);
+answer::Json to_json(const WhatIfAnswer& answer);
 
 }  // namespace dovetail::cli

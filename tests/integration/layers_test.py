@@ -12,13 +12,14 @@ from pathlib import Path
 
 # A folder includes only itself and folders before it (docs/architecture.md).
 LAYERS = ["base", "parallel", "pipeline", "timeline", "fuse", "llm", "cluster", "workflow", "plan", "realloc", "batching", "cost",
-          "simulate", "predict", "planner", "measure", "study", "report", "cli"]
+          "simulate", "predict", "planner", "measure", "study", "answer", "report", "cli"]
 # Folders within a folder, likewise; the files beside them may include all of them.
 ROOMS = {"pipeline": ["problem", "schedule", "formats"],
          "fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
          "predict": ["closed_form", "played"],
          "planner": ["space", "bound", "search", "rank", "advice"],
-         "report": ["words", "page", "drawing", "schedule", "iteration", "overlay"]}
+         "answer": ["words", "question", "schedules", "plans", "runs", "measured"],
+         "report": ["text", "page", "drawing", "schedule", "iteration", "overlay"]}
 LEAVES = ["mpi", "runtime"]  # may include every layer but cli; nothing includes them
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 500

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "base/quantity.h"
 #include "cluster/mesh.h"
 #include "plan/plan.h"
@@ -18,6 +19,7 @@ enum class OptionSet {
   all,   ///< what training frameworks and engines with weights of their own have, as far as the cost model knows it
   real,  ///< those of ReaL (docs/facts.md#real-layouts-and-meshes): its layouts, micro-batches and engine, recomputation in all training
 };
+constexpr auto names_of(OptionSet) { return std::array{base::EnumName{"all", OptionSet::all}, base::EnumName{"real", OptionSet::real}}; }
 
 /// One layout with settings for one task, on a mesh of one shape.
 struct Choice {

@@ -13,9 +13,9 @@
 
 namespace dovetail::predict {
 
-/// What all steps of all plans of a job are calculated from, worked out once, and who may stop that. Both must outlive it.
+/// What all steps of all plans of a job are calculated from, worked out once, and who may stop that, which must outlive it.
 struct Scenario {
-  const plan::Job& job;
+  plan::Job job;
   Software software;
   std::vector<cost::ModelFacts> models;  ///< [role]
   workflow::LengthDistribution lengths;  ///< of prompt and response together

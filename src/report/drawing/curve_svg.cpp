@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "answer/words/text.h"
 #include "base/assert.h"
 #include "report/drawing/axis.h"
 #include "report/drawing/svg_parts.h"
-#include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
@@ -80,7 +80,7 @@ class CurveWriter {
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"{2}\" "
                "role=\"img\">\n<title>{3}</title>\n",
-               number(page_width), number(height), font_family, escape_xml(picture_.title)) +
+               number(page_width), number(height), font_family, answer::escape_xml(picture_.title)) +
            dark_style() +
            fmt::format("<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"{}\" stroke=\"{}\"/>\n",
                        number(page_width - 1), number(height - 1), background.light, border.light) +
@@ -98,7 +98,8 @@ class CurveWriter {
   }
 
   std::string heading() const {
-    return text_element(left - 62, 44, shorten(clean_text(picture_.title), max_title, "\u2026"), {20, strong.light, "start", true, false}) +
+    return text_element(left - 62, 44, answer::shorten(answer::clean_text(picture_.title), max_title, "\u2026"),
+                        {20, strong.light, "start", true, false}) +
            text_element(left - 62, 70, picture_.facts, {13, quiet.light, "start", false, false});
   }
 
@@ -182,7 +183,7 @@ class CurveWriter {
         points += fmt::format(
             "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"><title>{}</title></circle>\n",
             number(x_of(place)), number(at(*value)), number(radius), picture_.places[place].hollow ? background.light : color.light,
-            color.light, escape_xml(fmt::format("{}, {}: {}", line.name, picture_.places[place].label, value_text(*value))));
+            color.light, answer::escape_xml(fmt::format("{}, {}: {}", line.name, picture_.places[place].label, value_text(*value))));
       }
       drawing = value.has_value();
     }
@@ -214,7 +215,7 @@ class CurveWriter {
     for (const CurvePicture::Panel& panel : picture_.panels)
       // The only line of a panel is what the panel's name says.
       for (std::size_t line = 0; panel.lines.size() > 1 && line < panel.lines.size(); ++line) {
-        const std::string name = shorten(clean_text(panel.lines[line].name), max_name, "\u2026");
+        const std::string name = answer::shorten(answer::clean_text(panel.lines[line].name), max_name, "\u2026");
         if (std::find(named.begin(), named.end(), name) != named.end()) continue;
         named.push_back(name);
         entry(fmt::format("<path d=\"M0 0H20\" stroke=\"{0}\" stroke-width=\"2.2\"/><circle cx=\"10\" r=\"{1}\" fill=\"{0}\"/>",

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "answer/words/amounts.h"
+#include "answer/words/text.h"
 #include "report/page/inks.h"
-#include "report/words/amounts.h"
-#include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
@@ -38,12 +38,12 @@ std::string_view end_word(const timeline::Timeline& timeline) {
 
 std::string time_words(const timeline::Timeline& timeline, base::Ticks time) {
   const base::TimeUnit unit = shown_unit(timeline);
-  if (unit != timeline.time_unit) return seconds_text(base::seconds_of_ticks(time));
+  if (unit != timeline.time_unit) return answer::seconds_text(base::seconds_of_ticks(time));
   return fmt::format("{} {}", base::format_time(time, unit), plural_of(unit));
 }
 
 std::string value_words(const timeline::Counter& counter, base::Memory value) {
-  return counter.unit.empty() ? base::format_memory(value) : gibibytes(value.count());
+  return counter.unit.empty() ? base::format_memory(value) : answer::gibibytes(value.count());
 }
 
 double Frame::x_of(base::Ticks time) const {
@@ -66,7 +66,7 @@ std::string text_element(double x, double baseline, std::string_view text, const
   if (style.anchor != "start") element += fmt::format(" text-anchor=\"{}\"", style.anchor);
   if (style.bold) element += " font-weight=\"600\"";
   if (style.halo) element += " stroke=\"#ffffff\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
-  return element + ">" + escape_xml(text) + "</text>\n";
+  return element + ">" + answer::escape_xml(text) + "</text>\n";
 }
 
 double text_width(std::string_view text, double size) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/words/amounts.h"
+#include "answer/words/amounts.h"
 
 namespace dovetail::report {
 namespace {
@@ -98,7 +98,7 @@ std::string facts_of(const Sweep& sweep) {
   const auto add = [&](const char* what, std::size_t point) {
     if (const auto& figures = sweep.points[point].figures)
       facts.push_back(fmt::format("{}: {}, {} an iteration, {:.2f} samples/s", what, label_of(sweep, sweep.points[point]),
-                                  seconds_text(figures->seconds()), figures->samples_per_second));
+                                  answer::seconds_text(figures->seconds()), figures->samples_per_second));
   };
   if (sweep.fastest) add("best", *sweep.fastest);
   if (sweep.own && sweep.own != sweep.fastest) add("now", *sweep.own);

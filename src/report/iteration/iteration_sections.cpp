@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "answer/words/amounts.h"
+#include "answer/words/text.h"
 #include "report/page/inks.h"
 #include "report/page/legend.h"
-#include "report/words/amounts.h"
-#include "report/words/text.h"
 #include "simulate/accounting.h"
 #include "timeline/lane_names.h"
 #include "timeline/thinned.h"
@@ -69,7 +69,7 @@ void add_uses(Breakdown& breakdown, const simulate::Trace& trace, const Tasks& t
       if (counted(use)) row.amounts[numbers.at(key_of(use))] += use.time;
     breakdown.rows.push_back(std::move(row));
   };
-  add_row(fmt::format("all {}", report::counted(device_count(trace), "device")), all);
+  add_row(fmt::format("all {}", answer::counted(device_count(trace), "device")), all);
   for (const simulate::Lane& lane : trace.lanes) add_row(timeline::device_lane_name(lane.devices), simulate::uses_of(lane));
 }
 
@@ -83,7 +83,7 @@ Chart iteration_chart(timeline::Timeline timeline, std::string title) {
   timeline::Thinned thin = timeline::thinned(std::move(timeline), max_bars);
   if (thin.shortest > base::Ticks())
     note += fmt::format(" Of neighbouring bars shorter than {} one is drawn, as what most of their time is.",
-                        seconds_text(base::seconds_of_ticks(thin.shortest)));
+                        answer::seconds_text(base::seconds_of_ticks(thin.shortest)));
   return {std::move(title), std::move(note), std::move(thin.timeline)};
 }
 

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "answer/words/amounts.h"
+#include "answer/words/text.h"
 #include "cluster/cluster.h"
 #include "planner/advice/changes.h"
 #include "report/iteration/iteration_sections.h"
 #include "report/iteration/job_sections.h"
 #include "report/page/summary.h"
-#include "report/words/amounts.h"
-#include "report/words/text.h"
 #include "simulate/accounting.h"
 #include "simulate/iteration_timeline.h"
 
@@ -20,12 +20,12 @@ namespace {
 
 Figure iteration_figure(const JobPicture& picture) {
   const predict::Simulation& simulation = picture.simulation;
-  std::string note = fmt::format("{} by the closed form", seconds_text(simulation.closed.iteration_seconds));
+  std::string note = fmt::format("{} by the closed form", answer::seconds_text(simulation.closed.iteration_seconds));
   if (picture.bound)
     note += fmt::format(", by which no plan{} takes less than {}", picture.plan.fusion.any() ? " that fuses no more" : "",
-                        seconds_text(*picture.bound));
+                        answer::seconds_text(*picture.bound));
   if (!simulation.iteration.steady) note += "; not yet steady";
-  return {"iteration", seconds_text(simulation.iteration_seconds), note};
+  return {"iteration", answer::seconds_text(simulation.iteration_seconds), note};
 }
 
 Figure throughput_figure(const JobPicture& picture) {
@@ -38,7 +38,7 @@ Figure throughput_figure(const JobPicture& picture) {
 Figure cost_figure(const JobPicture& picture) {
   const predict::Estimate& closed = picture.simulation.closed;
   const double factor = picture.simulation.iteration_seconds / closed.iteration_seconds;
-  const std::string devices = counted(cluster::device_count(picture.scenario.job.cluster), "device");
+  const std::string devices = answer::counted(cluster::device_count(picture.scenario.job.cluster), "device");
   if (closed.price)
     return {"an iteration costs", fmt::format("{:.2f}", *closed.price * factor),
             fmt::format("{:.2f} GPU-hours on {}", closed.gpu_hours * factor, devices)};
@@ -65,8 +65,8 @@ Figure memory_figure(const JobPicture& picture) {
   const std::string& task = picture.scenario.job.workflow.tasks[missing.task].name;
   const std::string where =
       missing.host ? "of a node's host memory in " + task : fmt::format("on device {} in {}", memory[missing.task].device, task);
-  if (missing.bytes > 0) return {"does not fit", gibibytes(missing.bytes) + " missing", where};
-  return {picture.simulation.closed.keeps_margin() ? "fits" : "tight", gibibytes(memory[missing.task].margin()) + " left", where};
+  if (missing.bytes > 0) return {"does not fit", answer::gibibytes(missing.bytes) + " missing", where};
+  return {picture.simulation.closed.keeps_margin() ? "fits" : "tight", answer::gibibytes(memory[missing.task].margin()) + " left", where};
 }
 
 std::vector<Figure> figures_of(const JobPicture& picture) {
@@ -75,7 +75,7 @@ std::vector<Figure> figures_of(const JobPicture& picture) {
   if (!picture.variants.empty()) {
     const double without = picture.variants.front().seconds;
     figures.push_back({"stage fusion", fmt::format("{:.2f}x", without / picture.simulation.iteration_seconds),
-                       fmt::format("{} without it", seconds_text(without))});
+                       fmt::format("{} without it", answer::seconds_text(without))});
   }
   return figures;
 }
@@ -103,7 +103,7 @@ timeline::Timeline timeline_of(const JobPicture& picture) {
   const simulate::Iteration& iteration = picture.simulation.iteration;
   return simulate::iteration_timeline(
       iteration.trace, tasks_of(job),
-      fmt::format("{}, {}: {} an iteration", job.name, picture.plan.placement, seconds_text(picture.simulation.iteration_seconds)),
+      fmt::format("{}, {}: {} an iteration", job.name, picture.plan.placement, answer::seconds_text(picture.simulation.iteration_seconds)),
       iteration.steady);
 }
 
@@ -114,7 +114,7 @@ Page job_page(const JobPicture& picture) {
   Page page;
   page.title = fmt::format("{}, {}", job.name, picture.plan.placement);
   page.subtitle = fmt::format("An iteration of {} on {}, {} samples, played event by event.", job.workflow.name,
-                              counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+                              answer::counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
   page.figures = figures_of(picture);
   timeline::Timeline timeline = timeline_of(picture);
   add_capacities(picture, timeline);

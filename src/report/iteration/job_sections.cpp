@@ -6,15 +6,15 @@
 #include <cmath>
 #include <utility>
 
+#include "answer/words/amounts.h"
+#include "answer/words/plan_words.h"
+#include "answer/words/software_words.h"
 #include "planner/advice/changes.h"
 #include "report/drawing/sweep_picture.h"
 #include "report/iteration/plan_reasons.h"
 #include "report/iteration/step_lines.h"
 #include "report/page/inks.h"
 #include "report/page/summary.h"
-#include "report/words/amounts.h"
-#include "report/words/plan_words.h"
-#include "report/words/software_words.h"
 #include "timeline/lane_names.h"
 
 namespace dovetail::report {
@@ -81,14 +81,14 @@ std::string sentences(const std::vector<std::string>& notes) {
 
 std::string fusion_note(const JobPicture& picture) {
   std::string note = picture.variants.empty() ? "This plan fuses nothing." : "Hand-over and idle time are those of the average device.";
-  if (const std::string less = less_fusion_words(picture.variants); !less.empty()) note += " " + less;
+  if (const std::string less = answer::less_fusion_words(picture.variants); !less.empty()) note += " " + less;
   note += sentences(picture.notes);
   if (const auto& fused = picture.simulation.training)
     note += fmt::format(
         " The fused training takes {}, where no schedule of both takes less than {} (proven), one after the other {}, and each pair of "
         "mini-batches fused by itself {}.",
-        seconds_text(base::seconds_of_ticks(fused->trace.end)), seconds_text(base::seconds_of_ticks(fused->bound)),
-        seconds_text(base::seconds_of_ticks(fused->apart)), seconds_text(base::seconds_of_ticks(fused->mini_by_mini)));
+        answer::seconds_text(base::seconds_of_ticks(fused->trace.end)), answer::seconds_text(base::seconds_of_ticks(fused->bound)),
+        answer::seconds_text(base::seconds_of_ticks(fused->apart)), answer::seconds_text(base::seconds_of_ticks(fused->mini_by_mini)));
   return note;
 }
 
@@ -96,7 +96,7 @@ std::string parts_text(const predict::TaskMemory& memory, const workflow::Workfl
   constexpr std::size_t shown = 3;
   std::vector<std::string> texts;
   for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
-    texts.push_back(fmt::format("{} {}", name_of(memory.parts[part], workflow), gibibytes(memory.parts[part].bytes)));
+    texts.push_back(fmt::format("{} {}", name_of(memory.parts[part], workflow), answer::gibibytes(memory.parts[part].bytes)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -128,10 +128,10 @@ std::vector<std::string> ranking_row(const JobPicture& picture, const Candidate&
   return {
       std::to_string(number),
       candidate.placement,
-      seconds_text(estimate.iteration_seconds),
+      answer::seconds_text(estimate.iteration_seconds),
       candidate.shown ? "shown here" : difference_text(estimate.iteration_seconds, shown.iteration_seconds),
       candidate.shown ? "" : (tie ? "a tie: " : "") + reasons_against(picture.scenario, {*candidate.plan, estimate}, {picture.plan, shown}),
-      estimate.fits() ? gibibytes(estimate.memory[fullest].margin()) : "does not fit",
+      estimate.fits() ? answer::gibibytes(estimate.memory[fullest].margin()) : "does not fit",
       picture.scenario.job.workflow.tasks[fullest].name};
 }
 
@@ -141,12 +141,12 @@ Table step_table(const JobPicture& picture, const timeline::Timeline& timeline) 
   Table table;
   table.title = "Step by step";
   table.note = "Steps on other devices overlap. A row leads to the step's first bar.";
-  table.columns = {{"step"}, {"devices"}, {"begins", true}, {"takes", true}, {"by the closed form", true}, {"difference", true}};
+  table.columns = {{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"takes"}, {"by the closed form"}, {"difference"}};
   std::vector<StepLine> lines = step_lines(picture.scenario, picture.plan, picture.simulation);
   std::stable_sort(lines.begin(), lines.end(), [](const StepLine& a, const StepLine& b) { return a.begin < b.begin; });
   for (const StepLine& line : lines) {
-    table.rows.push_back({line.name, line.devices, seconds_text(line.begin), seconds_text(line.simulated), seconds_text(line.closed),
-                          difference_text(line.simulated, line.closed)});
+    table.rows.push_back({line.name, line.devices, answer::seconds_text(line.begin), answer::seconds_text(line.simulated),
+                          answer::seconds_text(line.closed), difference_text(line.simulated, line.closed)});
     table.bars.push_back(first_bar(picture, timeline, line.step));
   }
   return table;
@@ -156,9 +156,9 @@ Table fusion_table(const JobPicture& picture) {
   Table table;
   table.title = "What stage fusion gains";
   table.note = fusion_note(picture);
-  table.columns = {{"fused"}, {"iteration", true}, {"speed", true}};
+  table.columns = {{"fused", Align::left}, {"iteration"}, {"speed"}};
   if (picture.variants.empty()) {
-    table.rows.push_back({"nothing", seconds_text(picture.simulation.iteration_seconds), "1.00x"});
+    table.rows.push_back({"nothing", answer::seconds_text(picture.simulation.iteration_seconds), "1.00x"});
     return table;
   }
   std::vector<std::vector<double>> idle;
@@ -167,19 +167,20 @@ Table fusion_table(const JobPicture& picture) {
     idle.push_back(idle_seconds(picture, variant));
     for (std::size_t cause = 0; cause < all.size(); ++cause) all[cause] += idle.back()[cause];
   }
-  for (const char* column : {"hand-over", "idle"}) table.columns.push_back({column, true});
+  for (const char* column : {"hand-over", "idle"}) table.columns.push_back({column});
   for (std::size_t cause = 0; cause < all.size(); ++cause)
-    if (all[cause] >= negligible) table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::Activity>(cause))), true});
+    if (all[cause] >= negligible) table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::Activity>(cause)))});
   for (std::size_t index = 0; index < picture.variants.size(); ++index) {
     const study::FusionVariant& variant = picture.variants[index];
     double sum = 0;
     for (const double seconds : idle[index]) sum += seconds;
     std::vector<std::string> row{std::string(variant.mode == study::FusionMode::none ? "nothing" : base::enum_name(variant.mode)) +
                                      (variant.fits ? "" : ", does not fit"),
-                                 seconds_text(variant.seconds), fmt::format("{:.2f}x", picture.variants.front().seconds / variant.seconds),
-                                 seconds_text(hand_over_seconds(picture, variant)), seconds_text(sum)};
+                                 answer::seconds_text(variant.seconds),
+                                 fmt::format("{:.2f}x", picture.variants.front().seconds / variant.seconds),
+                                 answer::seconds_text(hand_over_seconds(picture, variant)), answer::seconds_text(sum)};
     for (std::size_t cause = 0; cause < all.size(); ++cause)
-      if (all[cause] >= negligible) row.push_back(seconds_text(idle[index][cause]));
+      if (all[cause] >= negligible) row.push_back(answer::seconds_text(idle[index][cause]));
     if (variant.played) table.marked.push_back(index);
     table.rows.push_back(std::move(row));
   }
@@ -190,22 +191,23 @@ Table memory_table(const JobPicture& picture) {
   const std::vector<predict::TaskMemory>& memory = picture.simulation.closed.memory;
   Table table;
   table.title = "Does it fit?";
-  table.note =
-      fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
-                  planner::missing_of(memory).bytes > 0      ? fmt::format("No: {}.", missing_words(memory))
-                  : picture.simulation.closed.keeps_margin() ? fmt::format("Yes; plans leave {}.", margin_words(picture.scenario))
-                                                             : fmt::format("Tightly: plans leave {}.", margin_words(picture.scenario)));
-  table.columns = {{"task"}, {"device", true}, {"holds", true}, {"of", true}, {"left", true}, {"most of it"}};
+  table.note = fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
+                           planner::missing_of(memory).bytes > 0 ? fmt::format("No: {}.", answer::missing_words(memory))
+                           : picture.simulation.closed.keeps_margin()
+                               ? fmt::format("Yes; plans leave {}.", answer::margin_words(picture.scenario))
+                               : fmt::format("Tightly: plans leave {}.", answer::margin_words(picture.scenario)));
+  table.columns = {{"task", Align::left}, {"device"}, {"holds"}, {"of"}, {"left"}, {"most of it", Align::left}};
   const bool offloads = std::any_of(memory.begin(), memory.end(), [](const predict::TaskMemory& of) { return of.host > 0; });
-  if (offloads) table.columns.push_back({"off the devices", true});
+  if (offloads) table.columns.push_back({"off the devices"});
   const std::size_t fullest = planner::fullest_task(memory);
   for (std::size_t task = 0; task < memory.size(); ++task) {
     if (picture.scenario.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
     const predict::TaskMemory& of = memory[task];
     if (task == fullest) table.marked.push_back(table.rows.size());
-    table.rows.push_back({picture.scenario.job.workflow.tasks[task].name, std::to_string(of.device), gibibytes(of.needed()),
-                          gibibytes(of.usable), gibibytes(of.margin()), parts_text(of, picture.scenario.job.workflow)});
-    if (offloads) table.rows.back().push_back(fmt::format("{} of {} a node", gibibytes(of.host), gibibytes(of.host_memory)));
+    table.rows.push_back({picture.scenario.job.workflow.tasks[task].name, std::to_string(of.device), answer::gibibytes(of.needed()),
+                          answer::gibibytes(of.usable), answer::gibibytes(of.margin()), parts_text(of, picture.scenario.job.workflow)});
+    if (offloads)
+      table.rows.back().push_back(fmt::format("{} of {} a node", answer::gibibytes(of.host), answer::gibibytes(of.host_memory)));
   }
   return table;
 }
@@ -218,8 +220,8 @@ Table ranking_table(const JobPicture& picture) {
       "faster than the plan that is shown: idle time of the average device, the steps that differ most, with the part of them that "
       "does, and tasks that run side by side in one plan alone.",
       percent(picture.scenario.software.efficiency.error));
-  table.columns = {{"plan", true},        {"placement"}, {"iteration", true}, {"against it", true}, {"where the difference is"},
-                   {"memory left", true}, {"in"}};
+  table.columns = {{"plan"},        {"placement", Align::left}, {"iteration"}, {"against it"}, {"where the difference is", Align::left},
+                   {"memory left"}, {"in", Align::left}};
   const std::vector<Candidate> all = candidates(picture);
   for (std::size_t index = 0; index < all.size(); ++index) {
     table.rows.push_back(ranking_row(picture, all[index], index + 1));
@@ -258,8 +260,8 @@ LineChart threshold_chart(const study::Sweep& thresholds) {
 Table plan_table(const JobPicture& picture) {
   Table table;
   table.title = "The plan";
-  table.columns = {{"task"}, {"devices"}, {"layout"}, {"settings"}};
-  for (const TaskWords& words : task_words(picture.scenario.job, picture.plan))
+  table.columns = {{"task", Align::left}, {"devices", Align::left}, {"layout", Align::left}, {"settings", Align::left}};
+  for (const answer::TaskWords& words : answer::task_words(picture.scenario.job, picture.plan))
     table.rows.push_back({words.task, words.devices, words.layout, words.settings});
   return table;
 }

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "answer/words/amounts.h"
+#include "answer/words/plan_words.h"
 #include "plan/fusion.h"
 #include "planner/advice/side_by_side.h"
-#include "report/words/amounts.h"
-#include "report/words/plan_words.h"
 
 namespace dovetail::report {
 namespace {
@@ -58,10 +58,10 @@ std::vector<Difference> take_fused(const predict::Scenario& scenario, const plan
 }
 
 Difference difference_of(const predict::Scenario& scenario, const planner::StepComparison& step) {
-  Difference difference{step_words(scenario.job, step.kind, step.task), step.seconds.lost()};
+  Difference difference{answer::step_words(scenario.job, step.kind, step.task), step.seconds.lost()};
   // A part that pulls the other way explains nothing.
   if (!step.part.empty() && step.of_part.lost() * step.seconds.lost() > 0 && std::abs(step.of_part.lost()) >= negligible)
-    difference.note = fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
+    difference.note = fmt::format("{} {}", step.part, answer::signed_seconds(step.of_part.lost()));
   return difference;
 }
 
@@ -95,7 +95,7 @@ std::string overlap_text(const predict::Scenario& scenario, const planner::Estim
     if (std::abs(more) < negligible || (more < 0) != slower) continue;
     if (fuses(scenario, plan.plan, pair) || fuses(scenario, other.plan, pair)) continue;
     const std::vector<workflow::Task>& tasks = scenario.job.workflow.tasks;
-    return fmt::format("{} and {} {} {} side by side", tasks[pair.one].name, tasks[pair.two].name, seconds_text(std::abs(more)),
+    return fmt::format("{} and {} {} {} side by side", tasks[pair.one].name, tasks[pair.two].name, answer::seconds_text(std::abs(more)),
                        slower ? "less" : "more");
   }
   return "";
@@ -110,12 +110,13 @@ std::string reasons_against(const predict::Scenario& scenario, const planner::Es
   const auto explains = [&](double lost) { return std::abs(lost) >= negligible && (lost > 0) == slower; };
   std::vector<std::string> texts;
   for (const planner::TimeUse& use : comparison.uses)
-    if (use.name == planner::idle_use && explains(use.seconds.lost())) texts.push_back("idle time " + signed_seconds(use.seconds.lost()));
+    if (use.name == planner::idle_use && explains(use.seconds.lost()))
+      texts.push_back("idle time " + answer::signed_seconds(use.seconds.lost()));
   const std::string overlap = overlap_text(scenario, plan, other, slower);
   for (const Difference& difference : differences_of(scenario, plan, other, std::move(comparison.steps))) {
     if (texts.size() + (overlap.empty() ? 0 : 1) >= most) break;
     if (!explains(difference.lost)) continue;
-    texts.push_back(fmt::format("{} {}{}", difference.name, signed_seconds(difference.lost),
+    texts.push_back(fmt::format("{} {}{}", difference.name, answer::signed_seconds(difference.lost),
                                 difference.note.empty() ? "" : " (" + difference.note + ")"));
   }
   if (!overlap.empty()) texts.push_back(overlap);

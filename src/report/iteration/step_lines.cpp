@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include "answer/words/amounts.h"
+#include "answer/words/plan_words.h"
 #include "cluster/mesh.h"
-#include "report/words/amounts.h"
-#include "report/words/plan_words.h"
 
 namespace dovetail::report {
 
@@ -17,9 +17,9 @@ std::vector<StepLine> step_lines(const predict::Scenario& scenario, const plan::
   std::vector<StepLine> lines;
   for (std::size_t index = 0; index < steps.size(); ++index) {
     if (steps[index].within) continue;
-    StepLine line{index, step_words(job, steps[index].kind, steps[index].task), {}, 0, 0, 0};
+    StepLine line{index, answer::step_words(job, steps[index].kind, steps[index].task), {}, 0, 0, 0};
     for (const plan::Step& other : steps)
-      if (other.within == index) line.name += " + " + step_words(job, other.kind, other.task);
+      if (other.within == index) line.name += " + " + answer::step_words(job, other.kind, other.task);
     if (const cluster::Mesh mesh = plan.tasks[steps[index].task].mesh; mesh.count > 0) line.devices = cluster::name_of(job.cluster, mesh);
     const plan::StepTime& time = iteration.steps[index];
     line.begin = base::seconds_of_ticks(plan::with_overheads(time.begin, iteration.stretch, iteration.trace.end - iteration.stretch));

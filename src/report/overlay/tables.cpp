@@ -101,8 +101,7 @@ Table step_differences(const Overlay& overlay) {
   table.title = "Differences by step";
   table.note = fmt::format("A is {}, B is {}. A step takes from the first of its bars on any row to the end of the last.", overlay.a.name,
                            overlay.b.name);
-  table.columns = {{"step"},          {"begins A", true}, {"begins B", true}, {"change", true},
-                   {"takes A", true}, {"takes B", true},  {"change", true}};
+  table.columns = {{"step", Align::left}, {"begins A"}, {"begins B"}, {"change"}, {"takes A"}, {"takes B"}, {"change"}};
   const std::vector<TimelineStep>& of_a = overlay.steps[0].steps;
   const auto is_common = [&](const TimelineStep& step) { return find_step(overlay.steps[1], step.name) != nullptr; };
   if (std::none_of(of_a.begin(), of_a.end(), is_common)) return table;
@@ -124,8 +123,7 @@ Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& n
   Table table;
   table.title = "Differences by bar";
   table.note = bars_note(overlay.bars.size(), pairs.size());
-  table.columns = {{"bar"},          {"lane"},          {"start A", true}, {"start B", true},
-                   {"change", true}, {"lasts A", true}, {"lasts B", true}, {"change", true}};
+  table.columns = {{"bar", Align::left}, {"lane", Align::left}, {"start A"}, {"start B"}, {"change"}, {"lasts A"}, {"lasts B"}, {"change"}};
   pairs.resize(std::min(pairs.size(), max_listed));
   const std::vector<std::size_t> first = first_bars(a);
   for (const BarPair& pair : pairs) {
@@ -150,8 +148,8 @@ Table lane_differences(const Overlay& overlay) {
   table.note = overlay.lanes.empty() ? "No row is in both: none of A has the name of one of B."
                                      : fmt::format("A is {}, B is {}. Busy is the time of work with its launches, without other idle time.",
                                                    overlay.a.name, overlay.b.name);
-  table.columns = {{"lane"},         {"busy A", true},  {"busy B", true},    {"change", true},   {"last end A", true}, {"last end B", true},
-                   {"change", true}, {"in both", true}, {"only in A", true}, {"only in B", true}};
+  table.columns = {{"lane", Align::left}, {"busy A"}, {"busy B"},  {"change"},    {"last end A"},
+                   {"last end B"},        {"change"}, {"in both"}, {"only in A"}, {"only in B"}};
   const std::vector<std::size_t> first_a = first_bars(a);
   const std::vector<std::size_t> first_b = first_bars(b);
   for (const LanePair& lane : overlay.lanes) {

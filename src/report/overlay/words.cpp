@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "answer/words/amounts.h"
 #include "report/page/chart_sections.h"
-#include "report/words/amounts.h"
 
 namespace dovetail::report {
 
@@ -11,7 +11,7 @@ using base::Ticks;
 using base::TimeUnit;
 
 std::string brief_time(Ticks time, TimeUnit unit) {
-  return unit == TimeUnit::ns ? seconds_text(base::seconds_of_ticks(time)) : time_text(time, unit);
+  return unit == TimeUnit::ns ? answer::seconds_text(base::seconds_of_ticks(time)) : time_text(time, unit);
 }
 
 std::string signed_time(Ticks change, TimeUnit unit) {

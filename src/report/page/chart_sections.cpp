@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "answer/words/text.h"
 #include "report/page/legend.h"
 #include "report/page/summary.h"
-#include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
@@ -43,7 +43,8 @@ void add_rows(Breakdown& breakdown, const Timeline& timeline, IsPart is_part) {
     breakdown.parts.push_back({of.name, of.ink, of.idle});
   }
   const std::vector<std::vector<Ticks>> times = times_of(timeline, legend);
-  breakdown.rows.push_back({fmt::format("all {}", counted(2, timeline.lane_noun).substr(2)), std::vector<Ticks>(categories.size())});
+  breakdown.rows.push_back(
+      {fmt::format("all {}", answer::counted(2, timeline.lane_noun).substr(2)), std::vector<Ticks>(categories.size())});
   for (std::size_t lane = 0; lane < times.size(); ++lane) {
     Breakdown::Row row{timeline.lanes[lane].name, {}};
     for (std::size_t part = 0; part < categories.size(); ++part) {
@@ -83,7 +84,8 @@ Table wait_table(const Timeline& timeline) {
   Table table;
   table.title = "The longest waits";
   table.note = "A row leads to its bar in the chart.";
-  table.columns = {{"idle"}, {timeline.lane_noun}, {"from", true}, {"lasts", true}, {"waits for"}, {"on"}};
+  table.columns = {{"idle", Align::left}, {timeline.lane_noun, Align::left}, {"from"}, {"lasts"}, {"waits for", Align::left},
+                   {"on", Align::left}};
   std::vector<std::size_t> waits;
   for (std::size_t bar = 0; bar < timeline.bars.size(); ++bar) {
     if (timeline.bars[bar].awaits >= 0) waits.push_back(bar);

@@ -2,10 +2,10 @@
 
 #include <string_view>
 
+#include "answer/words/text.h"
 #include "base/assert.h"
 #include "report/page/html_parts.h"
 #include "report/page/page_json.h"
-#include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
@@ -47,7 +47,7 @@ class Filler {
 
 std::string render_html(const Page& page) {
   Filler filler(html_template());
-  filler.fill("@TITLE@", escape_xml(page.title));
+  filler.fill("@TITLE@", answer::escape_xml(page.title));
   filler.fill("@STYLE@", html_style());
   filler.fill("@DATA@", without_tags(page_to_json(page)));
   filler.fill("@SCRIPT@", html_script());

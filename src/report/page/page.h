@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "answer/question/section.h"
 #include "base/quantity.h"
 #include "report/page/palette.h"
 #include "timeline/timeline.h"
@@ -54,19 +55,9 @@ struct Breakdown {
   std::vector<Row> rows;  ///< the first is drawn larger: the sum, or the mean, of the others
 };
 
-/// Rows of texts: ranked alternatives with why each lost, differences, what-ifs.
-struct Table {
-  struct Column {
-    std::string name;
-    bool number = false;  ///< to the right, sorted as numbers
-  };
-  std::string title;
-  std::string note;
-  std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;  ///< [row][column]
-  std::vector<std::size_t> marked = {};        ///< rows that stand out: the best
-  std::vector<std::int32_t> bars = {};         ///< [row] a bar of the chart above that the row leads to, or -1; may be empty
-};
+/// Ranked alternatives with why each lost, differences, what-ifs. A row may lead to a bar of the chart above.
+using answer::Align;
+using answer::Table;
 
 /// Results over an input that was varied, such as a threshold.
 struct LineChart {

@@ -186,10 +186,10 @@ std::string to_json(const Breakdown& breakdown) {
 
 std::string to_json(const Table& table) {
   JsonObject object = section("table", table.title, table.note);
-  object.add("columns", array_of(table.columns, [](const Table::Column& column) {
+  object.add("columns", array_of(table.columns, [](const answer::Column& column) {
                JsonObject member;
-               member.add("name", json_string(column.name));
-               member.add("number", truth(column.number));
+               member.add("name", json_string(column.header));
+               member.add("number", truth(column.align == Align::right));
                return member.text();
              }));
   object.add("rows", array_of(table.rows, [&](const std::vector<std::string>& row) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "answer/words/text.h"
 #include "base/assert.h"
-#include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
@@ -17,17 +17,17 @@ namespace {
 Table figure_table(const std::vector<Page>& pages) {
   Table table;
   table.title = "Side by side";
-  table.columns = {{"file"}};
+  table.columns = {{"file", Align::left}};
   for (const Page& page : pages) {
     for (const Figure& figure : page.figures) {
-      const auto same = [&](const Table::Column& column) { return column.name == figure.name; };
-      if (std::none_of(table.columns.begin() + 1, table.columns.end(), same)) table.columns.push_back({figure.name, true});
+      const auto same = [&](const answer::Column& column) { return column.header == figure.name; };
+      if (std::none_of(table.columns.begin() + 1, table.columns.end(), same)) table.columns.push_back({figure.name});
     }
   }
   for (const Page& page : pages) {
     std::vector<std::string> row{page.title};
     for (std::size_t column = 1; column < table.columns.size(); ++column) {
-      const auto same = [&](const Figure& figure) { return figure.name == table.columns[column].name; };
+      const auto same = [&](const Figure& figure) { return figure.name == table.columns[column].header; };
       const auto found = std::find_if(page.figures.begin(), page.figures.end(), same);
       row.push_back(found == page.figures.end() ? "" : found->value);
     }
@@ -42,7 +42,7 @@ Page join_pages(std::vector<Page> pages) {
   DOVETAIL_ASSERT(!pages.empty());
   Page joined;
   joined.title = fmt::format("{} and {} more", pages.front().title, pages.size() - 1);
-  joined.subtitle = fmt::format("{} in one report.", counted(static_cast<std::int64_t>(pages.size()), "file"));
+  joined.subtitle = fmt::format("{} in one report.", answer::counted(static_cast<std::int64_t>(pages.size()), "file"));
   joined.sections.push_back(figure_table(pages));
   for (Page& page : pages) {
     for (Section& section : page.sections) {

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "answer/words/text.h"
 #include "base/assert.h"
 #include "report/drawing/axis.h"
 #include "report/drawing/svg_parts.h"
-#include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
@@ -92,14 +92,15 @@ class ParetoWriter {
   std::string heading() const {
     const TradePoint& fast = picture_.front.front().at;
     const TradePoint& small = picture_.front.back().at;
-    std::string facts =
-        fmt::format("{}: from makespan {} at peak activation {}", counted(static_cast<std::int64_t>(picture_.front.size()), "schedule"),
-                    base::format_time(fast.makespan, picture_.time_unit), base::format_memory(fast.peak));
+    std::string facts = fmt::format("{}: from makespan {} at peak activation {}",
+                                    answer::counted(static_cast<std::int64_t>(picture_.front.size()), "schedule"),
+                                    base::format_time(fast.makespan, picture_.time_unit), base::format_memory(fast.peak));
     if (picture_.front.size() > 1) {
       facts += fmt::format(" to makespan {} at peak activation {}", base::format_time(small.makespan, picture_.time_unit),
                            base::format_memory(small.peak));
     }
-    return text_element(margin, 46, shorten(clean_text(picture_.title), max_title, "\u2026"), {21, "#111827", "start", true, false}) +
+    return text_element(margin, 46, answer::shorten(answer::clean_text(picture_.title), max_title, "\u2026"),
+                        {21, "#111827", "start", true, false}) +
            text_element(margin, 71, facts, {13.5, "#6b7280", "start", false, false});
   }
 
@@ -211,10 +212,10 @@ class ParetoWriter {
       for (const NamedPoint& point : picture_.others) {
         if (point.emphasized != emphasized) continue;
         const std::string_view color = emphasized ? baseline_color : other_color;
-        const std::string name = shorten(clean_text(point.name), max_name, "\u2026");
+        const std::string name = answer::shorten(answer::clean_text(point.name), max_name, "\u2026");
         text += fmt::format("<path d=\"M{} {}l{r} {r}l-{r} {r}l-{r} -{r}Z\" fill=\"{}\" stroke=\"#ffffff\"><title>{}</title></path>\n",
                             number(x_of(point.at.makespan)), number(y_of(point.at.peak) - mark_radius), color,
-                            escape_xml(fmt::format("{}: {}", name, costs(point.at))), fmt::arg("r", number(mark_radius)));
+                            answer::escape_xml(fmt::format("{}: {}", name, costs(point.at))), fmt::arg("r", number(mark_radius)));
         text += label(point.at, mark_radius, name, color, emphasized);
       }
     }
@@ -231,7 +232,7 @@ class ParetoWriter {
       const double y = y_of(point.at.peak);
       text += fmt::format(
           "<g><title>{}</title><circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.8\"/>{}</g>\n",
-          escape_xml(fmt::format("{}: {}{}", i + 1, costs(point.at), point.proven ? ", proven" : "")), number(x), number(y),
+          answer::escape_xml(fmt::format("{}: {}{}", i + 1, costs(point.at), point.proven ? ", proven" : "")), number(x), number(y),
           number(point_radius), fill, front_color, text_element(x, y + 3.4, fmt::format("{}", i + 1), {9.5, ink, "middle", true, false}));
     }
     // The ends say what they cost; the others where there is room.
@@ -277,7 +278,7 @@ class ParetoWriter {
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"{2}\" "
                "role=\"img\">\n<title>{3}</title>\n",
-               number(page_width), number(page_height), font_family, escape_xml(picture_.title)) +
+               number(page_width), number(page_height), font_family, answer::escape_xml(picture_.title)) +
            fmt::format("<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" stroke=\"#e5e7eb\"/>\n",
                        number(page_width - 1), number(page_height - 1)) +
            std::string(body) + "</svg>\n";

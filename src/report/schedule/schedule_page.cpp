@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "answer/words/text.h"
 #include "fuse/bounds/bounds.h"
 #include "pipeline/schedule/evaluate.h"
 #include "report/page/chart_sections.h"
 #include "report/page/summary.h"
-#include "report/words/text.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::report {
@@ -41,8 +41,8 @@ std::vector<Figure> figures_of(const pipeline::Problem& problem, const Timeline&
                        fmt::format("on {} at {}", device, time(summary.peak_time))});
   }
   figures.push_back({"ops", fmt::format("{}", summary.work_bars),
-                     fmt::format("{} on {}", counted(static_cast<std::int64_t>(timeline.tracks.size()), "pipeline"),
-                                 counted(static_cast<std::int64_t>(timeline.lanes.size()), "device"))});
+                     fmt::format("{} on {}", answer::counted(static_cast<std::int64_t>(timeline.tracks.size()), "pipeline"),
+                                 answer::counted(static_cast<std::int64_t>(timeline.lanes.size()), "device"))});
   return figures;
 }
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "answer/words/text.h"
 #include "report/drawing/svg_parts.h"
-#include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
@@ -168,7 +168,7 @@ class BarsWriter {
     const bool rounded = width > 8 && height_ > 8 && !is_idle(piece.bar->activity);
     rectangles_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{} fill=\"{}\"><title>{}</title></rect>\n",
                                number(piece.from), number(top), number(std::max(width, 0.1)), number(height_), rounded ? " rx=\"2\"" : "",
-                               fill, escape_xml(describe_on_hover(picture_.timeline, *piece.bar)));
+                               fill, answer::escape_xml(describe_on_hover(picture_.timeline, *piece.bar)));
   }
 
   void add_label(const Piece& piece, double top) {
@@ -197,9 +197,9 @@ class BarsWriter {
     const auto room = static_cast<std::size_t>((frame_.left - 40) / (0.5 * size));
     std::string names;
     for (std::size_t lane = 0; lane < picture_.timeline.lanes.size(); lane += every) {
-      const std::string whole = clean_text(picture_.timeline.lanes[lane].name);
+      const std::string whole = answer::clean_text(picture_.timeline.lanes[lane].name);
       const bool fits = text_width(whole, size) <= frame_.left - 41;  // which was rounded down
-      const std::string name = fits ? whole : shorten(whole, room, "\u2026");
+      const std::string name = fits ? whole : answer::shorten(whole, room, "\u2026");
       names += text_element(frame_.left - 10, top_of(lane) + height_ / 2 + 0.35 * size, name, {size, "#374151", "end", false, false});
     }
     return names;

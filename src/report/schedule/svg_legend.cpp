@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "answer/words/text.h"
 #include "report/drawing/svg_parts.h"
-#include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
@@ -67,7 +67,7 @@ class LegendWriter {
   void add_track(std::size_t track) {
     const std::vector<Activity> work = drawn_work(track);
     if (work.empty()) return;
-    const std::string name = shorten(clean_text(picture_.timeline.tracks[track].name), 28, "\u2026");
+    const std::string name = answer::shorten(answer::clean_text(picture_.timeline.tracks[track].name), 28, "\u2026");
     double width = bold_width * text_width(name, text_size) + 26;
     for (const Activity activity : work) width += swatch_width(name_of(activity));
     if (x_ + width > right_) new_row();

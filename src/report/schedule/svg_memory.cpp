@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "answer/words/text.h"
 #include "report/drawing/svg_parts.h"
-#include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
@@ -143,7 +143,7 @@ class MemoryWriter {
     const bool is_exact = shown_unit(timeline) == timeline.time_unit;
     const std::string at = is_exact ? base::format_time(summary.peak_time, timeline.time_unit) : time_words(timeline, summary.peak_time);
     const std::string text =
-        fmt::format("peak {} on {} at {}", value_words(front(), peak), clean_text(lanes()[summary.fullest_lane].name), at);
+        fmt::format("peak {} on {} at {}", value_words(front(), peak), answer::clean_text(lanes()[summary.fullest_lane].name), at);
     const bool to_the_left = x + text_width(text, 12.5) + 12 > frame_.right;
     return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"4\" fill=\"#dc2626\" stroke=\"#ffffff\" stroke-width=\"1.5\"/>\n", number(x),
                        number(y)) +

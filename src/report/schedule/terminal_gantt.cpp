@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "answer/words/text.h"
 #include "base/assert.h"
 #include "report/page/palette.h"
 #include "report/page/summary.h"
-#include "report/words/text.h"
 
 namespace dovetail::report {
 namespace {
@@ -53,7 +53,7 @@ class GanttWriter {
     add_axis();
     if (lanes_.size() < timeline_.lanes.size()) {
       add_line(fmt::format("({} of {} shown)", lanes_.size(),
-                           counted(static_cast<std::int64_t>(timeline_.lanes.size()), clean(timeline_.lane_noun))));
+                           answer::counted(static_cast<std::int64_t>(timeline_.lanes.size()), clean(timeline_.lane_noun))));
     }
     add_legend();
     return std::move(text_);
@@ -61,9 +61,9 @@ class GanttWriter {
 
  private:
   std::size_t width() const { return static_cast<std::size_t>(style_.columns); }
-  std::string clean(std::string_view text) const { return style_.color ? clean_text(text) : ascii_text(text); }
+  std::string clean(std::string_view text) const { return style_.color ? answer::clean_text(text) : answer::ascii_text(text); }
   std::string fit(std::string_view text, std::size_t columns) const {
-    return style_.color ? shorten(text, columns, "\u2026") : shorten(text, columns, "..");
+    return style_.color ? answer::shorten(text, columns, "\u2026") : answer::shorten(text, columns, "..");
   }
   /// A line of plain text, cut off at the width.
   void add_line(std::string_view line) {
@@ -79,7 +79,7 @@ class GanttWriter {
   void choose_columns() {
     columns_ = {base::name_of(timeline_.time_unit).size(), 0, 0};
     for (const std::size_t lane : lanes_) {
-      columns_.name = std::max(columns_.name, count_code_points(clean(timeline_.lanes[lane].name)));
+      columns_.name = std::max(columns_.name, answer::count_code_points(clean(timeline_.lanes[lane].name)));
       if (summary_.has_memory) columns_.peak = std::max(columns_.peak, base::format_memory(summary_.peaks[lane]).size());
     }
     columns_.name = std::min(columns_.name, widest_lane_name);
@@ -94,7 +94,7 @@ class GanttWriter {
   void add_lane(std::size_t index) {
     const std::span<const Bar> bars = bars_of(timeline_, index);
     const std::string name = fit(clean(timeline_.lanes[index].name), columns_.name);
-    text_ += name + std::string(columns_.name - count_code_points(name) + 1, ' ');
+    text_ += name + std::string(columns_.name - answer::count_code_points(name) + 1, ' ');
     const std::vector<std::int32_t> shown =
         dominant_bars(bars, 0, bars.size(), 0, static_cast<double>(timeline_.end.count()), columns_.chart);
     if (style_.color) {
@@ -228,7 +228,7 @@ class GanttWriter {
       std::string text = fmt::format("{} {}", name_of(cause), percent(summary_.share[index_of(cause)]));
       const std::string_view cell = idle_cell(cause);
       if (style_.color && cell != " ") text = fmt::format("{} {}", cell, text);
-      const std::size_t entry_width = count_code_points(text);
+      const std::size_t entry_width = answer::count_code_points(text);
       entries.push_back({std::move(text), entry_width});
     }
     if (entries.empty()) return;
@@ -260,7 +260,7 @@ class GanttWriter {
       text += fmt::format("{} {} ", color_code(track, op), letter_of(op));
       ++swatches;
     }
-    entries.push_back({text + "\x1b[0m " + name, 3 * swatches + 1 + count_code_points(name)});
+    entries.push_back({text + "\x1b[0m " + name, 3 * swatches + 1 + answer::count_code_points(name)});
   }
 
   void add_wrapped(const std::vector<Entry>& entries) {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "report/words/amounts.h"
+#include "answer/words/amounts.h"
 #include "support/jobs.h"
 
 namespace dovetail::report {

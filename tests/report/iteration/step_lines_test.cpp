@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/words/amounts.h"
+#include "answer/words/amounts.h"
 #include "support/jobs.h"
 
 namespace dovetail::report {

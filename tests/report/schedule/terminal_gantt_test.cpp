@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "report/words/text.h"
+#include "answer/words/text.h"
 #include "support/example_timelines.h"
 
 namespace dovetail::report {

@@ -1,0 +1,114 @@
+#include "answer/measured/calibration_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "answer/words/text.h"
+
+namespace dovetail::answer {
+namespace {
+
+using measure::Calibration;
+using measure::PredictedPhase;
+using measure::PredictedRow;
+
+std::string error_text(double predicted, double measured) { return fmt::format("{:+.1f}%", 100 * (predicted / measured - 1)); }
+
+std::string left_out_text(const PredictedPhase& phase) { return phase.left_out ? error_text(*phase.left_out, phase.measured) : ""; }
+
+/// "58: 57.2 (-1.4%)", or the prediction alone where nothing was measured.
+std::string phase_text(const PredictedPhase& phase) {
+  if (phase.measured <= 0) return fmt::format("{:.1f}", phase.fitted);
+  return fmt::format("{:g}: {:.1f} ({})", phase.measured, phase.fitted, error_text(phase.fitted, phase.measured));
+}
+
+bool counts(const PredictedRow& row) { return row.weight > 0; }
+
+/// The rows that count, or the others: iterations, and the kinds of steps of which any row has some.
+Sections rows_table(const Calibration& calibration, bool counting) {
+  const bool left_out = counting && calibration.left_out.has_value();
+  std::vector<Column> columns = {{"row", Align::left}, {"measured s"}, {"fitted s"}, {"error"}};
+  if (left_out) columns.push_back({"left out"});
+  const std::size_t kinds = measure::phase_kinds.size();
+  std::vector<std::size_t> shown;
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    const auto has_some = [kind](const PredictedRow& row) { return row.phases[kind].fitted > 0; };
+    if (std::none_of(calibration.rows.begin(), calibration.rows.end(), has_some)) continue;
+    shown.push_back(kind);
+    columns.push_back({std::string(base::enum_name(measure::phase_kinds[kind]))});
+  }
+  if (!counting) columns.push_back({"why", Align::left});
+  std::vector<std::vector<std::string>> cells;
+  for (const PredictedRow& row : calibration.rows) {
+    if (counts(row) != counting) continue;
+    const PredictedPhase& iteration = row.iteration;
+    cells.push_back({row.name, fmt::format("{:g}", iteration.measured), fmt::format("{:.1f}", iteration.fitted),
+                     error_text(iteration.fitted, iteration.measured)});
+    if (left_out) cells.back().push_back(left_out_text(iteration));
+    for (const std::size_t kind : shown) cells.back().push_back(phase_text(row.phases[kind]));
+    if (!counting) cells.back().push_back(row.doubtful.empty() ? "no weight" : row.doubtful);
+  }
+  return cells.empty() ? Sections() : Table{columns, cells};
+}
+
+/// The measured phases of the rows that count.
+Sections phases_table(const Calibration& calibration) {
+  std::vector<Column> columns = {{"row", Align::left}, {"phase", Align::left}, {"measured s"}, {"of its row"}, {"fitted s"}, {"error"}};
+  if (calibration.left_out) columns.push_back({"left out"});
+  std::vector<std::vector<std::string>> cells;
+  for (const PredictedRow& row : calibration.rows) {
+    for (const PredictedPhase& phase : row.phases) {
+      if (!counts(row) || phase.measured <= 0) continue;
+      cells.push_back({row.name, phase.name, fmt::format("{:g}", phase.measured),
+                       fmt::format("{:.0f}%", 100 * phase.measured / row.iteration.measured), fmt::format("{:.1f}", phase.fitted),
+                       error_text(phase.fitted, phase.measured)});
+      if (calibration.left_out) cells.back().push_back(left_out_text(phase));
+    }
+  }
+  return cells.empty() ? Sections() : Table{columns, cells};
+}
+
+std::string summary_text(const Calibration& calibration) {
+  const measure::ErrorSummary& fitted = calibration.fitted;
+  const auto line = [&](std::string_view what, const auto& value_of) {
+    std::string text = fmt::format("{}: fitted {}", what, value_of(fitted));
+    if (calibration.left_out) text += fmt::format(", left out {}", value_of(*calibration.left_out));
+    return text + "\n";
+  };
+  std::string text = line("mean absolute error", [](const measure::ErrorSummary& one) { return fmt::format("{:.1f}%", 100 * one.mean); });
+  if (!fitted.worst_name.empty())
+    text += line("worst phase of a tenth or more",
+                 [](const measure::ErrorSummary& one) { return fmt::format("{:.1f}% ({})", 100 * one.worst_phase, one.worst_name); });
+  text += line("rank correlation", [](const measure::ErrorSummary& one) { return fmt::format("{:.3f}", one.rank_correlation); });
+  if (!calibration.left_out)
+    text += fmt::format("nothing was left out, so that nothing is known of other runs: the error of predictions is taken as {:.1f}%, {}\n",
+                        100 * calibration.fit.candidate.efficiency.error,
+                        calibration.fit.candidate.efficiency.error > fitted.mean ? "that of what the fit starts from" : "that of the fit");
+  return text;
+}
+
+}  // namespace
+
+Sections calibration_sections(const Calibration& calibration) {
+  const auto counted_rows = std::count_if(calibration.rows.begin(), calibration.rows.end(), counts);
+  std::string text = calibration.name;
+  if (!calibration.source.empty()) text += ": " + calibration.source;
+  text += fmt::format("; {} count, {} fitted\n\n", counted(counted_rows, "row"),
+                      counted(static_cast<std::int64_t>(calibration.values.size()), "value"));
+  Sections all = text + rows_table(calibration, true);
+  if (const Sections phases = phases_table(calibration); !phases.empty()) all += "\nmeasured phases:\n\n" + phases;
+  if (const Sections others = rows_table(calibration, false); !others.empty()) all += "\nneither fitted nor counted:\n\n" + others;
+  return all + "\n" + summary_text(calibration);
+}
+
+Table fitted_values_table(const Calibration& calibration) {
+  std::vector<std::vector<std::string>> cells;
+  for (const measure::FittedValue& value : calibration.values)
+    cells.push_back(
+        {value.name, fmt::format("{:.3g}", value.start), fmt::format("{:.3g}", value.value), value.at_bound ? "at its bound" : ""});
+  return {{{"fitted", Align::left}, {"from"}, {"to"}, {"", Align::left}}, cells};
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,20 @@
+// Jobs and plans as requests name them.
+#pragma once
+
+#include <optional>
+
+#include "answer/question/input.h"
+#include "answer/question/watch.h"
+#include "plan/job.h"
+#include "plan/plan.h"
+#include "predict/closed_form/scenario.h"
+
+namespace dovetail::answer {
+
+/// Reads a job with the software that it names, which `cancellation` may stop the work on.
+base::Result<predict::Scenario> read_scenario(const Input& job, const parallel::Cancellation* cancellation = nullptr);
+
+/// Reads a plan of it. Notes say where it was made for another job, and what of it the job's trainer cannot do.
+base::Result<plan::Plan> read_plan(const Input& plan, const predict::Scenario& scenario, const Watch& watch);
+
+}  // namespace dovetail::answer

@@ -1,0 +1,34 @@
+// How long a search goes on, and on what: options that all searches have.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "answer/question/option.h"
+
+namespace dovetail::answer {
+
+/// How long chains search, and on what.
+struct SearchBudget {
+  int chains = 1;
+  std::optional<std::int64_t> iterations = std::nullopt;  ///< of each chain
+  std::optional<double> time_limit = std::nullopt;        ///< seconds
+  std::optional<int> threads = std::nullopt;              ///< nothing: as many as the machine has
+  std::uint64_t seed = 1;
+
+  int thread_count() const;
+};
+
+inline auto options_of(const SearchBudget*) {
+  return options<SearchBudget>(
+      option("chains", &SearchBudget::chains, Count{1, 4096}, "independent chains of a search (default {}; not the machine's size)"),
+      option("iterations", &SearchBudget::iterations, Count{1, 1'000'000'000'000},
+             "iterations of each chain (default: what takes about ten seconds on two ordinary cores)"),
+      option("time-limit", &SearchBudget::time_limit, Seconds{},
+             "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations"),
+      option("threads", &SearchBudget::threads, Count{1, 1024}, "threads (default: all processors); never changes the answer"),
+      option("seed", &SearchBudget::seed, Count{}, "seed of the random numbers (default {})"));
+}
+
+}  // namespace dovetail::answer

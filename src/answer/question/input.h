@@ -1,0 +1,34 @@
+// What a request is about: a document in a file, or one that the asker holds.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dovetail::answer {
+
+/// A document.
+struct Input {
+  std::string path;  ///< "-" for standard input; what messages call it, and what the files that it names are beside
+  std::optional<std::string> text = std::nullopt;  ///< what it holds; nothing: what the file at `path` holds
+
+  bool operator==(const Input&) const = default;
+};
+
+/// What it holds; an Error where the file cannot be read.
+base::Result<std::string> read_input(const Input& input);
+
+/// What messages call it.
+std::string name_of(const Input& input);
+
+/// An Error where more than one of the inputs is standard input, which can be read once.
+base::Status check_standard_input(const std::vector<std::optional<Input>>& inputs);
+
+/// `error` with the name of the input where it has none.
+base::Error at_input(base::Error error, const Input& input);
+
+}  // namespace dovetail::answer

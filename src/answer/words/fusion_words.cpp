@@ -1,0 +1,35 @@
+#include "answer/words/fusion_words.h"
+
+#include <fmt/format.h>
+
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
+
+namespace dovetail::answer {
+namespace {
+
+std::string generation_text(const predict::InterStage& fused) {
+  std::string text = fmt::format("\ngeneration + inference, fused: {} instead of {}; threshold {:g}%", seconds_text(fused.seconds()),
+                                 seconds_text(fused.apart), 100 * fused.threshold);
+  if (fused.keepers == fused.instances) return text + fmt::format(", at which none of {} instances is freed\n", fused.instances);
+  return text + fmt::format(", {} of {} instances keep the tail, {:.0f} samples move {} in {}\n", fused.keepers, fused.instances,
+                            fused.moved, fused.prefills ? "and are prefilled again" : "with their keys and values",
+                            seconds_text(fused.migration));
+}
+
+std::string training_text(const plan::Job& job, const predict::IntraStage& fused) {
+  return fmt::format("\n{} + {}, fused: {} instead of {}; its schedule is {} above what no schedule of both beats\n",
+                     job.workflow.tasks[fused.pair[0]].name, job.workflow.tasks[fused.pair[1]].name, seconds_text(fused.seconds()),
+                     seconds_text(fused.apart), percent(fused.over_bound() - 1));
+}
+
+}  // namespace
+
+std::string fusion_text(const plan::Job& job, const predict::Estimate& estimate) {
+  std::string text;
+  if (estimate.inter_stage) text += generation_text(*estimate.inter_stage);
+  if (estimate.intra_stage) text += training_text(job, *estimate.intra_stage);
+  return text;
+}
+
+}  // namespace dovetail::answer

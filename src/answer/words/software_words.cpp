@@ -1,0 +1,51 @@
+#include "answer/words/software_words.h"
+
+#include <fmt/format.h>
+
+#include "answer/words/amounts.h"
+#include "base/assert.h"
+
+namespace dovetail::answer {
+
+std::string efficiency_words(const predict::Software& software) {
+  const predict::EfficiencyChoice& choice = software.choice;
+  const std::string gpus = fmt::format("{}", fmt::join(choice.gpus, " and "));
+  const std::string& name = software.efficiency.name;
+  const std::string expect = fmt::format("expect errors of {:.1f}%", 100 * software.efficiency.error);
+  switch (choice.reason) {
+    case predict::EfficiencyReason::named:
+      return fmt::format("the job names {}", name);
+    case predict::EfficiencyReason::fitted:
+      return fmt::format("GPU {} and training {} are what {} was fitted to", gpus, choice.training, name);
+    case predict::EfficiencyReason::gpu_fitted:
+      return fmt::format("GPU {} is what {} was fitted to, training {} is not: {} or more", gpus, name, choice.training, expect);
+    case predict::EfficiencyReason::unmeasured:
+      return fmt::format("{}, as there are no measurements of GPU {}; {}", name, gpus, expect);
+    case predict::EfficiencyReason::custom_gpu:
+      return fmt::format("{}, as there are no measurements of {} (a custom `gpu:` has none); {}", name, gpus, expect);
+    case predict::EfficiencyReason::mixed_gpus:
+      return fmt::format("{}, as there are no measurements of {} together; {}", name, gpus, expect);
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+std::string margin_words(const predict::Scenario& scenario) {
+  const plan::MinMargin margin = predict::min_margin(scenario);
+  if (scenario.job.limits.margin)
+    return margin.bytes > 0 ? gibibytes(margin.bytes) + " of usable memory, the job's limit"
+                            : fmt::format("{:.1f}% of usable memory, the job's limit", 100 * margin.share);
+  const cost::Conventions& conventions = scenario.software.conventions;
+  if (conventions.memory_error <= predict::min_margin_share) return fmt::format("{:.1f}% of usable memory", 100 * margin.share);
+  return fmt::format("{:.1f}% of usable memory, as predictions of {} were off by that", 100 * margin.share, conventions.name);
+}
+
+std::string nearest_words(const planner::NearestPlan& nearest, const predict::Scenario& scenario) {
+  const std::string& task = scenario.job.workflow.tasks[nearest.task].name;
+  const std::string missing = gibibytes(nearest.missing);
+  if (nearest.fit == predict::Fit::tight)
+    return fmt::format("no plan leaves {}; the nearest that was found is tight: it leaves {} less in {}", margin_words(scenario), missing,
+                       task);
+  return fmt::format("no plan fits; the nearest that was found misses {} in {}", missing, task);
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,116 @@
+// Flags of the command line made from the options of a question (answer/question/option.h).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "answer/question/input.h"
+#include "answer/question/option.h"
+#include "base/enum_names.h"
+#include "base/quantity.h"
+#include "cli/arguments.h"
+#include "cli/command_line.h"
+
+namespace dovetail::cli {
+
+/// An option of the command line as it stands in --help.
+struct Flagged {
+  std::string name;  ///< "--time-limit", or "JOB" of one that is told by its position
+  std::string help;
+  bool required = false;
+};
+
+// Each adds one option and sets the value where it is given; a value that the kind does not take is refused.
+void add_option(CLI::App& command, const Flagged& flagged, answer::Flag kind, bool& value);
+void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::function<void(answer::Input)> take);
+void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::vector<answer::Input>& values);
+void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::function<void(std::string)> take);
+void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::vector<std::string>& values);
+void add_option(CLI::App& command, const Flagged& flagged, answer::Count kind, std::function<void(std::uint64_t)> take);
+void add_option(CLI::App& command, const Flagged& flagged, answer::Seconds kind, std::optional<double>& value);
+void add_option(CLI::App& command, const Flagged& flagged, answer::Amount kind, std::optional<base::Memory>& value);
+void add_choice(CLI::App& command, const Flagged& flagged, const std::string& choices, std::function<void(const std::string&)> take);
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool is_list = false;
+template <class T>
+inline constexpr bool is_list<std::vector<T>> = true;
+
+template <class T>
+struct Plain {
+  using type = T;
+};
+template <class T>
+struct Plain<std::optional<T>> {
+  using type = T;
+};
+
+/// The help of an option with its default in place of {}.
+template <class Value>
+std::string help_with(const std::string& help, const Value& value) {
+  const std::size_t at = help.find("{}");
+  if (at == std::string::npos) return help;
+  std::string text;
+  if constexpr (std::is_enum_v<Value>)
+    text = base::enum_name(value);
+  else if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>)
+    text = fmt::format("{}", value);
+  return help.substr(0, at) + text + help.substr(at + 2);
+}
+
+/// An enum's names, joined by '|', with that of no value first where there is one.
+template <class Enum>
+std::string choices_of(const answer::Choice& kind) {
+  const std::string names = fmt::format("{}", fmt::join(base::enum_names<Enum>(), "|"));
+  return kind.none.empty() ? names : fmt::format("{}|{}", kind.none, names);
+}
+
+template <class Value, class Kind>
+void add_value(CLI::App& command, const Flagged& flagged, const Kind& kind, Value& value) {
+  using Type = typename Plain<Value>::type;
+  if constexpr (std::is_same_v<Kind, answer::Choice>)
+    add_choice(command, flagged, choices_of<Type>(kind), [&value](const std::string& text) {
+      if (const auto named = base::enum_named<Type>(text)) value = *named;
+    });
+  else if constexpr (std::is_same_v<Kind, answer::Count>)
+    add_option(command, flagged, kind, [&value](std::uint64_t number) { value = static_cast<Type>(number); });
+  else if constexpr (std::is_same_v<Kind, answer::File> && !is_list<Value>)
+    add_option(command, flagged, kind, [&value](answer::Input input) { value = std::move(input); });
+  else if constexpr (std::is_same_v<Kind, answer::Words> && !is_list<Value>)
+    add_option(command, flagged, kind, [&value](std::string text) { value = std::move(text); });
+  else
+    add_option(command, flagged, kind, value);
+}
+
+}  // namespace detail
+
+/// Adds all options of `request`, whose values are the defaults; it must outlive the command line.
+template <class Request>
+void add_request(CLI::App& command, Request& request) {
+  answer::for_each_option<Request>([&](const auto& option) {
+    auto& value = request.*(option.member);
+    using Kind = std::remove_cvref_t<decltype(option.kind)>;
+    if constexpr (std::is_same_v<Kind, answer::Group>) {
+      add_request(command, value);
+    } else if constexpr (!std::is_same_v<Kind, answer::Unlisted>) {
+      const bool positional = option.name.front() >= 'A' && option.name.front() <= 'Z';
+      const std::string name = (positional ? "" : "--") + std::string(option.name);
+      detail::add_value(command, {name, detail::help_with(option.help, value), option.required || positional}, option.kind, value);
+    }
+  });
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,96 @@
+#include "answer/words/plan_words.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/job_file.h"
+#include "support/other_value.h"
+
+namespace dovetail::answer {
+namespace {
+
+std::vector<study::FusionVariant> variants_of(double none, double inter, double both) {
+  return {
+      {study::FusionMode::none, none, {}, false}, {study::FusionMode::inter, inter, {}, false}, {study::FusionMode::both, both, {}, true}};
+}
+
+TEST(LessFusionWords, NameWhatIsFasterThanThePlanAsFarAsItShows) {
+  EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter where nothing is fused.");
+  EXPECT_EQ(less_fusion_words(variants_of(21, 20, 22)), "The iteration is shorter where generation alone is fused.");
+  EXPECT_EQ(less_fusion_words(variants_of(21, 20, 19)), "");
+  EXPECT_EQ(less_fusion_words(variants_of(20, 20, 20)), "") << "a tie";
+  EXPECT_EQ(less_fusion_words(variants_of(20.0001, 20, 20.0002)), "") << "nobody would see it";
+  EXPECT_EQ(less_fusion_words({}), "") << "nothing is fused";
+}
+
+TEST(LessFusionWords, WhatFitsComesBeforeWhatIsFaster) {
+  auto variants = variants_of(21, 20, 19);
+  variants[2].fits = false;
+  EXPECT_EQ(less_fusion_words(variants), "It fits where generation alone is fused.");
+  variants[1].fits = false;
+  EXPECT_EQ(less_fusion_words(variants), "It fits where nothing is fused.");
+  variants[0].fits = false;
+  EXPECT_EQ(less_fusion_words(variants), "") << "nothing fits";
+  EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter where nothing is fused.");
+}
+
+TEST(LessFusionWords, FittingIsWorthSayingWhereTimesLookAlike) {
+  for (const double none : {19.9999, 19.0}) {
+    auto variants = variants_of(none, 21, 20);
+    variants[1].fits = variants[2].fits = false;
+    EXPECT_EQ(less_fusion_words(variants), "It fits where nothing is fused.") << none;
+  }
+}
+
+plan::Job small_job() {
+  return plan::parse_job(
+             "{format: dovetail/job@1, algorithm: ppo, models: {actor: opt-1.3b, reward: opt-1.3b}, workload: {prompts: 8, "
+             "prompt_length: 9, response_length: 9}, cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}}",
+             "job.yaml")
+      .value();
+}
+
+/// What is said of a plan of generation, the first task, with `to` in place of `from`.
+std::string engine_change(const plan::Engine& from, const plan::Engine& to) {
+  const plan::Job job = small_job();
+  plan::Plan plan;
+  plan.tasks.resize(job.workflow.tasks.size());
+  plan.tasks[0].engine = from;
+  planner::Change change{.kind = planner::ChangeKind::engine, .tasks = {0}, .plan = plan};
+  change.plan.tasks[0].engine = to;
+  return change_words(job, plan, change);
+}
+
+TEST(ChangeWords, SayEverySettingOfAnEngine) {
+  base::for_each_field<plan::Engine>([](const auto& field) {
+    plan::Engine to;
+    to.*field.member = test::other_value(field.kind, to.*field.member);
+    EXPECT_GT(engine_change({}, to).size(), std::string("actor_generate: ").size()) << field.key;
+  });
+}
+
+TEST(ChangeWords, SayWhatIsInPlaceOfWhat) {
+  EXPECT_EQ(engine_change({}, {.memory_utilization = 0.5}), "actor_generate: memory utilization 0.5 in place of 0.9");
+  EXPECT_EQ(engine_change({}, {.max_num_seqs = 64, .chunked_prefill = false, .longest_first = true}),
+            "actor_generate: 64 sequences at most in place of 256, no chunked prefill, longest first");
+  EXPECT_EQ(engine_change({.max_num_batched_tokens = 512, .cuda_graphs = false}, {.memory_utilization = 0.5, .own_weights = false}),
+            "actor_generate: with the trained weights, 256 sequences at most in place of memory utilization 0.9, 256 sequences at most, "
+            "8192 tokens together at most in place of 512, CUDA graphs");
+}
+
+predict::TaskMemory memory_of(std::int64_t needed, std::int64_t host) {
+  return {.parts = {{predict::MemoryKind::workspace, std::nullopt, needed << 30}},
+          .usable = 70LL << 30,
+          .device = 0,
+          .host = host << 30,
+          .host_memory = 400LL << 30};
+}
+
+TEST(MissingWords, SayWhichMemory) {
+  EXPECT_EQ(missing_words({memory_of(60, 300), memory_of(80, 300)}), "10.00 GiB are missing");
+  EXPECT_EQ(missing_words({memory_of(60, 300), memory_of(60, 427)}), "27.00 GiB of a node's host memory are missing");
+  EXPECT_EQ(missing_words({memory_of(80, 300), memory_of(60, 427)}), "27.00 GiB of a node's host memory are missing");
+  EXPECT_EQ(missing_words({memory_of(80, 427), memory_of(105, 300)}), "35.00 GiB are missing");
+}
+
+}  // namespace
+}  // namespace dovetail::answer
