@@ -61,8 +61,8 @@ TEST(JobPage, SaysHowLongAnIterationTakesAndWhetherItFits) {
   const plan::Job job = test::grpo_job();
   const Played played(job, test::co_located(job));
   const Page page = job_page(played.picture());
-  EXPECT_EQ(figure(page, "iteration").value, seconds_text(played.simulation.iteration_seconds));
-  EXPECT_EQ(figure(page, "iteration").note, seconds_text(played.simulation.closed.iteration_seconds) + " by the closed form");
+  EXPECT_EQ(figure(page, "iteration").value, answer::seconds_text(played.simulation.iteration_seconds));
+  EXPECT_EQ(figure(page, "iteration").note, answer::seconds_text(played.simulation.closed.iteration_seconds) + " by the closed form");
   EXPECT_THAT(figure(page, "fits").value, EndsWith("GiB left"));
   EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("Yes;"));
   const Table& fusion = section<Table>(page, "What stage fusion gains");
@@ -143,7 +143,7 @@ TEST(JobPage, ComparesWithEveryPlanThatWasFound) {
   EXPECT_EQ(table.rows[0][3], "shown here");
   EXPECT_THAT(table.marked, testing::ElementsAre(0));
   for (std::size_t row = 1; row < table.rows.size(); ++row) {
-    EXPECT_EQ(table.rows[row][2], seconds_text(ranking.plans[row].estimate.iteration_seconds));
+    EXPECT_EQ(table.rows[row][2], answer::seconds_text(ranking.plans[row].estimate.iteration_seconds));
     if (ranking.plans[row].estimate.iteration_seconds > ranking.plans[0].estimate.iteration_seconds)
       EXPECT_THAT(table.rows[row][4],
                   testing::AllOf(testing::ContainsRegex("[+][0-9.]+ m?s|s less side by side"), testing::Not(HasSubstr(" -"))))

@@ -43,7 +43,7 @@ TEST(StepLines, NameWhatComesFromHostMemoryBesideOtherTasks) {
     names.push_back(line.name);
     if (line.name == "reference_infer, from host") {
       EXPECT_LT(line.begin, 0) << "the iteration before is still under way";
-      EXPECT_EQ(seconds_text(line.begin).front(), '-');
+      EXPECT_EQ(answer::seconds_text(line.begin).front(), '-');
       EXPECT_NEAR(line.simulated, line.closed, 1e-8);
     } else {
       EXPECT_GE(line.begin, 0) << line.name;
