@@ -181,7 +181,7 @@ TEST(Forecast, AScheduleKeepsItsRules) {
   Example example;
   const std::vector<predict::TaskMemory> memory = example.at(2).memory;
   example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
-  example.job.limits.margin = plan::MinMargin{};
+  example.scenario.job.limits.margin = plan::MinMargin{};
   const LengthGrowth growth = growth_of(example.job, "200:4");
   const Forecast run = forecast(example.scenario, &example.plan, growth, search(200)).value();
   EXPECT_EQ(run.plans.front().plan, example.plan);
