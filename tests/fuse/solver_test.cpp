@@ -16,6 +16,7 @@
 #include "support/brute_force.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
+#include "support/effort.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -136,13 +137,14 @@ TEST(Solvers, CapacityComesBeforeMakespan) {
 
 TEST(Solvers, WideProblemsStaySmall) {
   // Barriers and tables that grew with the square of the devices would not fit into memory.
-  std::vector<int> devices(12'000);
+  const int stages = test::effort(12'000);
+  std::vector<int> devices(static_cast<std::size_t>(stages));
   std::iota(devices.begin(), devices.end(), 0);
-  Problem problem = test::problem_of(12'000, {test::chain_model("a", devices, 1, 1, 2), test::chain_model("b", devices, 1, 1, 2)});
-  EXPECT_EQ(std::get<Solution>(solve_1f1b(problem, {})).evaluation.makespan, Ticks(2 * 3 * 12'000));
+  Problem problem = test::problem_of(stages, {test::chain_model("a", devices, 1, 1, 2), test::chain_model("b", devices, 1, 1, 2)});
+  EXPECT_EQ(std::get<Solution>(solve_1f1b(problem, {})).evaluation.makespan, Ticks(2 * 3 * stages));
   problem.models.pop_back();
   problem.models[0] = test::chain_model("a", {0}, 2, 1, 2);
-  for (int replica = 1; replica < 8'000; ++replica) problem.models[0].replicas.push_back({base::DeviceId(replica)});
+  for (int replica = 1; replica < test::effort(8'000); ++replica) problem.models[0].replicas.push_back({base::DeviceId(replica)});
   SolveOptions options = brief();
   options.iterations = 2;
   EXPECT_EQ(std::get<Solution>(solve_annealing(problem, options)).evaluation.makespan, Ticks(6));

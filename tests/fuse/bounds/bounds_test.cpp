@@ -11,6 +11,7 @@
 #include "support/brute_force.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
+#include "support/effort.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -179,7 +180,7 @@ TEST(BoundsOracle, NoScheduleIsFasterAndMostAreMet) {
   options.max_ops = 16;
   int solved = 0;
   int met = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::effort(3000U); ++seed) {
     const Problem problem = test::random_problem(seed, options);
     const auto optimum = test::brute_force_makespan(pipeline::lower(problem, BackwardForm::split).graph, {.max_steps = 100'000});
     if (!optimum) continue;
@@ -188,7 +189,7 @@ TEST(BoundsOracle, NoScheduleIsFasterAndMostAreMet) {
     ++solved;
     met += bounds.makespan == *optimum ? 1 : 0;
   }
-  EXPECT_GT(solved, 2800);
+  EXPECT_GT(solved, test::effort(2800));
   EXPECT_GT(met, solved * 9 / 10);
 }
 
@@ -197,7 +198,7 @@ TEST(BoundsOracle, HoldsForWholeAndMixedBackwards) {
   options.max_ops = 12;
   options.max_models = 2;
   int split = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::effort(1500U); ++seed) {
     const Problem problem = test::random_problem(seed, options);
     if (test::count_split_ops(problem) == pipeline::count_ops(problem)) continue;
     const std::size_t backwards = pipeline::lower(problem, BackwardForm::whole).microbatch_ops.size();
@@ -213,7 +214,7 @@ TEST(BoundsOracle, HoldsForWholeAndMixedBackwards) {
       ++split;
     }
   }
-  EXPECT_GT(split, 500);
+  EXPECT_GT(split, test::effort(500));
 }
 
 TEST(FindImpossible, NamesTheDevicesThatOneMicrobatchOverfills) {

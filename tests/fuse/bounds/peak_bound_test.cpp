@@ -14,6 +14,7 @@
 #include "support/brute_force.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
+#include "support/effort.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -73,8 +74,8 @@ TEST(PeakActivationBound, IsNotAboveThePeaksOfThePublishedSchedules) {
       const auto trace = pipeline::parse_trace(*content, "trace", &bundled.problem);
       ASSERT_TRUE(trace.ok()) << bundled.name;
       const pipeline::Evaluation evaluation = pipeline::evaluate(trace->schedule).evaluation;
-      EXPECT_LE(peak_activation_bound(bundled.problem, evaluation.makespan, {.work = 500'000}), evaluation.peak_activation) << bundled.name;
-      EXPECT_LE(makespan_bound(bundled.problem, evaluation.peak_activation, {.work = 500'000}), evaluation.makespan) << bundled.name;
+      EXPECT_LE(peak_activation_bound(bundled.problem, evaluation.makespan, {.work = test::effort(500'000)}), evaluation.peak_activation) << bundled.name;
+      EXPECT_LE(makespan_bound(bundled.problem, evaluation.peak_activation, {.work = test::effort(500'000)}), evaluation.makespan) << bundled.name;
       ++compared;
     }
   }
@@ -87,7 +88,7 @@ TEST(PeakActivationBound, IsNotAboveWhatSolversFind) {
   options.max_stages = 6;
   options.max_microbatches = 8;
   options.max_devices = 6;
-  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::effort(25U); ++seed) {
     const Problem problem = test::random_problem(seed, options);
     for (const char* name : {"1f1b", "list", "greedy", "one-at-a-time"}) {
       const Answer answer = find_solver(name)->solve(problem, {});

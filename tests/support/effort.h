@@ -1,0 +1,24 @@
+// How much a test tries. Under the sanitizers everything takes ten times as long, and fewer cases find the same.
+#pragma once
+
+namespace dovetail::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// `all`, or a fifth of it under the sanitizers.
+template <class Number>
+constexpr Number effort(Number all) {
+  return sanitized ? all / 5 : all;
+}
+
+}  // namespace dovetail::test
