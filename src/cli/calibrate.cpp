@@ -18,8 +18,8 @@
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "cli/output_file.h"
 #include "cli/progress_line.h"
-#include "cli/schedule_format.h"
 #include "cost/efficiency_file.h"
 #include "measure/measurement_file.h"
 #include "report/text/sections.h"
@@ -85,7 +85,7 @@ measure::Calibration calibrate(const measure::Measurements& measurements, const 
   options.fit.restarts = arguments.restarts;
   options.fit.seed = static_cast<std::uint64_t>(arguments.seed);
   const parallel::Cancellation& cancellation = stop_on_interrupt();
-  ProgressLine line(measurements.name, base::Ticks(0), base::TimeUnit::tick);
+  ProgressLine line(measurements.name);
   options.go_on = [&](double share) {
     line.update(fmt::format("fitting, {} done", answer::percent(share)));
     return !cancellation.requested();

@@ -20,7 +20,7 @@
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/measured_report.h"
-#include "cli/schedule_format.h"
+#include "cli/output_file.h"
 #include "measure/measured_file.h"
 
 namespace dovetail::cli {
