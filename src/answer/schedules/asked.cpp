@@ -16,8 +16,6 @@
 namespace dovetail::answer {
 namespace {
 
-bool is_standard_input(const Input& input) { return !input.text && input.path == "-"; }
-
 base::Status check_inputs(const Input& problem, const std::optional<Input>& from, bool shared) {
   const bool start_is_standard = from && is_standard_input(*from);
   if (start_is_standard && is_standard_input(problem))

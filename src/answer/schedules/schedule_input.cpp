@@ -123,8 +123,7 @@ base::Status check_valid(const LoadedSchedule& loaded) {
 }
 
 base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem, const Watch& watch) {
-  const auto is_standard = [](const Input& input) { return !input.text && input.path == "-"; };
-  if (problem && is_standard(*problem) && is_standard(text.input))
+  if (problem && is_standard_input(*problem) && is_standard_input(text.input))
     return base::bad_input("the schedule and the problem cannot both be read from standard input");
   std::optional<NamedProblem> named;
   if (problem) {
