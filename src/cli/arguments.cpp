@@ -6,117 +6,29 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <limits>
 #include <utility>
 #include <vector>
 
-#include "answer/words/figures.h"
-#include "cli/output.h"
-#include "parallel/for_each_index.h"
+#include "cli/options.h"
 
 namespace dovetail::cli {
 namespace {
 
-constexpr int max_chains = 4096;
-constexpr int max_threads = 1024;
-constexpr std::int64_t max_iterations = 1'000'000'000'000;
 constexpr double max_time_limit = 1e7;
-
-template <class Number>
-std::optional<Number> whole_text(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-/// An option that `read` turns from its text into a value; the message that `read` gives refuses it.
-CLI::Option* add_parsed(CLI::App& command, const std::string& name, const std::string& kind, const std::string& description,
-                        std::function<std::string(const std::string&)> read) {
-  // The check runs before any command does; the callback of add_option_function has nothing left to do.
-  return command.add_option_function<std::string>(
-                    name, [](const std::string&) {}, description)
-      ->check(CLI::Validator(std::move(read), ""))
-      ->option_text(kind);
-}
-
-template <class Number, class Target>
-void add_whole_number(CLI::App& command, const std::string& name, const std::string& description, Number least, Number most,
-                      Target& target) {
-  add_parsed(command, name, "N", description, [=, &target](const std::string& text) -> std::string {
-    const auto number = whole_text<Number>(text);
-    if (!number || *number < least || *number > most) {
-      return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
-    }
-    target = *number;
-    return {};
-  });
-}
 
 }  // namespace
 
 void add_budget_options(CLI::App& command, SearchBudget& budget, const std::string& default_iterations) {
-  add_whole_number<int>(command, "--chains",
-                        fmt::format("independent chains of a search (default {}; not the machine's size)", budget.chains), 1, max_chains,
-                        budget.chains);
-  add_whole_number<std::int64_t>(command, "--iterations", fmt::format("iterations of each chain (default: {})", default_iterations), 1,
-                                 max_iterations, budget.iterations);
+  add_count_option(command, "--chains", budget.chains, 1, 4096,
+                   fmt::format("independent chains of a search (default {}; not the machine's size)", budget.chains));
+  add_option(command, {"--iterations", fmt::format("iterations of each chain (default: {})", default_iterations)},
+             answer::Count{1, 1'000'000'000'000},
+             [&budget](std::uint64_t number) { budget.iterations = static_cast<std::int64_t>(number); });
   add_seconds_option(command, "--time-limit", "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations",
                      budget.time_limit_seconds);
-  add_whole_number<int>(command, "--threads", "threads (default: all processors); never changes the answer", 1, max_threads,
-                        budget.threads);
-  add_whole_number<std::uint64_t>(command, "--seed", fmt::format("seed of the random numbers (default {})", budget.seed), 0,
-                                  std::numeric_limits<std::uint64_t>::max(), budget.seed);
-}
-
-void add_search_options(CLI::App& command, SearchArguments& arguments) {
-  add_budget_options(command, arguments.budget, "chosen from the problem's size");
-  add_memory_cap_option(command, arguments.memory_cap);
-}
-
-void add_objective_options(CLI::App& command, SearchArguments& arguments, bool offer_pareto) {
-  const std::string front = offer_pareto ? "; pareto: the whole front between the two" : "";
-  add_choice_option(command, "--objective", offer_pareto ? "makespan|memory|pareto" : "makespan|memory",
-                    "what comes first (default makespan: the least makespan, then the least peak at it; memory: the least peak, then the "
-                    "least makespan" +
-                        front + ")",
-                    [&arguments](const std::string& text) {
-                      arguments.objective = text == "memory" ? fuse::Objective::memory : fuse::Objective::makespan;
-                      arguments.pareto = text == "pareto";
-                    });
-  add_whole_number<int>(command, "--robust",
-                        "weigh the makespan when durations vary: in place of the makespan counts (100 - N)% of it and N% of its 95th "
-                        "percentile when every op lasts 5% less to 5% more (default 0)",
-                        0, 100, arguments.robustness_percent);
-}
-
-fuse::SolveOptions to_solve_options(const SearchArguments& arguments) {
-  fuse::SolveOptions options;
-  const SearchBudget& budget = arguments.budget;
-  options.seed = budget.seed;
-  options.chains = budget.chains;
-  options.iterations = budget.iterations;
-  options.time_limit_seconds = budget.time_limit_seconds;
-  options.threads = budget.threads > 0 ? budget.threads : parallel::default_thread_count();
-  options.memory_cap = arguments.memory_cap;
-  options.objective = arguments.objective;
-  options.robustness_percent = arguments.robustness_percent;
-  return options;
-}
-
-base::Result<const fuse::Solver*> solver_named(std::string_view name) {
-  if (const fuse::Solver* solver = fuse::find_solver(name); solver != nullptr) return solver;
-  std::vector<std::string_view> names;
-  for (const fuse::Solver& solver : fuse::solvers()) names.push_back(solver.name);
-  return base::bad_input(fmt::format("there is no solver '{}'{}", name, answer::hint_and_list(name, "the solvers are", names)));
-}
-
-const fuse::Solver& default_solver() { return fuse::solvers().back(); }
-
-std::string list_of_solvers() {
-  std::string text = "Solvers:\n";
-  for (const fuse::Solver& solver : fuse::solvers()) text += fmt::format("  {:<20} {}\n", solver.name, solver.summary);
-  return text;
+  add_count_option(command, "--threads", budget.threads, 1, 1024, "threads (default: all processors); never changes the answer");
+  add_option(command, {"--seed", fmt::format("seed of the random numbers (default {})", budget.seed)}, answer::Count{},
+             [&budget](std::uint64_t number) { budget.seed = number; });
 }
 
 base::Result<double> parse_seconds(std::string_view text) {
@@ -131,22 +43,6 @@ base::Result<double> parse_seconds(std::string_view text) {
     if (time > 0 && time <= max_time_limit) return time;
   }
   return base::bad_input(fmt::format("'{}' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)", text));
-}
-
-base::Result<base::Ticks> parse_deadline(const std::string& text, base::TimeUnit unit) {
-  auto deadline = base::parse_time(text, unit, base::FineDigits::refuse);
-  if (!deadline) return base::bad_input(fmt::format("--deadline: '{}' {}", text, deadline.error().message));
-  return deadline;
-}
-
-void add_memory_cap_option(CLI::App& command, std::optional<base::Memory>& cap) {
-  add_parsed(command, "--memory-cap", "AMOUNT", "most that a device may hold, with what is resident, in the unit of activation",
-             [&cap](const std::string& text) -> std::string {
-               auto memory = base::parse_memory(text);
-               if (!memory) return fmt::format("'{}' {}", text, memory.error().message);
-               cap = *memory;
-               return {};
-             });
 }
 
 void add_flag(CLI::App& command, const std::string& name, bool& value, const std::string& description) {
@@ -164,15 +60,7 @@ void add_choice_option(CLI::App& command, const std::string& name, std::string& 
 
 void add_choice_option(CLI::App& command, const std::string& name, const std::string& choices, const std::string& description,
                        const std::function<void(const std::string&)>& take) {
-  add_parsed(command, name, choices, description, [choices, take](const std::string& text) -> std::string {
-    const std::vector<std::string> accepted = split(choices, '|');
-    if (std::find(accepted.begin(), accepted.end(), text) == accepted.end()) {
-      const std::vector<std::string> but_last(accepted.begin(), accepted.end() - 1);
-      return fmt::format("'{}' is not {} or {}", text, fmt::join(but_last, ", "), accepted.back());
-    }
-    take(text);
-    return {};
-  });
+  add_choice(command, {name, description}, choices, take);
 }
 
 void add_color_option(CLI::App& command, ColorChoice& choice) {
@@ -180,6 +68,10 @@ void add_color_option(CLI::App& command, ColorChoice& choice) {
                     [&choice](const std::string& text) {
                       choice = text == "auto" ? ColorChoice::automatic : text == "always" ? ColorChoice::always : ColorChoice::never;
                     });
+}
+
+void add_problem_option(CLI::App& command, std::optional<answer::Input>& problem, const std::string& description) {
+  add_option(command, {"--problem", description}, answer::File{"PROBLEM"}, [&problem](answer::Input input) { problem = std::move(input); });
 }
 
 void add_positional(CLI::App& command, const std::string& name, std::string& value, const std::string& description) {
@@ -207,16 +99,12 @@ void add_name_list(CLI::App& command, const std::string& names, std::vector<std:
 }
 
 void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most, const std::string& description) {
-  add_whole_number<int>(command, name, description, least, most, value);
+  add_option(command, {name, description}, answer::Count{static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(most)},
+             [&value](std::uint64_t number) { value = static_cast<int>(number); });
 }
 
 void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description, std::optional<double>& seconds) {
-  add_parsed(command, name, "TIME", description, [&seconds](const std::string& text) -> std::string {
-    auto parsed = parse_seconds(text);
-    if (!parsed) return parsed.error().message;
-    seconds = *parsed;
-    return {};
-  });
+  add_option(command, {name, description}, answer::Seconds{}, seconds);
 }
 
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& description, const std::string& example) {

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "answer/question/input.h"
 #include "base/result.h"
 #include "cli/command_line.h"
 #include "cli/terminal.h"
-#include "fuse/solver.h"
 
 namespace dovetail::cli {
 
@@ -30,41 +30,8 @@ struct SearchBudget {
 /// Adds --chains, --iterations, whose default `default_iterations` describes, --time-limit, --threads and --seed.
 void add_budget_options(CLI::App& command, SearchBudget& budget, const std::string& default_iterations);
 
-/// What the options of a search for schedules say.
-struct SearchArguments {
-  SearchBudget budget{.chains = fuse::SolveOptions{}.chains, .seed = fuse::SolveOptions{}.seed};
-  std::optional<base::Memory> memory_cap;
-  fuse::Objective objective = fuse::SolveOptions{}.objective;
-  bool pareto = false;  ///< the whole front between the two objectives
-  int robustness_percent = fuse::SolveOptions{}.robustness_percent;
-};
-
-/// Adds --chains, --iterations, --time-limit, --threads, --seed and --memory-cap.
-void add_search_options(CLI::App& command, SearchArguments& arguments);
-
-/// Adds --objective, with `pareto` as a choice where it is offered, and --robust.
-void add_objective_options(CLI::App& command, SearchArguments& arguments, bool offer_pareto);
-
-/// The options for a solver, without cancellation and progress.
-fuse::SolveOptions to_solve_options(const SearchArguments& arguments);
-
-/// The solver of that name, or an Error that names all, with the nearest.
-base::Result<const fuse::Solver*> solver_named(std::string_view name);
-
-/// The solver that is used unless another is asked for: the last of the registry, which is the best of the others.
-const fuse::Solver& default_solver();
-
-/// The solvers with what they do, a line each, for --help.
-std::string list_of_solvers();
-
 /// Seconds as people write them: "30", "30s", "1.5m", "2h", "500ms", "20us".
 base::Result<double> parse_seconds(std::string_view text);
-
-/// What --deadline says, in the unit of the problem that it is for: it can be read only when that is known.
-base::Result<base::Ticks> parse_deadline(const std::string& text, base::TimeUnit unit);
-
-/// Adds --memory-cap.
-void add_memory_cap_option(CLI::App& command, std::optional<base::Memory>& cap);
 
 /// Adds an option without a value: `value` is whether it is given.
 void add_flag(CLI::App& command, const std::string& name, bool& value, const std::string& description);
@@ -82,6 +49,9 @@ void add_choice_option(CLI::App& command, const std::string& name, const std::st
 
 /// Adds --color always|never|auto.
 void add_color_option(CLI::App& command, ColorChoice& choice);
+
+/// Adds --problem.
+void add_problem_option(CLI::App& command, std::optional<answer::Input>& problem, const std::string& description);
 
 /// Adds a required positional argument called `name` (PROBLEM, FILE, ...).
 void add_positional(CLI::App& command, const std::string& name, std::string& value, const std::string& description);

@@ -32,6 +32,10 @@ answer::Watch Asking::watch() {
   return watch;
 }
 
+answer::Watch noting() {
+  return {.on_note = [](std::string_view note) { print_note(note); }};
+}
+
 base::Status deliver(const answer::Sections& sections, const AnswerFile& file) {
   const base::Status written = file.path ? write_to(*file.path, file.content()) : base::Status();
   print_beside(file.path, report::text_of(sections));

@@ -12,8 +12,8 @@
 #include "answer/question/watch.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/output_file.h"
 #include "cli/progress_line.h"
-#include "cli/schedule_format.h"
 
 namespace dovetail::cli {
 
@@ -30,6 +30,9 @@ class Asking {
   ProgressLine line_;
   std::vector<std::optional<std::string>> outputs_;
 };
+
+/// Of who waits for no search: notes are printed.
+answer::Watch noting();
 
 /// The answer to `request`. Before the work begins it is an Error where one of `outputs`, which will be written, is a file that was read.
 template <class Request>

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/schedule_format.h"
+#include "cli/output_file.h"
 
 namespace dovetail::cli {
 

@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "answer/question/json.h"
+#include "answer/schedules/problem_input.h"
+#include "answer/schedules/search_options.h"
 #include "answer/words/figures.h"
 #include "base/stopwatch.h"
-#include "cli/arguments.h"
+#include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/load.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "report/text/table.h"
 
@@ -83,10 +85,10 @@ std::string short_list(const std::vector<std::size_t>& devices) {
   return text;
 }
 
-bool is_limited(const NamedProblem& named, const Question& question) { return named.problem.capacity || question.memory_cap; }
+bool is_limited(const answer::NamedProblem& named, const Question& question) { return named.problem.capacity || question.memory_cap; }
 
 /// What the peak comes to, and by when there is no schedule.
-std::string in_words(const NamedProblem& named, const Question& question, const Proven& proven) {
+std::string in_words(const answer::NamedProblem& named, const Question& question, const Proven& proven) {
   const base::TimeUnit unit = named.problem.time_unit;
   std::string text = fmt::format("\n{}: no schedule{} is shorter than {}\n", named.name, is_limited(named, question) ? " that fits" : "",
                                  answer::time_with_unit(proven.makespan, unit));
@@ -102,7 +104,7 @@ std::string in_words(const NamedProblem& named, const Question& question, const 
                             deadline);
 }
 
-std::string to_text(const NamedProblem& named, const Question& question, const Proven& proven) {
+std::string to_text(const answer::NamedProblem& named, const Question& question, const Proven& proven) {
   const base::TimeUnit unit = named.problem.time_unit;
   std::vector<std::vector<std::string>> rows;
   for (const Argument& argument : arguments_of(proven)) {
@@ -115,7 +117,7 @@ std::string to_text(const NamedProblem& named, const Question& question, const P
   return report::render_table(columns, rows) + in_words(named, question, proven);
 }
 
-answer::Json to_json(const NamedProblem& named, const Question& question, const Proven& proven, double seconds) {
+answer::Json to_json(const answer::NamedProblem& named, const Question& question, const Proven& proven, double seconds) {
   const base::TimeUnit unit = named.problem.time_unit;
   answer::Json object{{"format", "dovetail/bounds@1"},
                       {"problem", named.name},
@@ -143,9 +145,7 @@ answer::Json to_json(const NamedProblem& named, const Question& question, const 
 
 base::Result<Question> question_of(const Arguments& arguments, base::TimeUnit unit) {
   Question question;
-  if (arguments.deadline) {
-    DOVETAIL_TRY(question.deadline, parse_deadline(*arguments.deadline, unit));
-  }
+  DOVETAIL_TRY(question.deadline, answer::deadline_of(arguments.deadline, unit));
   question.memory_cap = arguments.memory_cap;
   question.options.work = std::int64_t{1'000'000} * arguments.work;
   question.options.cancellation = &stop_on_interrupt();
@@ -169,7 +169,7 @@ Proven prove(const pipeline::Problem& problem, const Question& question) {
 }
 
 base::Result<int> run(const Arguments& arguments) {
-  DOVETAIL_TRY(const NamedProblem named, load_problem(arguments.problem));
+  DOVETAIL_TRY(const answer::NamedProblem named, answer::read_problem({arguments.problem}, noting()));
   DOVETAIL_TRY(const Question question, question_of(arguments, named.problem.time_unit));
   const auto begin = std::chrono::steady_clock::now();
   const Proven proven = prove(named.problem, question);
@@ -189,7 +189,7 @@ void add_bounds(CLI::App& program, Action& action) {
   CLI::App* command = add_command(program, "bounds", "prove what no schedule of a problem can beat", "  dovetail bounds exp5");
   add_positional(*command, "PROBLEM", arguments->problem, "problem file, '-' for standard input, or a bundled instance");
   add_text_option(*command, "--deadline", arguments->deadline, "TIME", "also the least peak activation of a schedule that ends by then");
-  add_memory_cap_option(*command, arguments->memory_cap);
+  add_option(*command, {"--memory-cap", answer::memory_cap_help}, answer::Amount{}, arguments->memory_cap);
   add_count_option(*command, "--work", arguments->work, 0, 1'000'000,
                    "millions of device states that each proof may look at (default 20: about a second; 0: sums only)");
   add_json_flag(*command, arguments->json);

@@ -7,11 +7,12 @@
 #include <tuple>
 
 #include "answer/question/json.h"
+#include "answer/schedules/schedule_input.h"
 #include "answer/words/figures.h"
 #include "base/stopwatch.h"
 #include "cli/arguments.h"
+#include "cli/asking.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/output.h"
 #include "fuse/bounds/bounds.h"
 #include "fuse/bounds/claims.h"
@@ -27,14 +28,14 @@ using timeline::BarKind;
 
 struct Arguments {
   std::string file;
-  std::optional<std::string> problem;
+  std::optional<answer::Input> problem;
   std::optional<std::string> format;
   bool json = false;
 };
 
 /// Everything that is said of a valid schedule.
 struct Checked {
-  LoadedSchedule loaded;
+  answer::LoadedSchedule loaded;
   pipeline::Evaluation evaluation;
   timeline::Timeline timeline;
   fuse::Bounds bounds;
@@ -211,12 +212,9 @@ base::Error report_invalid(const Arguments& arguments, base::Error error) {
 }
 
 base::Result<int> run(const Arguments& arguments) {
-  std::optional<ScheduleFormat> forced;
-  if (arguments.format) {
-    DOVETAIL_TRY(forced, format_to_read(*arguments.format));
-  }
+  DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   const auto begin = std::chrono::steady_clock::now();
-  base::Result<LoadedSchedule> loaded = load_valid_schedule(arguments.file, forced, arguments.problem);
+  auto loaded = answer::load_valid_schedule({arguments.file}, forced, arguments.problem, noting());
   if (!loaded.ok()) return report_invalid(arguments, std::move(loaded).error());
 
   Checked checked;
@@ -243,8 +241,8 @@ void add_check(CLI::App& program, Action& action) {
   CLI::App* command = add_command(program, "check", "check a schedule, and show what it costs where",
                                   "  dovetail check schedule.json\n  dovetail check trace.txt --problem exp5");
   add_positional(*command, "FILE", arguments->file, "schedule (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input");
-  add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that it is a schedule of (default: as the file says)");
-  add_text_option(*command, "--format", arguments->format, read_formats, "format of FILE (default: told from its content)");
+  add_problem_option(*command, arguments->problem, "problem that it is a schedule of (default: as the file says)");
+  add_text_option(*command, "--format", arguments->format, answer::read_formats, "format of FILE (default: told from its content)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run(*arguments); });
 }

@@ -4,10 +4,12 @@
 #include <memory>
 
 #include "answer/question/json.h"
+#include "answer/schedules/schedule_input.h"
 #include "cli/arguments.h"
+#include "cli/asking.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/output.h"
+#include "cli/schedule_format.h"
 #include "fuse/bounds/bounds.h"
 #include "pipeline/schedule/evaluate.h"
 
@@ -19,7 +21,7 @@ struct Arguments {
   std::string output;
   std::optional<std::string> from;
   std::optional<std::string> to;
-  std::optional<std::string> problem;
+  std::optional<answer::Input> problem;
   bool json = false;
 };
 
@@ -44,23 +46,20 @@ base::Error needs_problem(const std::string& path) {
 base::Result<int> run(const Arguments& arguments) {
   const bool to_standard_output = is_standard_output(arguments.output);
   if (arguments.json && to_standard_output) return base::bad_input("--json and '-' as output both want standard output");
-  std::optional<ScheduleFormat> from;
-  if (arguments.from) {
-    DOVETAIL_TRY(from, format_to_read(*arguments.from));
-  }
+  DOVETAIL_TRY(const auto from, answer::format_to_read(arguments.from));
   DOVETAIL_TRY(const ScheduleFormat to, format_to_write(arguments.output, arguments.to));
-  DOVETAIL_TRY(LoadedSchedule loaded, load_valid_schedule(arguments.input, from, arguments.problem));
+  DOVETAIL_TRY(answer::LoadedSchedule loaded, answer::load_valid_schedule({arguments.input}, from, arguments.problem, noting()));
   if (loaded.format == ScheduleFormat::csv && !arguments.problem) return needs_problem(loaded.path);
   renew_claims(loaded.file.schedule);
   DOVETAIL_TRY(const std::vector<std::string> written, write_schedule(loaded.file.schedule, loaded.path, to, arguments.output));
   if (arguments.json) {
     print_json(answer::json_text(answer::Json{{"format", "dovetail/convert@1"},
-                                              {"from", name_of(loaded.format)},
-                                              {"to", name_of(to)},
+                                              {"from", base::enum_name(loaded.format)},
+                                              {"to", base::enum_name(to)},
                                               {"notes", loaded.file.notes},
                                               {"written", written}}));
   } else if (!to_standard_output) {
-    for (const std::string& path : written) print(fmt::format("written: {} ({})\n", path, name_of(to)));
+    for (const std::string& path : written) print(fmt::format("written: {} ({})\n", path, base::enum_name(to)));
   }
   return exit_done;
 }
@@ -75,9 +74,9 @@ void add_convert(CLI::App& program, Action& action) {
   add_positional(*command, "IN", arguments->input, "schedule to read (JSON, FlexFusion trace, PyTorch CSV), '-' for standard input");
   add_positional(*command, "OUT", arguments->output,
                  "file to write, '-' for standard output; CSV of several pipelines becomes several files");
-  add_text_option(*command, "--from", arguments->from, read_formats, "format of IN (default: told from its content)");
+  add_text_option(*command, "--from", arguments->from, answer::read_formats, "format of IN (default: told from its content)");
   add_text_option(*command, "--to", arguments->to, written_formats, "format of OUT (default: by its extension; JSON for '-')");
-  add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that it is a schedule of (default: as the file says)");
+  add_problem_option(*command, arguments->problem, "problem that it is a schedule of (default: as the file says)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run(*arguments); });
 }

@@ -8,12 +8,13 @@
 #include <utility>
 
 #include "answer/question/json.h"
+#include "answer/schedules/schedule_input.h"
 #include "answer/words/figures.h"
 #include "answer/words/text.h"
 #include "base/stopwatch.h"
 #include "cli/arguments.h"
+#include "cli/asking.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/output.h"
 #include "pipeline/schedule/evaluate.h"
 #include "pipeline/schedule/schedule_diff.h"
@@ -25,6 +26,7 @@
 namespace dovetail::cli {
 namespace {
 
+using answer::LoadedSchedule;
 using timeline::BarKind;
 
 constexpr std::size_t moves_shown = 5;
@@ -32,7 +34,7 @@ constexpr std::size_t max_devices_named = 12;
 
 struct Arguments {
   std::array<std::string, 2> files;
-  std::optional<std::string> problem;
+  std::optional<answer::Input> problem;
   std::optional<std::string> format;
   std::string gantt = "auto";
   ColorChoice color = ColorChoice::automatic;
@@ -62,26 +64,23 @@ struct Difference {
 
 /// The problem is the one that is named, else the one in a file that holds its own, else the one that is inferred from the first.
 base::Result<std::array<LoadedSchedule, 2>> load_both(const Arguments& arguments) {
-  if (std::count(arguments.files.begin(), arguments.files.end(), "-") + (arguments.problem == "-" ? 1 : 0) > 1)
+  if (std::count(arguments.files.begin(), arguments.files.end(), "-") + (arguments.problem == answer::Input{"-"} ? 1 : 0) > 1)
     return base::bad_input("only one of the two schedules and the problem can be read from standard input");
-  std::optional<ScheduleFormat> forced;
-  if (arguments.format) {
-    DOVETAIL_TRY(forced, format_to_read(*arguments.format));
-  }
-  DOVETAIL_TRY(const ScheduleText a, read_schedule_text(arguments.files[0], forced));
-  DOVETAIL_TRY(const ScheduleText b, read_schedule_text(arguments.files[1], forced));
+  DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
+  DOVETAIL_TRY(const answer::ScheduleText a, answer::read_schedule_text({arguments.files[0]}, forced));
+  DOVETAIL_TRY(const answer::ScheduleText b, answer::read_schedule_text({arguments.files[1]}, forced));
   if (arguments.problem) {
-    DOVETAIL_TRY(const NamedProblem named, load_problem(*arguments.problem));
-    DOVETAIL_TRY(LoadedSchedule first, load_schedule_of(named, a));
-    DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, b));
+    DOVETAIL_TRY(const answer::NamedProblem named, answer::read_problem(*arguments.problem, noting()));
+    DOVETAIL_TRY(LoadedSchedule first, load_schedule_of(named, a, noting()));
+    DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, b, noting()));
     return std::array{std::move(first), std::move(second)};
   }
-  const bool swap = b.format == ScheduleFormat::json && a.format != ScheduleFormat::json;
-  DOVETAIL_TRY(LoadedSchedule first, load_schedule(swap ? b : a, nullptr));
-  const NamedProblem named{first.path, first.file.schedule.problem};
+  const bool swap = b.format == answer::ScheduleFormat::json && a.format != answer::ScheduleFormat::json;
+  DOVETAIL_TRY(LoadedSchedule first, load_schedule(swap ? b : a, nullptr, noting()));
+  const answer::NamedProblem named{first.path, first.file.schedule.problem};
   first.file.schedule.problem.capacity.reset();
   DOVETAIL_CHECK(check_valid(first));
-  DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, swap ? a : b));
+  DOVETAIL_TRY(LoadedSchedule second, load_schedule_of(named, swap ? a : b, noting()));
   if (swap) std::swap(first, second);
   return std::array{std::move(first), std::move(second)};
 }
@@ -337,8 +336,8 @@ void add_diff(CLI::App& program, Action& action) {
   add_positional(*command, "A", arguments->files[0],
                  "the first schedule, A (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input");
   add_positional(*command, "B", arguments->files[1], "the second one, B");
-  add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that both are schedules of (default: as the files say)");
-  add_text_option(*command, "--format", arguments->format, read_formats, "format of both (default: told from their content)");
+  add_problem_option(*command, arguments->problem, "problem that both are schedules of (default: as the files say)");
+  add_text_option(*command, "--format", arguments->format, answer::read_formats, "format of both (default: told from their content)");
   add_choice_option(*command, "--gantt", arguments->gantt, "always|never|auto", "draw both, one above the other (auto: on a terminal)");
   add_color_option(*command, arguments->color);
   add_json_flag(*command, arguments->json);

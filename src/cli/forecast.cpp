@@ -19,9 +19,9 @@
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/length_cap.h"
+#include "cli/output_file.h"
 #include "cli/plan_search.h"
 #include "cli/progress_line.h"
-#include "cli/schedule_format.h"
 #include "plan/plan_file.h"
 
 namespace dovetail::cli {

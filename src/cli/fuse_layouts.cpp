@@ -14,7 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/schedule_format.h"
+#include "cli/output_file.h"
 #include "pipeline/problem/problem_file.h"
 
 namespace dovetail::cli {

@@ -57,12 +57,12 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, s
 
 void add_option(CLI::App& command, const Flagged& flagged, answer::Count kind, std::function<void(std::uint64_t)> take) {
   add_read(command, flagged, "N", [kind, take = std::move(take)](const std::string& text) -> std::string {
-    std::int64_t number = 0;
+    std::uint64_t number = 0;
     const char* const end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data(), end, number);
     if (parsed.ec != std::errc() || parsed.ptr != end || number < kind.min || number > kind.max)
       return fmt::format("'{}' is no whole number from {} to {}", text, kind.min, kind.max);
-    take(static_cast<std::uint64_t>(number));
+    take(number);
     return {};
   });
 }

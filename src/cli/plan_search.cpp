@@ -68,7 +68,7 @@ base::Result<planner::RankOptions> rank_options(const PlanSearchArguments& argum
   options.search.time_limit_seconds = budget.time_limit_seconds;
   options.search.seed = budget.seed;
   options.search.threads = budget.threads > 0 ? budget.threads : parallel::default_thread_count();
-  options.search.on_progress = [&line](const planner::SearchProgress& progress) { line.update(figures(progress)); };
+  options.search.on_progress = [&line](const planner::SearchProgress& progress) { line.update([&progress] { return figures(progress); }); };
   return options;
 }
 

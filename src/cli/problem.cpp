@@ -3,14 +3,15 @@
 
 #include <memory>
 
+#include "answer/schedules/problem_input.h"
 #include "answer/words/figures.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "cli/arguments.h"
+#include "cli/asking.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/output.h"
-#include "cli/schedule_format.h"
+#include "cli/output_file.h"
 #include "pipeline/problem/problem_file.h"
 #include "pipeline/problem/timings.h"
 #include "report/text/table.h"
@@ -104,7 +105,7 @@ base::Result<pipeline::Problem> read_problem(const Arguments& arguments) {
   if (arguments.timings) return from_timings(arguments);
   if (!arguments.microbatches.empty() || !arguments.map.empty())
     return base::bad_input("--microbatches and --map belong to --from TIMINGS.csv");
-  DOVETAIL_TRY(NamedProblem named, load_problem(*arguments.source));
+  DOVETAIL_TRY(answer::NamedProblem named, answer::read_problem({*arguments.source}, noting()));
   return std::move(named.problem);
 }
 

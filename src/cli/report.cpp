@@ -6,12 +6,14 @@
 #include <utility>
 #include <variant>
 
+#include "answer/schedules/file_kind.h"
+#include "answer/schedules/schedule_input.h"
 #include "base/file.h"
 #include "cli/arguments.h"
+#include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/job.h"
-#include "cli/load.h"
 #include "cli/output.h"
 #include "cli/played_plan.h"
 #include "pipeline/schedule/evaluate.h"
@@ -32,12 +34,14 @@
 namespace dovetail::cli {
 namespace {
 
+using answer::ScheduleText;
+
 struct Arguments {
   std::vector<std::string> files;
   std::vector<std::string> plans;
   std::string output = "report.html";
   std::optional<std::string> title;
-  std::optional<std::string> problem;
+  std::optional<answer::Input> problem;
   std::optional<std::string> format;
   bool overlay = false;
   PlayArguments play;
@@ -61,7 +65,7 @@ struct Input {
 };
 
 base::Result<Input> read_trace(const ScheduleText& text) {
-  const std::string name = base::display_path(text.argument);
+  const std::string name = base::display_path(text.input.path);
   DOVETAIL_TRY(timeline::Timeline trace, timeline::parse_chrome_trace(text.content, name));
   for (const std::string& note : trace.notes) print_note(fmt::format("{}: {}", name, note));
   return Input{name, std::move(trace)};
@@ -93,35 +97,32 @@ void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& l
 /// Plays the plan at `plan_path`, else the best.
 base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan_path, const Arguments& arguments,
                              const parallel::Cancellation& stop) {
-  DOVETAIL_TRY(plan::Job job, plan::parse_job(text.content, base::display_path(text.argument)));
+  DOVETAIL_TRY(plan::Job job, plan::parse_job(text.content, base::display_path(text.input.path)));
   auto of = std::make_unique<PlayedJob>(std::move(job));
-  DOVETAIL_TRY(const predict::Software software, load_software(of->job, text.argument));
+  DOVETAIL_TRY(const predict::Software software, load_software(of->job, text.input.path));
   DOVETAIL_CHECK(check_no_input(arguments.output, {plan_path}));
   of->scenario.emplace(predict::scenario_of(of->job, software, &stop));
   ProgressLine line(of->job.name);
-  DOVETAIL_TRY(of->chosen, choose_plan(arguments.play, text.argument, plan_path, *of->scenario, !arguments.overlay, line));
+  DOVETAIL_TRY(of->chosen, choose_plan(arguments.play, text.input.path, plan_path, *of->scenario, !arguments.overlay, line));
   if (!arguments.play.fuse && !of->scenario->is_stopped()) of->chosen.notes = planner::why_not_fused(*of->scenario, of->chosen.plan);
   DOVETAIL_TRY(of->played, play_plan(arguments.play, *of->scenario, of->chosen.plan, line));
   if (!arguments.overlay) sweep_thresholds(arguments, *of, line);
-  return Input{plan_path ? base::display_path(*plan_path) : base::display_path(text.argument), std::move(of)};
+  return Input{plan_path ? base::display_path(*plan_path) : base::display_path(text.input.path), std::move(of)};
 }
 
 base::Result<Input> read_input(const ScheduleText& text, const Arguments& arguments) {
   if (!arguments.format && timeline::is_chrome_trace(text.content)) return read_trace(text);
-  DOVETAIL_TRY(LoadedSchedule loaded, load_valid_schedule(text, arguments.problem));
+  DOVETAIL_TRY(answer::LoadedSchedule loaded, answer::load_valid_schedule(text, arguments.problem, noting()));
   return Input{std::move(loaded.path), std::move(loaded.file.schedule)};
 }
 
 /// All that the command line names, before any of it is played: a slip in the last file costs nothing.
 base::Result<std::vector<ScheduleText>> read_texts(const Arguments& arguments) {
-  std::optional<ScheduleFormat> forced;
-  if (arguments.format) {
-    DOVETAIL_TRY(forced, format_to_read(*arguments.format));
-  }
+  DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   std::vector<ScheduleText> texts;
   for (const std::string& path : arguments.files) {
-    DOVETAIL_TRY(ScheduleText text, read_schedule_text(path, forced));
-    if (named_format(text.content) == "dovetail/plan")
+    DOVETAIL_TRY(ScheduleText text, answer::read_schedule_text({path}, forced));
+    if (answer::named_format(text.content) == "dovetail/plan")
       return base::Error{base::Failure::bad_input, base::display_path(path), 0, 0,
                          fmt::format("this is a plan, which is shown with its job: dovetail report JOB --plan {}", path)};
     texts.push_back(std::move(text));
@@ -129,7 +130,7 @@ base::Result<std::vector<ScheduleText>> read_texts(const Arguments& arguments) {
   return texts;
 }
 
-bool is_job(const ScheduleText& text) { return named_format(text.content) == "dovetail/job"; }
+bool is_job(const ScheduleText& text) { return answer::named_format(text.content) == "dovetail/job"; }
 
 base::Result<std::vector<Input>> read_inputs(const Arguments& arguments, const parallel::Cancellation& stop) {
   DOVETAIL_TRY(const std::vector<ScheduleText> texts, read_texts(arguments));
@@ -238,8 +239,9 @@ void add_report(CLI::App& program, Action& action) {
   add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: the names of the files)");
   add_flag(*command, "--overlay", arguments->overlay,
            "lay two timelines over each other, begun with the same step, and list how they differ");
-  add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that the schedules are of (default: as the files say)");
-  add_text_option(*command, "--format", arguments->format, read_formats, "format of the schedules (default: told from their content)");
+  add_problem_option(*command, arguments->problem, "problem that the schedules are of (default: as the files say)");
+  add_text_option(*command, "--format", arguments->format, answer::read_formats,
+                  "format of the schedules (default: told from their content)");
   add_play_arguments(*command, arguments->play);
   set_action(*command, action, [arguments] { return run(*arguments); });
 }

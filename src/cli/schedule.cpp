@@ -1,21 +1,19 @@
-// dovetail schedule: one schedule of a problem.
+// dovetail schedule: one schedule of a problem, or the front between makespan and peak activation.
+#include "answer/schedules/schedule.h"
+
 #include <fmt/format.h>
 
 #include <memory>
 
+#include "answer/schedules/front.h"
 #include "answer/words/text.h"
-#include "cli/arguments.h"
+#include "cli/asking.h"
 #include "cli/best_file.h"
-#include "cli/commands.h"
-#include "cli/interrupt.h"
-#include "cli/pareto.h"
+#include "cli/options.h"
 #include "cli/processes.h"
-#include "cli/progress_line.h"
-#include "cli/schedule_report.h"
-#include "parallel/agreement.h"
-#include "pipeline/formats/schedule_file.h"
-#include "pipeline/problem/problem_file.h"
-#include "pipeline/schedule/validate.h"
+#include "cli/schedule_format.h"
+#include "report/schedule/front_picture.h"
+#include "report/text/sections.h"
 
 namespace dovetail::cli {
 namespace {
@@ -24,188 +22,154 @@ namespace {
 constexpr int max_picked = 1000;
 
 struct Arguments {
-  std::string problem;
-  std::string solver{default_solver().name};
-  SearchArguments search;
+  answer::ScheduleRequest request;
   MpiArguments mpi;
-  std::optional<std::string> deadline;  ///< in the problem's unit
-  std::optional<std::string> from;
   int pick = 0;  ///< of the front, from 1; 0: the whole front
   std::optional<std::string> output;
   std::optional<std::string> format;
   bool json = false;
+
+  bool asks_front() const { return request.objective == answer::Objective::pareto; }
 };
 
-/// Where the best so far is written to while several processes work on it.
-std::optional<BestFile> best_file(const Arguments& arguments, const Request& request) {
-  if (!request.options.exchange || !request.format || !can_be_rewritten(*arguments.output)) return std::nullopt;
-  return BestFile();
-}
+/// Where the answer goes, which is known before it is there.
+struct Output {
+  std::optional<std::string> path;
+  ScheduleFormat format = ScheduleFormat::json;
+};
 
-/// With the bound on the makespan only, and without what stopped the search. REQUIRES: it breaks no rule.
-pipeline::Schedule schedule_so_far(const fuse::Solution& solution, const fuse::Bounds& bounds) {
-  pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
-  schedule.claims.bound_makespan = bounds.makespan;
-  schedule.claims.optimal_makespan = solution.evaluation.makespan == bounds.makespan;
-  schedule.claims.solver = solution.solver;
-  return schedule;
-}
-
-base::Result<Run> solve_with_progress(const Arguments& arguments, const Request& request) {
-  fuse::SolveOptions options = request.options;
-  options.start = request.start ? &*request.start : nullptr;
-  const parallel::Cancellation stop(&stop_on_interrupt(), with_patience(options.time_limit_seconds));
-  options.cancellation = &stop;
-  const pipeline::Problem& problem = request.named.problem;
-  ProgressLine line(request.named.name, request.bounds.makespan, problem.time_unit);
-  line.show_peak_bound(problem);
-  std::optional<BestFile> file = best_file(arguments, request);
-  options.on_progress = [&](const fuse::Progress& progress) {
-    line.update(progress);
-    if (file) file->catch_up();
-  };
-  const auto take_better = [&](const fuse::Solution& solution) {
-    const bool fits = pipeline::find_excess(problem, solution.evaluation, options.memory_cap).empty();
-    if (!fits || !meets_deadline(request, solution)) return;
-    file->take([&, schedule = schedule_so_far(solution, request.bounds)] {
-      DOVETAIL_ASSERT(!pipeline::validate(schedule).has_value());
-      (void)write_schedule(schedule, request.named.name, *request.format, *arguments.output);
-    });
-  };
-  if (file) options.on_better = take_better;
-  DOVETAIL_TRY(Solved solved, fuse::run_solver(*request.solver, problem, request.bounds, options));
-  return Run{std::move(solved), line.iterations_per_second()};
-}
-
-/// Options that do not go together.
+/// Options of the output that do not go together.
 base::Status check_combination(const Arguments& arguments) {
-  const bool pareto = arguments.search.pareto;
-  if (arguments.from && *arguments.from == "-" && arguments.problem == "-")
-    return base::bad_input("the problem and the schedule to start from cannot both be read from standard input");
-  if (arguments.mpi.asked && (arguments.problem == "-" || (arguments.from && *arguments.from == "-")))
-    return base::bad_input("with --mpi every process reads the problem and the schedule, and only one has standard input; name files");
-  if (arguments.pick > 0 && !pareto) return base::bad_input("--pick chooses from a front: it needs --objective pareto");
+  if (arguments.pick > 0 && !arguments.asks_front()) return base::bad_input("--pick chooses from a front: it needs --objective pareto");
   if (arguments.pick > 0 && !arguments.output)
     return base::bad_input("--pick chooses the schedule of a front that is written: it needs -o FILE");
-  if (pareto && arguments.deadline) return base::bad_input("--objective pareto chooses its deadlines itself; it takes no --deadline");
-  if (pareto && arguments.search.robustness_percent > 0)
-    return base::bad_input("a front is between makespan and peak activation; --objective pareto takes no --robust");
-  if (pareto && arguments.solver != default_solver().name)
-    return base::bad_input(
-        fmt::format("--objective pareto is searched by all solvers together; it takes no --solver but {}", default_solver().name));
+  if (arguments.format && !arguments.output) return base::bad_input("--format is the format of -o FILE, which is missing");
   return {};
 }
 
-base::Result<Request> make_request(const Arguments& arguments) {
-  Request request;
-  DOVETAIL_TRY(request.solver, solver_named(arguments.solver));
-  if (arguments.mpi.asked && !request.solver->is_shared) {
-    return base::bad_input(fmt::format(
-        "--mpi shares out the chains of the search, and solver '{}' has none of those; the solvers search and auto do", arguments.solver));
-  }
-  if (arguments.from && !request.solver->searches) {
-    return base::bad_input(fmt::format("--from is where a search starts, and solver '{}' makes its schedule by rule", arguments.solver));
-  }
-  DOVETAIL_TRY(request.named, load_problem(arguments.problem));
-  request.options = to_solve_options(arguments.search);
-  if (arguments.deadline) {
-    DOVETAIL_TRY(request.options.deadline, parse_deadline(*arguments.deadline, request.named.problem.time_unit));
-  }
-  if (arguments.from) {
-    DOVETAIL_TRY(const ScheduleText text, read_schedule_text(*arguments.from, std::nullopt));
-    DOVETAIL_TRY(LoadedSchedule loaded, load_schedule_of(request.named, text));
-    // It is valid; what a trace claims of it is rounded.
-    const auto made_by = loaded.file.schedule.claims.solver;
-    loaded.file.schedule.claims = {};
-    loaded.file.schedule.claims.solver = made_by;
-    DOVETAIL_TRY(request.start, fuse::to_solution(loaded.file.schedule));
-  }
-  request.bounds = fuse::bounds_of(request.named.problem);
-  return request;
+base::Result<Output> output_of(const Arguments& arguments) {
+  if (!arguments.output) return Output{};
+  DOVETAIL_TRY(const ScheduleFormat format, format_to_write(*arguments.output, arguments.format));
+  const bool whole_front = arguments.asks_front() && arguments.pick == 0;
+  if (whole_front && format != ScheduleFormat::json && format != ScheduleFormat::svg)
+    return base::bad_input(
+        fmt::format("a front is written as json or svg, not as {}; with --pick N one of its schedules is written, in any format",
+                    base::enum_name(format)));
+  return Output{arguments.output, format};
 }
 
-/// `writes`: of several processes only the first does.
-base::Result<Request> prepare(Arguments& arguments, bool writes) {
-  DOVETAIL_CHECK(check_combination(arguments));
-  DOVETAIL_CHECK(check_output_options(arguments.output, arguments.format, arguments.json));
-  if (!writes) arguments.output.reset();
-  std::optional<ScheduleFormat> format;
-  if (arguments.output) {
-    const bool whole_front = arguments.search.pareto && arguments.pick == 0;
-    DOVETAIL_TRY(format,
-                 whole_front ? front_format(*arguments.output, arguments.format) : format_to_write(*arguments.output, arguments.format));
+/// Asks with a line of progress, with which `file` keeps up. Where the output is an Error, it is one of what is read: of several processes
+/// only the first writes, and all have to end alike.
+template <class Request>
+auto ask_for(const Request& request, const base::Result<Output>& output, BestFile* file = nullptr) {
+  Asking asking("schedule", {output.ok() ? output->path : std::nullopt}, PlainLines::every_few_seconds);
+  answer::Watch watch = asking.watch();
+  watch.on_read = [&output, check_inputs = watch.on_read]() -> base::Status { return output.ok() ? check_inputs() : output.error(); };
+  watch.on_figures = [file, show = watch.on_figures](const answer::Figures& figures) {
+    show(figures);
+    if (file != nullptr) file->catch_up();
+  };
+  return ask(request, watch);
+}
+
+/// How an answer is written: as one text, and to where it goes.
+struct Written {
+  std::function<base::Result<std::string>()> content;
+  std::function<base::Result<std::vector<std::string>>()> write;
+};
+
+/// Writes and prints an answer, which says where it was written to.
+template <class Answer>
+base::Status deliver_written(Answer& answer, bool json, const std::optional<std::string>& path, const Written& written) {
+  if (path && json && is_standard_output(*path)) return deliver_json(to_json(answer), {path, written.content});
+  if (path) {
+    DOVETAIL_TRY(answer.written, written.write());
   }
-  DOVETAIL_TRY(Request request, make_request(arguments));
-  DOVETAIL_CHECK(check_no_input(arguments.output));
-  request.format = format;
-  return request;
+  if (json)
+    print_json(to_json(answer));
+  else
+    print_beside(path, report::text_of(sections(answer)));
+  return {};
 }
 
-/// What all processes have to read alike.
-std::string input_of(const Request& request) {
-  std::string text = pipeline::problem_to_json(request.named.problem);
-  if (!request.start) return text;
-  return text + pipeline::schedule_to_json(pipeline::to_schedule(request.start->problem, request.start->graph, request.start->evaluation));
+/// How an answer ends that no schedule does what is asked: nothing is written.
+template <class Answer>
+void report_infeasible(const Answer& answer, bool json) {
+  if (json) print_json(to_json(answer));
+  print_error("dovetail: " + report::text_of(sections(answer)));
 }
 
-/// Prepares one of several processes; all end alike.
-base::Result<Request> prepare_as_one_of(const parallel::Exchange& exchange, Arguments& arguments) {
-  base::Result<Request> request = prepare(arguments, exchange.rank == 0);
-  DOVETAIL_CHECK(parallel::agree_on_input(exchange, request.ok() ? base::Result<std::string>(input_of(*request)) : request.error(),
-                                          "another problem or another schedule to start from"));
-  request->options.exchange = &exchange;
-  if (arguments.search.budget.threads == 0) request->options.threads = 1;
-  note_idle_processes(exchange, request->options.chains);
-  return request;
+Written written_schedule(const pipeline::Schedule& schedule, const std::string& title, const Output& output) {
+  return {[&] { return schedule_content(schedule, title, output.format); },
+          [&] { return write_schedule(schedule, title, output.format, *output.path); }};
 }
 
-base::Result<int> run_pareto(const Arguments& arguments, const Request& request) {
-  const FrontOutput output{arguments.output, request.format.value_or(ScheduleFormat::json), arguments.pick, arguments.json};
-  fuse::SolveOptions options = request.options;
-  options.start = request.start ? &*request.start : nullptr;
-  const Front front = solve_front(request.named, request.bounds, options, output);
-  base::Result<int> code = report_front(request.named, front, output);
-  const auto& lost = front.schedules.front().solved.solution.lost_process;
+base::Result<int> run_schedule(const Arguments& arguments, const base::Result<Output>& output) {
+  answer::ScheduleRequest request = arguments.request;
+  BestFile file;
+  if (request.exchange && output.ok() && output->path && can_be_rewritten(*output->path))
+    request.on_better = [&](const pipeline::Schedule& schedule) {
+      file.take([&output, &request, schedule] {
+        (void)write_schedule(schedule, answer::name_of(request.problem), output->format, *output->path);
+      });
+    };
+  DOVETAIL_TRY(answer::ScheduleAnswer answer, ask_for(request, output, &file));
+  if (answer.outcome == answer::Outcome::infeasible)
+    report_infeasible(answer, arguments.json);
+  else
+    DOVETAIL_CHECK(
+        deliver_written(answer, arguments.json, output->path, written_schedule(answer.solved->schedule, answer.asked.named.name, *output)));
+  if (const auto lost = answer.lost_process()) return *lost;
+  return exit_code_of(answer.outcome);
+}
+
+Written written_front(const answer::FrontAnswer& answer, const Arguments& arguments, const Output& output) {
+  if (arguments.pick > 0) {
+    const auto picked = static_cast<std::size_t>(arguments.pick) - 1;
+    return written_schedule(answer.schedules[picked].solved.schedule, answer.asked.named.name, output);
+  }
+  const auto content = [&]() -> base::Result<std::string> {
+    return output.format == ScheduleFormat::svg ? report::render_pareto_svg(report::picture_of(answer)) : answer::front_file(answer);
+  };
+  return {content, [&output, content] { return write_outputs({{*output.path, *content()}}); }};
+}
+
+/// Writes and prints the front. Where there is no schedule with the number to write it is printed before that is an Error.
+base::Status deliver_front(answer::FrontAnswer& answer, const Arguments& arguments, const Output& output) {
+  const auto schedules = static_cast<std::int64_t>(answer.schedules.size());
+  if (arguments.pick <= schedules) return deliver_written(answer, arguments.json, output.path, written_front(answer, arguments, output));
+  if (arguments.json)
+    print_json(to_json(answer));
+  else
+    print_beside(output.path, report::text_of(sections(answer)));
+  return base::bad_input(fmt::format("the front has {}; --pick accepts 1 to {}", answer::counted(schedules, "schedule"), schedules));
+}
+
+base::Result<int> run_front(const Arguments& arguments, const base::Result<Output>& output) {
+  DOVETAIL_TRY(answer::FrontRequest request, answer::front_of(arguments.request));
+  request.peak_bound = arguments.json || (output.ok() && output->path && arguments.pick == 0);
+  DOVETAIL_TRY(answer::FrontAnswer answer, ask_for(request, output));
+  base::Status delivered;
+  if (answer.outcome == answer::Outcome::infeasible)
+    report_infeasible(answer, arguments.json);
+  else
+    delivered = deliver_front(answer, arguments, *output);
   // A front that was cut short may have fewer schedules than --pick counts on.
-  if (lost && (code.ok() || code.error().failure == base::Failure::bad_input)) return *lost;
-  return code;
-}
-
-base::Result<int> solve_and_report(const Arguments& arguments, const Request& request) {
-  if (const auto impossible = find_impossible(request)) {
-    if (arguments.json) print_json(answer::json_text(impossible->json));
-    print_error(impossible->text);
-    return exit_infeasible;
-  }
-  if (arguments.search.pareto) return run_pareto(arguments, request);
-  DOVETAIL_TRY(const Run run, solve_with_progress(arguments, request));
-  const fuse::Solution& solution = run.solved.solution;
-  const bool is_feasible = run.solved.excess.empty() && meets_deadline(request, solution);
-  if (is_feasible) {
-    std::vector<std::string> written;
-    if (request.format) {
-      DOVETAIL_TRY(written, write_schedule(run.solved.schedule, request.named.name, *request.format, *arguments.output));
-    }
-    if (arguments.json) {
-      print_json(answer::json_text(report_json(request, run, written)));
-    } else {
-      print_beside(arguments.output, report_text(request, run, written));
-    }
-  } else {
-    if (arguments.json) print_json(answer::json_text(report_json(request, run, {})));
-    print_error(infeasible_text(request, run.solved));
-  }
-  // With all processes there might have been a better answer.
-  if (solution.lost_process) return *solution.lost_process;
-  if (!is_feasible) return exit_infeasible;
-  return solution.stopped_by == pipeline::StoppedBy::interrupt || stop_on_interrupt().requested() ? exit_interrupted : exit_done;
+  const auto lost = answer.lost_process();
+  if (lost && (delivered.ok() || delivered.error().failure == base::Failure::bad_input)) return *lost;
+  DOVETAIL_CHECK(delivered);
+  return exit_code_of(answer.outcome);
 }
 
 base::Result<int> run(const Arguments& given) {
   DOVETAIL_TRY(const std::optional<parallel::Exchange> exchange, connect_processes(given.mpi));
+  DOVETAIL_CHECK(check_combination(given));
   Arguments arguments = given;
-  DOVETAIL_TRY(const Request request, exchange ? prepare_as_one_of(*exchange, arguments) : prepare(arguments, true));
-  auto code = solve_and_report(arguments, request);
+  if (exchange) arguments.request.exchange = &*exchange;
+  if (exchange && exchange->rank > 0) arguments.output.reset();
+  const base::Result<Output> output = output_of(arguments);
+  if (!exchange && !output.ok()) return output.error();
+  auto code = arguments.asks_front() ? run_front(arguments, output) : run_schedule(arguments, output);
   if (exchange && !code.ok() && code.error().failure == base::Failure::io) wait_for_the_first(*exchange);
   return code;
 }
@@ -217,18 +181,10 @@ void add_schedule(CLI::App& program, Action& action) {
   CLI::App* command = add_command(program, "schedule", "make a schedule of a problem",
                                   "  dovetail schedule problem.yaml --time-limit 30s -o schedule.json\n"
                                   "  dovetail schedule exp5 -o exp5.svg\n"
-                                  "  dovetail schedule exp5 --objective pareto -o front.svg\n\n" +
-                                      list_of_solvers());
-  add_positional(*command, "PROBLEM", arguments->problem,
-                 "problem file, '-' for standard input, or a bundled instance (see dovetail instances)");
-  add_text_option(*command, "--solver", arguments->solver, "SOLVER",
-                  fmt::format("how to make it (default {}: {})", default_solver().name, default_solver().summary));
-  add_objective_options(*command, arguments->search, true);
-  add_text_option(*command, "--deadline", arguments->deadline, "TIME",
-                  "find the least peak among the schedules that end by TIME, in the problem's unit");
+                                  "  dovetail schedule exp5 --objective pareto -o front.svg\n\nSolvers:\n" +
+                                      answer::list_of_solvers());
+  add_request(*command, arguments->request);
   add_count_option(*command, "--pick", arguments->pick, 1, max_picked, "of a front, write the schedule with this number to -o FILE");
-  add_text_option(*command, "--from", arguments->from, "FILE", "start the search from this schedule of the problem: never worse than it");
-  add_search_options(*command, arguments->search);
   add_mpi_options(*command, arguments->mpi);
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write the schedule, or the front (.json, .svg), to FILE ('-': standard output)");

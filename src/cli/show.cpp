@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "cli/answer.h"
-#include "cli/arguments.h"
-#include "cli/commands.h"
-#include "cli/interrupt.h"
-#include "cli/load.h"
-#include "cli/progress_line.h"
+#include "answer/schedules/capacity.h"
+#include "answer/schedules/schedule.h"
+#include "answer/schedules/schedule_input.h"
+#include "cli/asking.h"
+#include "cli/options.h"
 #include "report/schedule/terminal_gantt.h"
+#include "report/text/sections.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::cli {
@@ -20,9 +20,9 @@ constexpr int max_columns = 10'000;
 struct Arguments {
   std::vector<std::string> files;
   std::optional<std::string> solver;
-  std::optional<std::string> problem;
+  std::optional<answer::Input> problem;
   std::optional<std::string> format;
-  SearchArguments search;
+  answer::ScheduleSearchOptions search;
   ColorChoice color = ColorChoice::automatic;
   int columns = 0;  ///< 0: as wide as the terminal
   int rows = 0;     ///< 0: all devices
@@ -37,40 +37,27 @@ void draw(const pipeline::Schedule& schedule, const std::string& title, const Ar
 }
 
 base::Error does_not_fit(std::string_view what, const std::vector<pipeline::CapacityExcess>& excess) {
-  return {base::Failure::infeasible, {}, 0, 0, fmt::format("{}:\n{}", what, excess_table(excess))};
+  return {base::Failure::infeasible, {}, 0, 0, fmt::format("{}:\n{}", what, report::text_of(answer::excess_table(excess)))};
 }
 
 /// Draws the schedule that a solver makes of a problem.
 base::Result<int> show_solved(const std::string& name, const Arguments& arguments) {
-  DOVETAIL_TRY(const fuse::Solver* const solver, solver_named(*arguments.solver));
-  DOVETAIL_TRY(const NamedProblem named, load_problem(name));
-  if (const auto impossible = fuse::find_impossible(named.problem, arguments.search.memory_cap); !impossible.empty()) {
-    return does_not_fit(impossible_message, impossible);
-  }
-  const fuse::Bounds bounds = fuse::bounds_of(named.problem);
-  fuse::SolveOptions options = to_solve_options(arguments.search);
-  options.cancellation = &stop_on_interrupt();
-  auto line = std::make_unique<ProgressLine>(named.name, bounds.makespan, named.problem.time_unit);
-  options.on_progress = [&line](const fuse::Progress& progress) { line->update(progress); };
-  DOVETAIL_TRY(const Solved solved, fuse::run_solver(*solver, named.problem, bounds, options));
-  line.reset();
-  if (!solved.excess.empty()) {
-    return does_not_fit(fmt::format("no schedule that {} found fits the memory", solver->name), solved.excess);
-  }
-  draw(solved.schedule, fmt::format("{} ({})", named.name, describe(solved.solution.solver)), arguments);
-  return solved.solution.stopped_by == pipeline::StoppedBy::interrupt || stop_on_interrupt().requested() ? exit_interrupted : exit_done;
+  const answer::ScheduleRequest request{.problem = {name}, .solver = *arguments.solver, .search = arguments.search};
+  DOVETAIL_TRY(const answer::ScheduleAnswer answer, ask(request, "show", {}, PlainLines::every_few_seconds));
+  if (answer.impossible) return does_not_fit(answer::impossible_message, answer.impossible->excess);
+  const fuse::Solved& solved = *answer.solved;
+  if (answer.outcome == answer::Outcome::infeasible)
+    return does_not_fit(fmt::format("no schedule that {} found fits the memory", answer.solver), solved.excess);
+  draw(solved.schedule, fmt::format("{} ({})", answer.asked.named.name, answer::describe(solved.solution.solver)), arguments);
+  return exit_code_of(answer.outcome);
 }
 
 base::Result<int> show_file(const std::string& path, const Arguments& arguments) {
-  if (is_instance(path)) {
+  if (answer::is_instance({path}))
     return base::bad_input(fmt::format("'{0}' is a problem, not a schedule; say how to make one: dovetail show {0} --solver {1}", path,
-                                       default_solver().name));
-  }
-  std::optional<ScheduleFormat> forced;
-  if (arguments.format) {
-    DOVETAIL_TRY(forced, format_to_read(*arguments.format));
-  }
-  DOVETAIL_TRY(const LoadedSchedule loaded, load_valid_schedule(path, forced, arguments.problem));
+                                       answer::default_solver().name));
+  DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
+  DOVETAIL_TRY(const answer::LoadedSchedule loaded, answer::load_valid_schedule({path}, forced, arguments.problem, noting()));
   draw(loaded.file.schedule, loaded.path, arguments);
   return exit_done;
 }
@@ -95,13 +82,13 @@ void add_show(CLI::App& program, Action& action) {
   add_positional_list(*command, "FILE", arguments->files,
                       "schedule files ('-': standard input); with --solver: problems or bundled instances");
   add_text_option(*command, "--solver", arguments->solver, "SOLVER", "take FILE as a problem, and draw what this solver makes of it");
-  add_text_option(*command, "--problem", arguments->problem, "PROBLEM", "problem that FILE is a schedule of (default: as the file says)");
-  add_text_option(*command, "--format", arguments->format, read_formats, "format of FILE (default: told from its content)");
+  add_problem_option(*command, arguments->problem, "problem that FILE is a schedule of (default: as the file says)");
+  add_text_option(*command, "--format", arguments->format, answer::read_formats, "format of FILE (default: told from its content)");
   add_color_option(*command, arguments->color);
   add_count_option(*command, "--columns", arguments->columns, report::min_gantt_columns, max_columns,
                    "width of the chart (default: COLUMNS, else the terminal's, else 80)");
   add_count_option(*command, "--rows", arguments->rows, 1, pipeline::max_device_count, "most devices to draw (default: all)");
-  add_search_options(*command, arguments->search);
+  add_request(*command, arguments->search);
   set_action(*command, action, [arguments] { return run(*arguments); });
 }
 

@@ -15,10 +15,10 @@
 #include "cli/interrupt.h"
 #include "cli/job.h"
 #include "cli/length_cap.h"
+#include "cli/output_file.h"
 #include "cli/plan_search.h"
 #include "cli/played_plan.h"
 #include "cli/progress_line.h"
-#include "cli/schedule_format.h"
 #include "cli/sweep_report.h"
 #include "report/drawing/sweep_picture.h"
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "answer/schedules/search_progress.h"
+
 namespace dovetail::cli {
 namespace {
 
@@ -22,7 +24,7 @@ TEST(FitFields, LeavesOutTheLastRankFirst) {
   EXPECT_EQ(fit_fields(fields, 21), "makespan 225");
 }
 
-TEST(ProgressFields, FitIntoEightyColumnsButForWhatIsLessAskedFor) {
+TEST(FitFields, ASearchFitsIntoEightyColumnsButForWhatIsLessAskedFor) {
   fuse::Progress progress;
   progress.phase = "peak";
   progress.makespan = base::Ticks(24310);
@@ -31,19 +33,11 @@ TEST(ProgressFields, FitIntoEightyColumnsButForWhatIsLessAskedFor) {
   progress.iterations_planned = 4;
   progress.iterations_per_second = 12.7e6;
   progress.seconds_left = 75;
-  const auto fields = progress_fields(progress, base::Ticks(24000), base::Memory(20'000'000), base::TimeUnit::tick);
+  const auto fields = answer::progress_fields(progress, base::Ticks(24000), base::Memory(20'000'000), base::TimeUnit::tick);
   EXPECT_EQ(fit_fields(fields, 200),
             "peak: makespan 24310 (bound 24000, gap 1.3%), peak 33.63 (bound 20), 75.0% done, 12.7M it/s, 1:15 min left");
   EXPECT_EQ(fit_fields(fields, 79), "makespan 24310 (bound 24000, gap 1.3%), peak 33.63, 12.7M it/s, 1:15 min left");
   EXPECT_EQ(fit_fields(fields, 66), "makespan 24310 (bound 24000, gap 1.3%), 12.7M it/s, 1:15 min left");
-}
-
-TEST(ProgressFields, LeaveOutWhatTheSearchDoesNotSay) {
-  fuse::Progress progress;
-  progress.phase = "exact";
-  progress.makespan = base::Ticks(1'500'000);
-  EXPECT_EQ(fit_fields(progress_fields(progress, base::Ticks(1'000'000), std::nullopt, base::TimeUnit::ms), 200),
-            "exact: makespan 1.5 (bound 1, gap 50.0%), peak 0");
 }
 
 }  // namespace

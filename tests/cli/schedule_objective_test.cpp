@@ -251,6 +251,15 @@ TEST(SchedulePareto, PicksOneSchedule) {
   EXPECT_EQ(schedule["solver"]["name"], "pareto");
 }
 
+TEST(SchedulePareto, JsonOnStandardOutputHoldsTheFront) {
+  const json whole = report_of(front({"--iterations", "100", "--json", "-o", "-"}));
+  EXPECT_EQ(whole["written"], json::array());
+  EXPECT_EQ(whole["output"]["format"], "dovetail/pareto@1");
+  EXPECT_EQ(whole["output"]["front"].size(), whole["front"].size());
+  const json picked = report_of(front({"--iterations", "100", "--json", "--pick", "1", "-o", "-"}));
+  EXPECT_EQ(picked["output"]["makespan"], picked["front"][0]["makespan"]);
+}
+
 TEST(SchedulePareto, PrintsTheFrontBeforeItSaysThatItHasNoSuchSchedule) {
   const TemporaryFolder folder;
   const std::string path = folder.file("none.json");
@@ -304,24 +313,23 @@ TEST_P(WrongCombinations, AreRefusedBeforeAnythingIsDone) {
 
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongCombinations,
-    testing::Values(WrongCombination{{"--objective", "speed"}, "--objective: 'speed' is not makespan, memory or pareto\n"},
-                    WrongCombination{{"--objective"}, "--objective needs a value\n"},
-                    WrongCombination{{"--robust", "101"}, "--robust: '101' is no whole number from 0 to 100\n"},
-                    WrongCombination{{"--robust", "5%"}, "--robust: '5%' is no whole number from 0 to 100\n"},
-                    WrongCombination{{"--deadline", "soon"}, "--deadline: 'soon' is not a number"},
-                    WrongCombination{{"--deadline=-1"}, "--deadline: '-1' is negative"},
-                    WrongCombination{{"--pick", "0"}, "--pick: '0' is no whole number from 1 to 1000\n"},
-                    WrongCombination{{"--pick", "1"}, "--pick chooses from a front: it needs --objective pareto\n"},
-                    WrongCombination{{"--objective", "pareto", "--pick", "3"},
-                                     "--pick chooses the schedule of a front that is written: it needs -o FILE\n"},
-                    WrongCombination{{"--objective", "pareto", "--robust", "5"}, "a front is between makespan and peak activation; "},
-                    WrongCombination{{"--objective", "pareto", "--deadline", "500"}, "--objective pareto chooses its deadlines itself; "},
-                    WrongCombination{{"--objective", "pareto", "--solver", "greedy"},
-                                     "--objective pareto is searched by all solvers together; "},
-                    WrongCombination{{"--objective", "pareto", "-o", "front.csv"}, "a front is written as json or svg, not as csv; "},
-                    WrongCombination{{"--objective", "pareto", "-o", "front.pdf"}, "the extension of 'front.pdf' does not tell the format"},
-                    WrongCombination{{"--objective", "pareto", "--format", "svg"}, "--format is the format of -o FILE, which is missing\n"},
-                    WrongCombination{{"--objective", "pareto", "--json", "-o", "-"}, "--json and -o - both want standard output; "}));
+    testing::Values(
+        WrongCombination{{"--objective", "speed"}, "--objective: 'speed' is not makespan, memory or pareto\n"},
+        WrongCombination{{"--objective"}, "--objective needs a value\n"},
+        WrongCombination{{"--robust", "101"}, "--robust: '101' is no whole number from 0 to 100\n"},
+        WrongCombination{{"--robust", "5%"}, "--robust: '5%' is no whole number from 0 to 100\n"},
+        WrongCombination{{"--deadline", "soon"}, "--deadline: 'soon' is not a number"},
+        WrongCombination{{"--deadline=-1"}, "--deadline: '-1' is negative"},
+        WrongCombination{{"--pick", "0"}, "--pick: '0' is no whole number from 1 to 1000\n"},
+        WrongCombination{{"--pick", "1"}, "--pick chooses from a front: it needs --objective pareto\n"},
+        WrongCombination{{"--objective", "pareto", "--pick", "3"},
+                         "--pick chooses the schedule of a front that is written: it needs -o FILE\n"},
+        WrongCombination{{"--objective", "pareto", "--robust", "5"}, "a front is between makespan and peak activation; "},
+        WrongCombination{{"--objective", "pareto", "--deadline", "500"}, "--objective pareto chooses its deadlines itself; "},
+        WrongCombination{{"--objective", "pareto", "--solver", "greedy"}, "--objective pareto is searched by all solvers together; "},
+        WrongCombination{{"--objective", "pareto", "-o", "front.csv"}, "a front is written as json or svg, not as csv; "},
+        WrongCombination{{"--objective", "pareto", "-o", "front.pdf"}, "the extension of 'front.pdf' does not tell the format"},
+        WrongCombination{{"--objective", "pareto", "--format", "svg"}, "--format is the format of -o FILE, which is missing\n"}));
 
 }  // namespace
 }  // namespace dovetail::cli

@@ -52,6 +52,9 @@ class ScheduleAnswers(Documents):
         other = self.answer("schedule-report", "schedule", "exp2", "--solver", "1f1b+")
         self.assertIn("other_layout", other)
         self.assert_refused("schedule-report", other)
+        beside = self.answer("schedule-report", "schedule", "exp2", "--solver", "greedy", "-o", "-")
+        self.validator("schedule").validate(beside["output"])
+        self.assert_refused("schedule-report", beside, ("output", 5))
         infeasible = self.answer("schedule-report", "schedule", "exp2", "--solver", "greedy", "--memory-cap", "3", code=3)
         self.assert_refused("schedule-report", searched, ("makespan", "372"), ("makespan", None), ("bounds", "makespan", None),
                             ("fits", False), ("excess", infeasible["excess"]), ("solver", "chains", REMOVED), ("solver", "auto"),
@@ -82,6 +85,7 @@ class ScheduleAnswers(Documents):
             with self.subTest(problem=problem):
                 self.validator("pareto").validate(written)
                 self.assertEqual(len(report["front"]), len(written["front"]))
+        self.validator("pareto").validate(self.answer("pareto-report", "schedule", "exp2", *front, "-o", "-")["output"])
         report = self.answer("pareto-report", "schedule", "exp2", *front, "-o", self.path("front.json"))
         written = json.loads(Path(self.path("front.json")).read_text(encoding="utf-8"))
         damages = [("front", []), ("front", 0, "bounds", "makespan", REMOVED), ("front", 0, "optimal", "makespan", 1), ("bounds", {}),

@@ -11,10 +11,12 @@ base::Result<std::string> read_input(const Input& input) {
   return base::read_file(input.path);
 }
 
+bool is_standard_input(const Input& input) { return !input.text && input.path == "-"; }
+
 std::string name_of(const Input& input) { return base::display_path(input.path); }
 
 base::Status check_standard_input(const std::vector<std::optional<Input>>& inputs) {
-  const auto is_standard = [](const std::optional<Input>& input) { return input && !input->text && input->path == "-"; };
+  const auto is_standard = [](const std::optional<Input>& input) { return input && is_standard_input(*input); };
   if (std::count_if(inputs.begin(), inputs.end(), is_standard) <= 1) return {};
   return base::bad_input("standard input is asked for more than once, and can be read once; accepted: '-' for one of the files");
 }

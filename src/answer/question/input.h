@@ -22,10 +22,13 @@ struct Input {
 /// What it holds; an Error where the file cannot be read.
 base::Result<std::string> read_input(const Input& input);
 
+/// Whether it is read from standard input, which can be read once.
+bool is_standard_input(const Input& input);
+
 /// What messages call it.
 std::string name_of(const Input& input);
 
-/// An Error where more than one of the inputs is standard input, which can be read once.
+/// An Error where more than one of the inputs is standard input.
 base::Status check_standard_input(const std::vector<std::optional<Input>>& inputs);
 
 /// `error` with the name of the input where it has none.

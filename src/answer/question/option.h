@@ -39,8 +39,8 @@ struct Words {
 };
 /// A whole number in [min, max].
 struct Count {
-  std::int64_t min = 0;
-  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t min = 0;
+  std::uint64_t max = std::numeric_limits<std::uint64_t>::max();
 };
 /// A time in seconds (double): "30s", "5m".
 struct Seconds {};

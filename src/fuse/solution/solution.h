@@ -9,6 +9,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/enum_names.h"
 #include "base/result.h"
 #include "fuse/bounds/bounds.h"
 #include "parallel/cancellation.h"
@@ -36,6 +37,9 @@ enum class Objective {
   makespan,  ///< the least makespan, then the least peak activation at it
   memory,    ///< the least peak activation, then the least makespan at it
 };
+constexpr auto names_of(Objective) {
+  return std::array{base::EnumName{"makespan", Objective::makespan}, base::EnumName{"memory", Objective::memory}};
+}
 
 /// How to search. Constructions use what says which schedule is better (objective, deadline, memory_cap), and cancellation.
 struct SolveOptions {

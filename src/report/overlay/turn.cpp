@@ -17,7 +17,7 @@ using base::Ticks;
 using timeline::Bar;
 using timeline::Counter;
 using timeline::Timeline;
-using Activities = std::vector<std::pair<Ticks, base::Memory>>;
+using Steps = std::vector<std::pair<Ticks, base::Memory>>;
 
 /// The pieces of the bars from `first` to before `last`, in their new order.
 std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, std::size_t last, Ticks begin, Ticks stretch) {
@@ -44,18 +44,18 @@ std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, st
   return pieces;
 }
 
-Activities turned_steps(const Activities& activities, Ticks begin, Ticks stretch) {
-  Activities turned;
+Steps turned_steps(const Steps& steps, Ticks begin, Ticks stretch) {
+  Steps turned;
   const auto add = [&](Ticks time, base::Memory value) {
     if (turned.empty() || turned.back().second != value) turned.emplace_back(time, value);
   };
   /// From `from` to `to`, `by` later.
   const auto add_part = [&](Ticks from, std::optional<Ticks> to, Ticks by) {
-    const auto after = std::upper_bound(activities.begin(), activities.end(), from,
-                                        [](Ticks time, const auto& activity) { return time < activity.first; });
-    if (after != activities.begin()) add(from + by, std::prev(after)->second);
-    for (auto activity = after; activity != activities.end() && (!to || activity->first < *to); ++activity)
-      add(activity->first + by, activity->second);
+    const auto after = std::upper_bound(steps.begin(), steps.end(), from,
+                                        [](Ticks time, const auto& step) { return time < step.first; });
+    if (after != steps.begin()) add(from + by, std::prev(after)->second);
+    for (auto step = after; step != steps.end() && (!to || step->first < *to); ++step)
+      add(step->first + by, step->second);
   };
   add_part(begin, stretch, Ticks() - begin);
   if (begin > Ticks()) add_part(Ticks(), begin, stretch - begin);

@@ -1,35 +1,16 @@
-#include "cli/load.h"
+#include "answer/schedules/schedule_input.h"
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <utility>
 
-#include "base/file.h"
-#include "base/nearest.h"
-#include "cli/output.h"
+#include "answer/schedules/file_kind.h"
 #include "pipeline/formats/flexfusion_trace.h"
 #include "pipeline/formats/pytorch_csv.h"
-#include "pipeline/problem/instances.h"
-#include "pipeline/problem/problem_file.h"
 #include "pipeline/schedule/schedule_diff.h"
 
-namespace dovetail::cli {
+namespace dovetail::answer {
 namespace {
-
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
-base::Error neither_file_nor_instance(const std::string& argument) {
-  std::vector<std::string_view> names;
-  for (const pipeline::Instance& instance : pipeline::instances()) names.push_back(instance.name);
-  constexpr std::size_t max_named = 3;
-  const std::string hint = base::did_you_mean(argument, names, max_named);
-  return base::bad_input(
-      fmt::format("'{}' is neither a file nor a bundled instance{} dovetail instances lists those", argument, hint.empty() ? ";" : hint));
-}
 
 base::Error problem_in_place_of_schedule(const std::string& name) {
   return base::bad_input(fmt::format("'{0}' is a problem, not a schedule; make one with: dovetail schedule {0} -o {0}.json", name));
@@ -86,62 +67,42 @@ base::Result<pipeline::ScheduleFile> parse_of(const NamedProblem& named, Schedul
 
 /// Reads the schedule by `parse`, which is given its format, its content and the path for messages.
 template <class Parse>
-base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Parse& parse) {
-  LoadedSchedule loaded{base::display_path(text.argument), text.format.value_or(ScheduleFormat::json), {}};
+base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Watch& watch, const Parse& parse) {
+  LoadedSchedule loaded{name_of(text.input), text.format.value_or(ScheduleFormat::json), {}};
   base::Result<pipeline::ScheduleFile> parsed =
       text.format ? parse(loaded.format, text.content, loaded.path) : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
   if (!parsed.ok()) {
     // Only of what cannot be read: a name in a good schedule may look like anything.
-    const auto other = describe_other_content(text.content, text.argument);
+    const auto other = describe_other_content(text.content, text.input.path);
     if (other) return base::Error{base::Failure::bad_input, loaded.path, 0, 0, *other};
     return std::move(parsed).error();
   }
   loaded.file = std::move(*parsed);
-  for (const std::string& note : loaded.file.notes) print_note(note);
+  for (const std::string& note : loaded.file.notes) tell_note(watch, note);
   return loaded;
 }
 
 }  // namespace
 
-base::Result<NamedProblem> load_problem(const std::string& argument) {
-  const bool is_file = argument == "-" || exists(argument);
-  const pipeline::Instance* instance = pipeline::find_instance(argument);
-  if (!is_file) {
-    if (instance == nullptr) return neither_file_nor_instance(argument);
-    return NamedProblem{instance->name, instance->problem};
-  }
-  if (instance != nullptr) print_note(fmt::format("'{}' is a file here; the bundled instance of that name is not used", argument));
-  DOVETAIL_TRY(const std::string content, base::read_file(argument));
-  const std::string path = base::display_path(argument);
-  base::Result<pipeline::Problem> problem = pipeline::parse_problem(content, path);
-  if (problem.ok()) return NamedProblem{path, std::move(*problem)};
-  if (!is_own_schedule(content)) return std::move(problem).error();
-  return base::Error{
-      base::Failure::bad_input, path, 0, 0,
-      fmt::format("this is a schedule, not a problem; dovetail check {} shows it beside the bounds of its problem", argument)};
-}
-
-bool is_instance(const std::string& argument) { return pipeline::find_instance(argument) != nullptr && !exists(argument); }
-
-base::Result<ScheduleText> read_schedule_text(const std::string& path, std::optional<ScheduleFormat> forced) {
-  if (is_instance(path)) return problem_in_place_of_schedule(path);
-  DOVETAIL_TRY(std::string content, base::read_file(path));
+base::Result<ScheduleText> read_schedule_text(const Input& input, std::optional<ScheduleFormat> forced) {
+  if (is_instance(input)) return problem_in_place_of_schedule(input.path);
+  DOVETAIL_TRY(std::string content, read_input(input));
   const auto format = forced ? forced : format_of_content(content);
-  return ScheduleText{path, std::move(content), format};
+  return ScheduleText{input, std::move(content), format};
 }
 
-base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem) {
+base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem, const Watch& watch) {
   const auto parse = [problem](ScheduleFormat format, std::string_view content, const std::string& shown) {
     return parse_as(format, content, shown, problem);
   };
-  return load_parsed(text, parse);
+  return load_parsed(text, watch, parse);
 }
 
-base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text) {
+base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text, const Watch& watch) {
   const auto parse = [&named](ScheduleFormat format, std::string_view content, const std::string& shown) {
     return parse_of(named, format, content, shown);
   };
-  DOVETAIL_TRY(LoadedSchedule loaded, load_parsed(text, parse));
+  DOVETAIL_TRY(LoadedSchedule loaded, load_parsed(text, watch, parse));
   auto capacity = std::exchange(loaded.file.schedule.problem.capacity, std::nullopt);
   DOVETAIL_CHECK(check_valid(loaded));
   loaded.file.schedule.problem.capacity = std::move(capacity);
@@ -161,23 +122,22 @@ base::Status check_valid(const LoadedSchedule& loaded) {
   return error;
 }
 
-base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<std::string>& problem_name) {
-  if (text.argument == "-" && problem_name == "-")
+base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem, const Watch& watch) {
+  if (problem && is_standard_input(*problem) && is_standard_input(text.input))
     return base::bad_input("the schedule and the problem cannot both be read from standard input");
-  std::optional<pipeline::Problem> problem;
-  if (problem_name) {
-    DOVETAIL_TRY(NamedProblem named, load_problem(*problem_name));
-    problem = std::move(named.problem);
+  std::optional<NamedProblem> named;
+  if (problem) {
+    DOVETAIL_TRY(named, read_problem(*problem, watch));
   }
-  DOVETAIL_TRY(LoadedSchedule loaded, load_schedule(text, problem ? &*problem : nullptr));
+  DOVETAIL_TRY(LoadedSchedule loaded, load_schedule(text, named ? &named->problem : nullptr, watch));
   DOVETAIL_CHECK(check_valid(loaded));
   return loaded;
 }
 
-base::Result<LoadedSchedule> load_valid_schedule(const std::string& path, std::optional<ScheduleFormat> forced,
-                                                 const std::optional<std::string>& problem_name) {
-  DOVETAIL_TRY(const ScheduleText text, read_schedule_text(path, forced));
-  return load_valid_schedule(text, problem_name);
+base::Result<LoadedSchedule> load_valid_schedule(const Input& input, std::optional<ScheduleFormat> forced,
+                                                 const std::optional<Input>& problem, const Watch& watch) {
+  DOVETAIL_TRY(const ScheduleText text, read_schedule_text(input, forced));
+  return load_valid_schedule(text, problem, watch);
 }
 
-}  // namespace dovetail::cli
+}  // namespace dovetail::answer

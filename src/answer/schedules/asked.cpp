@@ -1,0 +1,89 @@
+#include "answer/schedules/asked.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "answer/question/processes.h"
+#include "answer/schedules/capacity.h"
+#include "answer/schedules/schedule_input.h"
+#include "answer/words/figures.h"
+#include "fuse/solve.h"
+#include "parallel/agreement.h"
+#include "pipeline/problem/problem_file.h"
+
+namespace dovetail::answer {
+namespace {
+
+base::Status check_inputs(const Input& problem, const std::optional<Input>& from, bool shared) {
+  const bool start_is_standard = from && is_standard_input(*from);
+  if (start_is_standard && is_standard_input(problem))
+    return base::bad_input("the problem and the schedule to start from cannot both be read from standard input");
+  if (shared && (start_is_standard || is_standard_input(problem)))
+    return base::bad_input("with --mpi every process reads the problem and the schedule, and only one has standard input; name files");
+  return {};
+}
+
+/// The schedule as a search starts from it.
+base::Result<fuse::Solution> read_start(const NamedProblem& named, const Input& from, const Watch& watch) {
+  DOVETAIL_TRY(const ScheduleText text, read_schedule_text(from));
+  DOVETAIL_TRY(LoadedSchedule loaded, load_schedule_of(named, text, watch));
+  // It is valid; what a trace claims of it is rounded.
+  pipeline::Claims claims;
+  claims.solver = loaded.file.schedule.claims.solver;
+  loaded.file.schedule.claims = std::move(claims);
+  return fuse::to_solution(loaded.file.schedule);
+}
+
+base::Result<SearchInput> read_alone(const Input& problem, const std::optional<Input>& from, const Watch& watch) {
+  DOVETAIL_TRY(NamedProblem named, read_problem(problem, watch));
+  SearchInput input{std::move(named), std::nullopt};
+  if (from) {
+    DOVETAIL_TRY(input.start, read_start(input.named, *from, watch));
+  }
+  tell_label(watch, input.named.name);
+  DOVETAIL_CHECK(tell_read(watch));
+  return input;
+}
+
+/// What all processes have to read alike.
+base::Result<std::string> text_of(const base::Result<SearchInput>& input) {
+  if (!input.ok()) return input.error();
+  std::string text = pipeline::problem_to_json(input->named.problem);
+  if (const auto& start = input->start)
+    text += pipeline::schedule_to_json(pipeline::to_schedule(start->problem, start->graph, start->evaluation));
+  return text;
+}
+
+}  // namespace
+
+std::optional<Impossible> find_impossible(const Asked& asked) {
+  Impossible impossible{fuse::find_impossible(asked.named.problem, asked.options.memory_cap),
+                        asked.options.deadline && *asked.options.deadline < asked.bounds.makespan};
+  if (impossible.excess.empty() && !impossible.late) return std::nullopt;
+  return impossible;
+}
+
+Sections impossible_sections(const Asked& asked, const Impossible& impossible) {
+  Sections all;
+  if (!impossible.excess.empty())
+    all += fmt::format("{}:\n", impossible_message) + excess_table(impossible.excess) + min_capacity_sections(asked.named.problem);
+  const base::TimeUnit unit = asked.named.problem.time_unit;
+  if (impossible.late)
+    all += fmt::format("no schedule ends by the deadline of {}: none is shorter than {}\n", time_with_unit(*asked.options.deadline, unit),
+                       base::format_time(asked.bounds.makespan, unit));
+  return all;
+}
+
+base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from, const parallel::Exchange* exchange,
+                                            int chains, const Watch& watch) {
+  DOVETAIL_CHECK(check_inputs(problem, from, exchange != nullptr));
+  base::Result<SearchInput> input = read_alone(problem, from, watch);
+  if (exchange == nullptr) return input;
+  DOVETAIL_CHECK(parallel::agree_on_input(*exchange, text_of(input), "another problem or another schedule to start from"));
+  note_idle_processes(*exchange, chains, watch);
+  return input;
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,119 @@
+#include "answer/schedules/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "answer/schedules/search_progress.h"
+#include "answer/schedules/solvers.h"
+#include "answer/words/text.h"
+
+namespace dovetail::answer {
+namespace {
+
+/// The solvers to run.
+base::Result<std::vector<const fuse::Solver*>> chosen_solvers(const ComparisonRequest& request) {
+  std::vector<const fuse::Solver*> chosen;
+  for (const std::string& name : request.solvers) {
+    DOVETAIL_TRY(const fuse::Solver* const solver, solver_named(name));
+    if (std::find(chosen.begin(), chosen.end(), solver) == chosen.end()) chosen.push_back(solver);
+  }
+  if (!chosen.empty()) return chosen;
+  for (const fuse::Solver& solver : fuse::solvers()) {
+    if (solver.in_compare || request.all) chosen.push_back(&solver);
+  }
+  return chosen;
+}
+
+ComparedSolver with_variations(std::string_view solver, fuse::Solved solved, int draws, const fuse::SolveOptions& options) {
+  ComparedSolver row{std::string(solver), std::move(solved), {}};
+  fuse::VariationOptions vary;
+  vary.draws = draws;
+  vary.seed = options.seed;
+  vary.threads = options.threads;
+  vary.cancellation = options.cancellation;
+  for (std::size_t i = 0; i < variations.size(); ++i) {
+    vary.thousandths = variations[i];
+    row.varied[i] = fuse::vary_durations(row.solved.solution.graph, row.solved.solution.order, vary);
+  }
+  return row;
+}
+
+/// Sets the makespan that speed-ups are counted against: of the row that is there already, or of a run of the baseline on its own.
+void find_baseline(const fuse::SolveOptions& options, ComparisonAnswer& answer) {
+  for (const fuse::Solver& solver : fuse::solvers()) {
+    if (!solver.is_baseline) continue;
+    answer.baseline_name = solver.name;
+    for (const ComparedSolver& row : answer.rows) {
+      if (row.solver == solver.name) answer.baseline = row.solved.solution.evaluation.makespan;
+    }
+    if (answer.baseline) return;
+    const auto solved = fuse::run_solver(solver, answer.asked.named.problem, answer.asked.bounds, options);
+    if (solved.ok()) answer.baseline = solved->solution.evaluation.makespan;
+  }
+}
+
+/// Runs one solver, and adds its row or why it has none.
+void run_solver(const fuse::Solver& solver, const fuse::SolveOptions& options, const Watch& watch, ComparisonAnswer& answer) {
+  auto solved = fuse::run_solver(solver, answer.asked.named.problem, answer.asked.bounds, options);
+  if (!solved.ok()) {
+    if (!options.cancellation->requested()) answer.refusals.push_back({std::string(solver.name), solved.error().message});
+    return;
+  }
+  tell_work(watch, counted(answer.draws, "draw") + " of varied durations");
+  ComparedSolver row = with_variations(solver.name, std::move(*solved), answer.draws, options);
+  // Figures of a few draws only would stand beside those of all.
+  if (!options.cancellation->requested()) answer.rows.push_back(std::move(row));
+}
+
+void run_solvers(const std::vector<const fuse::Solver*>& chosen, const Watch& watch, ComparisonAnswer& answer) {
+  fuse::SolveOptions options = answer.asked.options;
+  const parallel::Cancellation stop(watch.cancellation, with_patience(options.time_limit_seconds));
+  options.cancellation = &stop;
+  SearchProgress progress(watch, answer.asked.named.problem, answer.asked.bounds.makespan);
+  options.on_progress = [&progress](const fuse::Progress& so_far) { progress.tell(so_far); };
+  for (std::size_t i = 0; i < chosen.size() && !stop.requested(); ++i) {
+    tell_label(watch, fmt::format("{} ({} of {})", chosen[i]->name, i + 1, chosen.size()));
+    tell_work(watch, "running");
+    // Solvers share what is left of the time.
+    if (const auto left = stop.seconds_left()) options.time_limit_seconds = *left / static_cast<double>(chosen.size() - i);
+    run_solver(*chosen[i], options, watch, answer);
+  }
+  if (!stop.requested()) find_baseline(options, answer);
+  answer.complete = !stop.requested();
+}
+
+base::Error none_applicable(const ComparisonAnswer& answer) {
+  std::string text = "none of the solvers is applicable:";
+  for (const Refusal& refusal : answer.refusals) text += "\n  " + refusal.why;
+  return base::bad_input(std::move(text));
+}
+
+}  // namespace
+
+std::optional<double> ComparisonAnswer::speed_up(const ComparedSolver& row) const {
+  const base::Ticks makespan = row.solved.solution.evaluation.makespan;
+  if (!baseline || makespan.count() == 0) return std::nullopt;
+  return static_cast<double>(baseline->count()) / static_cast<double>(makespan.count());
+}
+
+base::Result<ComparisonAnswer> ask(const ComparisonRequest& request, const Watch& watch) {
+  DOVETAIL_TRY(const std::vector<const fuse::Solver*> chosen, chosen_solvers(request));
+  ComparisonAnswer answer;
+  DOVETAIL_TRY(answer.asked.named, read_problem(request.problem, watch));
+  DOVETAIL_CHECK(tell_read(watch));
+  answer.asked.options = solve_options(request.search);
+  answer.asked.options.objective = request.objective;
+  answer.asked.options.robustness_percent = request.robustness_percent;
+  if (const auto fault = fuse::find_fault(answer.asked.options, answer.asked.named.problem)) return base::bad_input(*fault);
+  answer.asked.bounds = fuse::bounds_of(answer.asked.named.problem);
+  answer.draws = request.draws;
+  run_solvers(chosen, watch, answer);
+  if (answer.rows.empty() && answer.complete) return none_applicable(answer);
+  answer.outcome = unless_interrupted(watch, Outcome::done);
+  return answer;
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include "answer/schedules/capacity.h"
+#include "answer/schedules/comparison.h"
+#include "answer/words/figures.h"
+
+namespace dovetail::answer {
+namespace {
+
+/// "greedy", "auto: annealing" where it chose another, with an asterisk where it is of another layout.
+std::string row_name(const ComparedSolver& row) {
+  const fuse::Solution& solution = row.solved.solution;
+  std::string name = row.solver;
+  if (solution.solver.name != row.solver) name += ": " + solution.solver.name;
+  return solution.other_layout ? name + " *" : name;
+}
+
+std::vector<std::string> cells_of(const ComparisonAnswer& answer, const ComparedSolver& row) {
+  const fuse::Solved& solved = row.solved;
+  const pipeline::Evaluation& evaluation = solved.solution.evaluation;
+  const base::TimeUnit unit = solved.schedule.problem.time_unit;
+  const auto faster = answer.speed_up(row);
+  std::vector<std::string> cells{row_name(row),
+                                 base::format_time(evaluation.makespan, unit),
+                                 percent(gap(evaluation.makespan, solved.bounds.makespan)),
+                                 faster ? fmt::format("{:.2f}x", *faster) : "-",
+                                 base::format_memory(evaluation.peak_activation),
+                                 percent(pipeline::bubble_rate(evaluation))};
+  for (const fuse::Variation& varied : row.varied) {
+    cells.push_back(format_thousandths_rounded(varied.median_thousandths, unit));
+    cells.push_back(format_thousandths_rounded(varied.percentile_95_thousandths, unit));
+  }
+  cells.push_back(fmt::format("{:.2f}", solved.seconds));
+  cells.push_back(solved.excess.empty() ? "" : fmt::format("does not fit (by {})", base::format_memory(max_excess(solved.excess))));
+  return cells;
+}
+
+Table table_of(const ComparisonAnswer& answer) {
+  Table table{{{"solver", Align::left}, {"makespan"}, {"gap"}, {"speed-up"}, {"peak"}, {"bubbles"}}, {}};
+  for (const int thousandths : variations) {
+    table.columns.push_back({fmt::format("±{}% median", thousandths / 10)});
+    table.columns.push_back({"95th"});
+  }
+  table.columns.push_back({"seconds"});
+  table.columns.push_back({"", Align::left});
+  for (const ComparedSolver& row : answer.rows) table.rows.push_back(cells_of(answer, row));
+  return table;
+}
+
+/// What stands under the table.
+std::string remarks(const ComparisonAnswer& answer) {
+  const Asked& asked = answer.asked;
+  const base::TimeUnit unit = asked.named.problem.time_unit;
+  std::string text;
+  for (const ComparedSolver& row : answer.rows) {
+    const fuse::Solution& solution = row.solved.solution;
+    if (!solution.other_layout) continue;
+    text += fmt::format("* {}: another layout, {}; its own bound is {}\n", row.solver, *solution.other_layout,
+                        base::format_time(row.solved.bounds.makespan, unit));
+  }
+  for (const Refusal& refusal : answer.refusals) text += fmt::format("{}\n", refusal.why);
+  text += fmt::format("bounds: makespan {}, peak activation {} (of any schedule)\n", time_with_unit(asked.bounds.makespan, unit),
+                      base::format_memory(asked.bounds.peak_activation));
+  if (answer.baseline) text += fmt::format("speed-up: over {}, {}\n", answer.baseline_name, time_with_unit(*answer.baseline, unit));
+  if (!answer.complete) text += "stopped: what is missing was not run\n";
+  return text;
+}
+
+}  // namespace
+
+Sections sections(const ComparisonAnswer& answer) { return Sections(table_of(answer)) + ("\n" + remarks(answer)); }
+
+}  // namespace dovetail::answer

@@ -1,0 +1,132 @@
+#include "answer/schedules/front.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "answer/schedules/search_progress.h"
+#include "base/stopwatch.h"
+#include "fuse/direct_solvers.h"
+#include "pipeline/schedule/validate.h"
+
+namespace dovetail::answer {
+namespace {
+
+/// How finely the bound on the peak is drawn and written, in parts of the range of makespans.
+constexpr int bound_resolution = 512;
+
+/// The constructions, in a quarter of the time at most: the search starts from its own.
+std::vector<ReferenceSchedule> reference_schedules(const pipeline::Problem& problem, fuse::SolveOptions options) {
+  constexpr double share_of_time = 0.25;
+  if (options.time_limit_seconds) *options.time_limit_seconds *= share_of_time;
+  std::vector<ReferenceSchedule> references;
+  for (const fuse::Solver& solver : fuse::direct_solvers()) {
+    if (parallel::is_requested(options.cancellation)) break;
+    const fuse::Answer answer = solver.solve(problem, options);
+    const auto* solution = std::get_if<fuse::Solution>(&answer);
+    if (solution == nullptr || solution->other_layout) continue;
+    references.push_back({std::string(solver.name), solution->evaluation.makespan, solution->evaluation.peak_activation,
+                          pipeline::find_excess(problem, solution->evaluation, options.memory_cap).empty(), solver.is_baseline});
+  }
+  return references;
+}
+
+/// The schedule with its limits. They are proven with less work than those of a single schedule: there are many.
+FrontSchedule with_bounds(fuse::Solution solution, const fuse::Bounds& bounds, const fuse::SolveOptions& options, std::size_t schedules) {
+  constexpr std::int64_t work_of_all = 20'000'000;
+  const fuse::PointBounds proven = fuse::point_bounds(
+      solution, bounds, {.work = work_of_all / static_cast<std::int64_t>(schedules), .cancellation = options.cancellation});
+  pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
+  pipeline::Claims& claims = schedule.claims;
+  claims.bound_makespan = std::max(bounds.makespan, solution.proven_makespan.value_or(base::Ticks(0)));
+  claims.bound_peak_activation = proven.peak;
+  claims.optimal_makespan = solution.evaluation.makespan == *claims.bound_makespan;
+  claims.optimal_peak_activation = solution.evaluation.peak_activation == proven.peak;
+  claims.solver = solution.solver;
+  claims.stopped_by = solution.stopped_by;
+  fuse::Solved solved{std::move(solution), bounds, std::move(schedule), {}, 0};
+  solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, options.memory_cap);
+  if (solved.excess.empty()) DOVETAIL_ASSERT(!pipeline::validate(solved.schedule).has_value());
+  return {std::move(solved), proven.makespan, proven.peak};
+}
+
+/// The bound on the peak over the makespans of the front.
+std::vector<fuse::PeakBoundStep> bound_curve(const FrontAnswer& front, const Watch& watch) {
+  const base::Ticks from = front.asked.bounds.makespan;
+  base::Ticks to = from;
+  for (const FrontSchedule& schedule : front.schedules) to = std::max(to, schedule.evaluation().makespan);
+  const int resolution = parallel::is_requested(watch.cancellation) ? 1 : bound_resolution;
+  std::vector<fuse::PeakBoundStep> curve = fuse::peak_bound_curve(front.asked.named.problem, from, to, resolution);
+  for (const FrontSchedule& schedule : front.schedules) {
+    fuse::raise_curve(curve, schedule.evaluation().makespan, schedule.peak_bound);
+    // What is shorter than the bound at a peak has a larger one.
+    if (schedule.makespan_bound > from)
+      fuse::raise_curve(curve, schedule.makespan_bound - base::Ticks(1), schedule.evaluation().peak_activation);
+  }
+  return curve;
+}
+
+/// Searches, and sets the answer's schedules.
+base::Status search(const FrontRequest& request, const fuse::Solution* start, const Watch& watch, FrontAnswer& front) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Asked& asked = front.asked;
+  const pipeline::Problem& problem = asked.named.problem;
+  fuse::SolveOptions options = asked.options;
+  const parallel::Cancellation stop(watch.cancellation, with_patience(options.time_limit_seconds));
+  options.cancellation = &stop;
+  options.start = start;
+  options.exchange = request.exchange;
+  if (const auto fault = fuse::find_fault(options, problem)) return base::bad_input(*fault);
+  SearchProgress progress(watch, problem, asked.bounds.makespan);
+  options.on_progress = [&progress](const fuse::Progress& so_far) { progress.tell(so_far); };
+  front.references = reference_schedules(problem, options);
+  if (options.time_limit_seconds) *options.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
+  std::vector<fuse::Solution> solutions = fuse::solve_pareto(problem, options);
+  tell_work(watch, "proving bounds");
+  for (fuse::Solution& solution : solutions) {
+    if (stop.ended_by() == parallel::EndedBy::time && !solution.lost_process) solution.stopped_by = pipeline::StoppedBy::time;
+    front.schedules.push_back(with_bounds(std::move(solution), asked.bounds, options, solutions.size()));
+  }
+  front.iterations_per_second = progress.iterations_per_second();
+  if (request.peak_bound) front.peak_bound = bound_curve(front, watch);
+  front.seconds = base::seconds_since(begin);
+  return {};
+}
+
+Outcome outcome_of(const FrontAnswer& front) {
+  if (front.impossible) return Outcome::infeasible;
+  const fuse::Solved& first = front.schedules.front().solved;
+  if (!first.excess.empty()) return Outcome::infeasible;
+  return first.solution.stopped_by == pipeline::StoppedBy::interrupt ? Outcome::interrupted : Outcome::done;
+}
+
+}  // namespace
+
+base::Result<FrontRequest> front_of(const ScheduleRequest& request) {
+  DOVETAIL_ASSERT(request.objective == Objective::pareto);
+  if (request.deadline) return base::bad_input("--objective pareto chooses its deadlines itself; it takes no --deadline");
+  if (request.robustness_percent > 0)
+    return base::bad_input("a front is between makespan and peak activation; --objective pareto takes no --robust");
+  if (request.solver != default_solver().name)
+    return base::bad_input(
+        fmt::format("--objective pareto is searched by all solvers together; it takes no --solver but {}", default_solver().name));
+  return FrontRequest{.problem = request.problem, .from = request.from, .search = request.search, .exchange = request.exchange};
+}
+
+base::Result<FrontAnswer> ask(const FrontRequest& request, const Watch& watch) {
+  DOVETAIL_TRY(SearchInput input, read_search_input(request.problem, request.from, request.exchange, request.search.budget.chains, watch));
+  FrontAnswer answer;
+  answer.asked.options = solve_options(request.search);
+  if (request.exchange && !request.search.budget.threads) answer.asked.options.threads = 1;
+  answer.asked.named = std::move(input.named);
+  answer.asked.bounds = fuse::bounds_of(answer.asked.named.problem);
+  answer.impossible = find_impossible(answer.asked);
+  if (!answer.impossible) DOVETAIL_CHECK(search(request, input.start ? &*input.start : nullptr, watch, answer));
+  answer.outcome = outcome_of(answer);
+  return answer;
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "answer/schedules/capacity.h"
+#include "answer/schedules/front.h"
+#include "answer/words/figures.h"
+#include "answer/words/text.h"
+
+namespace dovetail::answer {
+namespace {
+
+std::string proven_text(const FrontSchedule& schedule) {
+  if (schedule.shortest() && schedule.lowest()) return "nothing is better";
+  if (schedule.shortest()) return "makespan";
+  return schedule.lowest() ? "peak" : "";
+}
+
+/// "+30 (+23.3%)".
+template <class Amount, class Format>
+std::string step_text(Amount from, Amount to, Format format) {
+  return fmt::format("{} ({})", change_text(from, to, format), change_share_text(from, to));
+}
+
+Table front_table(const FrontAnswer& front) {
+  const base::TimeUnit unit = front.asked.named.problem.time_unit;
+  const auto format_time = [unit](base::Ticks time) { return base::format_time(time, unit); };
+  Table table{{{"#"}, {"makespan"}, {"bound"}, {"peak"}, {"bound"}, {"costs"}, {"gains"}, {"proven", Align::left}}, {}};
+  for (std::size_t i = 0; i < front.schedules.size(); ++i) {
+    const FrontSchedule& schedule = front.schedules[i];
+    const pipeline::Evaluation& evaluation = schedule.evaluation();
+    std::vector<std::string> row{fmt::format("{}", i + 1),
+                                 format_time(evaluation.makespan),
+                                 format_time(schedule.makespan_bound),
+                                 base::format_memory(evaluation.peak_activation),
+                                 base::format_memory(schedule.peak_bound),
+                                 "",
+                                 "",
+                                 proven_text(schedule)};
+    if (i > 0) {
+      const pipeline::Evaluation& before = front.schedules[i - 1].evaluation();
+      row[5] = step_text(before.makespan, evaluation.makespan, format_time);
+      row[6] = step_text(before.peak_activation, evaluation.peak_activation, base::format_memory);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// The numbers of the front's schedules that are better in both, or better in one and equal in the other: "2 to 5"; they are neighbours.
+std::string beaten_by(const FrontAnswer& front, const ReferenceSchedule& reference) {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  for (std::size_t i = 0; i < front.schedules.size(); ++i) {
+    const pipeline::Evaluation& evaluation = front.schedules[i].evaluation();
+    const bool as_good = evaluation.makespan <= reference.makespan && evaluation.peak_activation <= reference.peak;
+    if (!as_good || (evaluation.makespan == reference.makespan && evaluation.peak_activation == reference.peak)) continue;
+    if (first == 0) first = i + 1;
+    last = i + 1;
+  }
+  if (first == 0) return "";
+  return first == last ? fmt::format("{}", first) : fmt::format("{} to {}", first, last);
+}
+
+Sections reference_table(const FrontAnswer& front) {
+  if (front.references.empty()) return {};
+  const base::TimeUnit unit = front.asked.named.problem.time_unit;
+  Table table{{{"construction", Align::left}, {"makespan"}, {"peak"}, {"beaten by", Align::left}, {"", Align::left}}, {}};
+  for (const ReferenceSchedule& reference : front.references) {
+    table.rows.push_back({reference.solver, base::format_time(reference.makespan, unit), base::format_memory(reference.peak),
+                          beaten_by(front, reference), reference.fits ? "" : "does not fit"});
+  }
+  return Sections("\n") + std::move(table);
+}
+
+}  // namespace
+
+Sections sections(const FrontAnswer& answer) {
+  const Asked& asked = answer.asked;
+  if (answer.impossible) return impossible_sections(asked, *answer.impossible);
+  const fuse::Solved& first = answer.schedules.front().solved;
+  if (!first.excess.empty())
+    return Sections("no schedule that was found fits the memory; the one with the least excess:\n") + excess_table(first.excess) +
+           min_capacity_sections(asked.named.problem);
+  const auto count = static_cast<std::int64_t>(answer.schedules.size());
+  const std::string head =
+      fmt::format("{}: {} on the front, from the least makespan found to the least peak activation found\nsolver: {}\n\n", asked.named.name,
+                  counted(count, "schedule"), describe_solver(first.solution));
+  std::string end =
+      fmt::format("\nbounds: makespan {}, peak activation {} (of any schedule)\n",
+                  time_with_unit(asked.bounds.makespan, asked.named.problem.time_unit), base::format_memory(asked.bounds.peak_activation));
+  for (const std::string& path : answer.written) end += fmt::format("written: {}\n", path);
+  end += fmt::format("took: {:.1f} s\n", answer.seconds);
+  return head + front_table(answer) + reference_table(answer) + end;
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "answer/schedules/capacity.h"
+#include "answer/schedules/schedule.h"
+#include "answer/words/figures.h"
+#include "answer/words/text.h"
+
+namespace dovetail::answer {
+namespace {
+
+/// The problem, and how many ops the schedule has: a backward that is split in it counts as two.
+std::string problem_line(const NamedProblem& named, const pipeline::Schedule& schedule) {
+  std::size_t ops = 0;
+  for (const auto& rows : schedule.devices) ops += rows.size();
+  const auto number = [](std::size_t count, std::string_view noun) { return counted(static_cast<std::int64_t>(count), noun); };
+  return fmt::format("{}: {}, {}, {}, {}\n", named.name, counted(named.problem.devices, "device"),
+                     number(named.problem.models.size(), "model"), number(pipeline::pipelines_of(named.problem).size(), "pipeline"),
+                     number(ops, "op"));
+}
+
+/// "optimal", or how far the value is from its bound.
+template <class Amount>
+std::string distance(Amount value, std::optional<Amount> bound, std::optional<bool> optimal) {
+  if (!bound) return "no bound is proven";
+  if (optimal.value_or(false)) return "optimal";
+  return gap_text(gap(value, *bound));
+}
+
+/// What the makespan and the peak are, beside their bounds.
+std::string figures(const fuse::Solved& solved) {
+  const pipeline::Claims& claims = solved.schedule.claims;
+  const base::TimeUnit unit = solved.schedule.problem.time_unit;
+  const pipeline::Evaluation& evaluation = solved.solution.evaluation;
+  const auto bound_text = [](const auto& bound, auto format) { return bound ? "bound " + format(*bound) : std::string(); };
+  const std::vector<std::vector<std::string>> rows{
+      {"makespan", time_with_unit(evaluation.makespan, unit),
+       bound_text(claims.bound_makespan, [unit](base::Ticks time) { return base::format_time(time, unit); }),
+       distance(evaluation.makespan, claims.bound_makespan, claims.optimal_makespan)},
+      {"peak activation", base::format_memory(evaluation.peak_activation), bound_text(claims.bound_peak_activation, base::format_memory),
+       distance(evaluation.peak_activation, claims.bound_peak_activation, claims.optimal_peak_activation)},
+      {"bubbles", percent(pipeline::bubble_rate(evaluation)), "", ""}};
+  std::string text = fmt::format("solver: {}\n", describe_solver(solved.solution));
+  if (solved.solution.other_layout) text += fmt::format("another layout: {}\n", *solved.solution.other_layout);
+  for (const auto& row : rows) {
+    text += fmt::format("{:<15}  {:>16}  {:<16} {}", row[0], row[1], row[2], row[3]);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
+}
+
+/// What each device holds and may hold, where anything is limited.
+Sections device_table(const fuse::Solved& solved, std::optional<base::Memory> cap) {
+  const pipeline::Problem& problem = solved.solution.problem;
+  if (!problem.capacity && !cap) return {};
+  Table table{{{"device"}, {"resident"}, {"peak activation"}, {"held"}, {"capacity"}, {"free"}}, {}};
+  for (std::size_t device = 0; device < solved.solution.evaluation.devices.size(); ++device) {
+    const base::Memory held = problem.resident[device] + solved.solution.evaluation.devices[device].peak;
+    base::Memory limit = cap.value_or(base::Memory::max());
+    if (problem.capacity) limit = std::min(limit, (*problem.capacity)[device]);
+    table.rows.push_back({fmt::format("{}", device), base::format_memory(problem.resident[device]),
+                          base::format_memory(solved.solution.evaluation.devices[device].peak), base::format_memory(held),
+                          base::format_memory(limit), base::format_memory(limit - held)});
+  }
+  return Sections("\n") + std::move(table);
+}
+
+std::string remarks_text(const Asked& asked, const ScheduleRemarks& remarks) {
+  const base::TimeUnit unit = asked.named.problem.time_unit;
+  std::string text;
+  if (remarks.peak_at_deadline)
+    text += fmt::format("by the deadline of {}: no schedule has a peak below {}\n", time_with_unit(*asked.options.deadline, unit),
+                        base::format_memory(*remarks.peak_at_deadline));
+  if (remarks.makespan_at_peak)
+    text += fmt::format("at this peak: no schedule is shorter than {}\n", time_with_unit(*remarks.makespan_at_peak, unit));
+  if (remarks.varied)
+    text += fmt::format("when ops last 5% less to 5% more: makespan {} (median), {} (95th percentile)\n",
+                        format_thousandths_rounded(remarks.varied->median_thousandths, unit),
+                        format_thousandths_rounded(remarks.varied->percentile_95_thousandths, unit));
+  return text;
+}
+
+/// What is wrong with a schedule that does not fit, or is late.
+Sections infeasible_sections(const ScheduleAnswer& answer) {
+  const fuse::Solved& solved = *answer.solved;
+  if (!solved.excess.empty())
+    return fmt::format("no schedule that {} found fits the memory; the one with the least excess:\n", answer.solver) +
+           excess_table(solved.excess) + min_capacity_sections(solved.solution.problem);
+  const base::TimeUnit unit = answer.asked.named.problem.time_unit;
+  return fmt::format("no schedule that {} found ends by the deadline of {}; the shortest takes {} (no schedule is shorter than {})\n",
+                     answer.solver, time_with_unit(*answer.asked.options.deadline, unit),
+                     base::format_time(solved.solution.evaluation.makespan, unit), base::format_time(solved.bounds.makespan, unit));
+}
+
+}  // namespace
+
+Sections sections(const ScheduleAnswer& answer) {
+  if (answer.impossible) return impossible_sections(answer.asked, *answer.impossible);
+  if (answer.outcome == Outcome::infeasible) return infeasible_sections(answer);
+  const fuse::Solved& solved = *answer.solved;
+  std::string end;
+  for (const std::string& path : answer.written) end += fmt::format("written: {}\n", path);
+  end += fmt::format("took: {:.1f} s\n", solved.seconds);
+  return problem_line(answer.asked.named, solved.schedule) + figures(solved) + remarks_text(answer.asked, answer.remarks) +
+         device_table(solved, answer.asked.options.memory_cap) + end;
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,76 @@
+#include "answer/schedules/solved_json.h"
+
+#include "answer/schedules/capacity.h"
+#include "answer/words/figures.h"
+
+namespace dovetail::answer {
+namespace {
+
+/// Of each device.
+Json min_capacity_json(const pipeline::Problem& problem) {
+  Json list = Json::array();
+  for (const base::Memory capacity : min_capacities(problem)) list.push_back(json_memory(capacity));
+  return list;
+}
+
+}  // namespace
+
+Json solver_json(const pipeline::SolverRecord& solver) {
+  Json object{{"name", solver.name}};
+  if (solver.seed) object["seed"] = *solver.seed;
+  if (solver.chains) object["chains"] = *solver.chains;
+  if (solver.iterations) object["iterations"] = *solver.iterations;
+  return object;
+}
+
+void add_asked(const Asked& asked, Json& object) {
+  object["objective"] = base::enum_name(asked.options.objective);
+  if (asked.options.deadline) object["deadline"] = json_time(*asked.options.deadline, asked.named.problem.time_unit);
+  if (asked.options.robustness_percent > 0) object["robust"] = asked.options.robustness_percent;
+}
+
+void add_bounds(const Asked& asked, Json& object) {
+  object["bounds"] = Json{{"makespan", json_time(asked.bounds.makespan, asked.named.problem.time_unit)},
+                          {"peak_activation", json_memory(asked.bounds.peak_activation)}};
+}
+
+void add_excess(const pipeline::Problem& problem, const std::vector<pipeline::CapacityExcess>& excess, Json& object) {
+  object["excess"] = excess_json(excess);
+  object["smallest_capacity"] = min_capacity_json(problem);
+}
+
+Json excess_json(const std::vector<pipeline::CapacityExcess>& excess) {
+  Json list = Json::array();
+  for (const pipeline::CapacityExcess& device : excess) {
+    list.push_back({{"device", device.device.value},
+                    {"held", json_memory(device.peak)},
+                    {"capacity", json_memory(device.capacity)},
+                    {"excess", json_memory(device.peak - device.capacity)}});
+  }
+  return list;
+}
+
+Json variation_json(int thousandths, const fuse::Variation& variation, base::TimeUnit unit) {
+  return {{"by", json_ratio(thousandths / 1000.0)},
+          {"median", json_number(format_thousandths(variation.median_thousandths, unit))},
+          {"percentile_95", json_number(format_thousandths(variation.percentile_95_thousandths, unit))}};
+}
+
+void add_timing(double seconds, double iterations_per_second, Json& object) {
+  object["timing"] = Json{{"seconds", json_seconds(seconds)}};
+  if (iterations_per_second > 0) object["timing"]["iterations_per_second"] = json_ratio(iterations_per_second);
+}
+
+std::string impossible_json(const Asked& asked, const Impossible& impossible) {
+  Json object{
+      {"format", "dovetail/schedule-report@1"}, {"problem", asked.named.name}, {"time_unit", base::name_of(asked.named.problem.time_unit)}};
+  add_asked(asked, object);
+  object["fits"] = impossible.excess.empty();
+  if (asked.options.deadline) object["meets_deadline"] = !impossible.late;
+  object["impossible"] = true;
+  if (!impossible.excess.empty()) add_excess(asked.named.problem, impossible.excess, object);
+  object["written"] = Json::array();
+  return json_text(object);
+}
+
+}  // namespace dovetail::answer

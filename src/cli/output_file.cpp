@@ -1,0 +1,74 @@
+#include "cli/output_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/file.h"
+#include "cli/output.h"
+
+namespace dovetail::cli {
+
+bool is_standard_output(const std::string& path) { return path == "-" || path == "/dev/stdout"; }
+
+base::Status check_output_path(const std::string& path) {
+  if (is_standard_output(path)) return {};
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return base::check_writable(path);
+  return base::Error{base::Failure::io, path, 0, 0, fmt::format("the folder '{}' does not exist", folder.string())};
+}
+
+base::Status check_no_input(const std::optional<std::string>& path, const std::vector<std::optional<std::string>>& to_be_read) {
+  if (!path || is_standard_output(*path)) return {};
+  std::optional<std::string> input = base::read_as(*path);
+  for (const std::optional<std::string>& other : to_be_read) {
+    std::error_code ignored;
+    if (other && std::filesystem::equivalent(*path, *other, ignored)) input = other;
+  }
+  if (!input) return {};
+  return base::bad_input(fmt::format("the output '{}' is the input '{}', which would be lost; accepted: another file", *path, *input));
+}
+
+base::Status check_output_options(const std::optional<std::string>& path, const std::optional<std::string>& format, bool json) {
+  if (json && path && is_standard_output(*path))
+    return base::bad_input("--json and -o - both want standard output; name a file to write to");
+  if (format && !path) return base::bad_input("--format is the format of -o FILE, which is missing");
+  return {};
+}
+
+base::Result<std::string> write_output(const std::string& path, std::string_view content) {
+  DOVETAIL_CHECK(check_no_input(path));
+  const bool to_standard_output = is_standard_output(path);
+  DOVETAIL_CHECK(base::write_file(to_standard_output ? "-" : path, content));
+  return to_standard_output ? "<stdout>" : path;
+}
+
+base::Result<std::vector<std::string>> write_outputs(const std::vector<OutputFile>& files) {
+  std::vector<std::string> paths;
+  if (files.size() == 1) {
+    DOVETAIL_TRY(std::string path, write_output(files.front().path, files.front().content));
+    paths.push_back(std::move(path));
+    return paths;
+  }
+  std::vector<base::FileContent> contents;
+  for (const OutputFile& file : files) {
+    DOVETAIL_CHECK(check_no_input(file.path));
+    contents.push_back({file.path, file.content});
+    paths.push_back(file.path);
+  }
+  DOVETAIL_CHECK(base::write_files(contents));
+  return paths;
+}
+
+void print_beside(const std::optional<std::string>& path, std::string_view text) {
+  if (path && is_standard_output(*path)) {
+    print_error(text);
+  } else {
+    print(text);
+  }
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,138 @@
+#include "answer/schedules/schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "answer/schedules/capacity.h"
+#include "pipeline/formats/schedule_file.h"
+#include "pipeline/problem/instances.h"
+#include "pipeline/schedule/validate.h"
+
+namespace dovetail::answer {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+ScheduleRequest request_of(const std::string& problem, const std::string& solver = "greedy") {
+  ScheduleRequest request{.problem = {problem}, .solver = solver};
+  request.search.budget.iterations = 2000;
+  request.search.budget.threads = 1;
+  return request;
+}
+
+/// All texts of an answer, without its tables.
+std::string texts(const Sections& sections) {
+  std::string text;
+  for (const Section& section : sections.all())
+    if (const auto* lines = std::get_if<Text>(&section)) text += lines->lines;
+  return text;
+}
+
+TEST(AskSchedule, TellsItsWatchWhatItDoes) {
+  std::vector<std::string> told;
+  Watch watch;
+  watch.on_label = [&told](const std::string& label) { told.push_back("label " + label); };
+  watch.on_read = [&told]() -> base::Status { return told.emplace_back("read"), base::Status(); };
+  int figures = 0;
+  watch.on_figures = [&](const Figures& of) { figures += of().empty() ? 0 : 1; };
+  const auto answer = ask(request_of("exp2", "search"), watch);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(told, (std::vector<std::string>{"label exp2", "read"}));
+  EXPECT_GT(figures, 0);
+  EXPECT_GT(answer->iterations_per_second, 0);
+  EXPECT_EQ(answer->outcome, Outcome::done);
+  EXPECT_FALSE(pipeline::validate(answer->solved->schedule).has_value());
+}
+
+TEST(AskSchedule, EndsWhereWhoAsksRefusesWhatWasRead) {
+  Watch watch;
+  watch.on_read = [] { return base::Status(base::bad_input("the output is the input")); };
+  EXPECT_EQ(ask(request_of("exp2"), watch).error().message, "the output is the input");
+}
+
+TEST(AskSchedule, WhatDoesNotFitIsAnAnswer) {
+  ScheduleRequest request = request_of("exp2");
+  request.search.memory_cap = base::Memory(3'000'000);
+  const auto answer = ask(request, {});
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->outcome, Outcome::infeasible);
+  EXPECT_FALSE(answer->impossible.has_value());
+  EXPECT_THAT(texts(sections(*answer)), HasSubstr("no schedule that greedy found fits the memory; the one with the least excess:\n"));
+  EXPECT_FALSE(json::parse(to_json(*answer))["excess"].empty());
+}
+
+TEST(AskSchedule, NothingIsSearchedWhereNoScheduleCanDoWhatIsAsked) {
+  ScheduleRequest request = request_of("exp2");
+  request.search.memory_cap = base::Memory(1'000'000);
+  request.deadline = "9";
+  const auto answer = ask(request, {});
+  ASSERT_TRUE(answer.ok());
+  ASSERT_TRUE(answer->impossible.has_value());
+  EXPECT_FALSE(answer->solved.has_value());
+  EXPECT_EQ(answer->outcome, Outcome::infeasible);
+  const std::string text = texts(sections(*answer));
+  EXPECT_THAT(text, HasSubstr(impossible_message));
+  EXPECT_THAT(text, HasSubstr("no schedule ends by the deadline of 9 ticks: none is shorter than 225\n"));
+  const json object = json::parse(to_json(*answer));
+  EXPECT_EQ(object["impossible"], true);
+  EXPECT_EQ(object["meets_deadline"], false);
+  EXPECT_FALSE(object.contains("makespan"));
+}
+
+TEST(AskSchedule, StartsFromASchedule) {
+  const auto first = ask(request_of("exp2", "search"), {});
+  ASSERT_TRUE(first.ok());
+  ScheduleRequest request = request_of("exp2", "search");
+  request.search.budget.iterations = 1;
+  request.from = Input{"first.json", pipeline::schedule_to_json(first->solved->schedule)};
+  const auto second = ask(request, {});
+  ASSERT_TRUE(second.ok()) << to_text(second.error());
+  EXPECT_LE(second->solved->solution.evaluation.makespan, first->solved->solution.evaluation.makespan);
+  request.solver = "greedy";
+  EXPECT_THAT(ask(request, {}).error().message,
+              HasSubstr("--from is where a search starts, and solver 'greedy' makes its schedule by rule"));
+}
+
+TEST(AskSchedule, ToldBetterSchedulesAreValidAndEverBetter) {
+  ScheduleRequest request = request_of("exp4", "search");
+  std::vector<base::Ticks> makespans;
+  request.on_better = [&makespans](const pipeline::Schedule& schedule) {
+    EXPECT_FALSE(pipeline::validate(schedule).has_value());
+    makespans.push_back(*schedule.claims.makespan);
+  };
+  const auto answer = ask(request, {});
+  ASSERT_TRUE(answer.ok());
+  ASSERT_FALSE(makespans.empty());
+  EXPECT_TRUE(std::is_sorted(makespans.rbegin(), makespans.rend()));
+  EXPECT_EQ(makespans.back(), answer->solved->solution.evaluation.makespan);
+}
+
+TEST(AskSchedule, AFrontIsAnotherQuestion) {
+  ScheduleRequest request = request_of("exp2", "auto");
+  request.objective = Objective::pareto;
+  EXPECT_EQ(ask(request, {}).error().message, "objective pareto asks for a front, not for a schedule; accepted: makespan, memory");
+}
+
+TEST(ScheduleSections, SayWhereTheScheduleIsBeforeTheTime) {
+  auto answer = ask(request_of("exp2"), {});
+  ASSERT_TRUE(answer.ok());
+  answer->written = {"one.csv", "two.csv"};
+  EXPECT_THAT(texts(sections(*answer)), HasSubstr("\nwritten: one.csv\nwritten: two.csv\ntook: "));
+  EXPECT_EQ(json::parse(to_json(*answer))["written"], json({"one.csv", "two.csv"}));
+}
+
+TEST(MinCapacity, IsEnoughForASchedule) {
+  const pipeline::Problem& problem = pipeline::find_instance("exp2")->problem;
+  ScheduleRequest request = request_of("exp2", "auto");
+  const std::vector<base::Memory> capacities = min_capacities(problem);
+  request.search.memory_cap = *std::max_element(capacities.begin(), capacities.end());
+  EXPECT_EQ(ask(request, {})->outcome, Outcome::done);
+  request.search.memory_cap = base::Memory(request.search.memory_cap->count() - 1);
+  EXPECT_TRUE(ask(request, {})->impossible.has_value());
+}
+
+}  // namespace
+}  // namespace dovetail::answer
