@@ -1,0 +1,15 @@
+#include "answer/question/processes.h"
+
+#include <fmt/format.h>
+
+#include "answer/words/text.h"
+
+namespace dovetail::answer {
+
+void note_idle_processes(const parallel::Exchange& exchange, int chains, const Watch& watch) {
+  if (chains < exchange.ranks)
+    tell_note(watch, fmt::format("{} processes share out {}: some have nothing to do; more processes are for more chains (--chains)",
+                                 exchange.ranks, counted(chains, "chain")));
+}
+
+}  // namespace dovetail::answer
