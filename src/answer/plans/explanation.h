@@ -13,7 +13,7 @@ struct ExplanationRequest {
   Input job;
   Input plan;
   int shown = 10;
-  PlanSearchOptions search;
+  PlanSearchOptions search = {};
 };
 inline auto options_of(const ExplanationRequest*) {
   return options<ExplanationRequest>(option("JOB", &ExplanationRequest::job, File{}, "job file, '-' for standard input"),

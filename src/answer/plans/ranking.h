@@ -18,7 +18,7 @@ struct RankingRequest {
   std::vector<std::string> placements = {};  ///< by their names; none: those that the job names, or all
   int shown = static_cast<int>(planner::RankOptions{}.shown);
   int simulated = default_simulated;
-  PlanSearchOptions search;
+  PlanSearchOptions search = {};
   /// Who shares the search out: each of them asks the same question and gets the same answer. Null: nobody.
   const parallel::Exchange* exchange = nullptr;
   /// Called with the best plan so far and the job, each time the search has met a better one.
