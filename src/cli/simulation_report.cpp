@@ -18,7 +18,7 @@
 #include "cluster/cluster.h"
 #include "cluster/mesh.h"
 #include "planner/advice/changes.h"
-#include "report/iteration/step_lines.h"
+#include "report/iteration/activity_lines.h"
 #include "report/text/table.h"
 #include "simulate/accounting.h"
 #include "timeline/lane_names.h"
@@ -36,13 +36,13 @@ std::string task_name(const SimulatedPlan& simulated, std::int32_t task) {
   return task < 0 ? "" : simulated.scenario.job.workflow.tasks[static_cast<std::size_t>(task)].name;
 }
 
-std::vector<report::StepLine> step_lines(const SimulatedPlan& simulated) {
-  return report::step_lines(simulated.scenario, simulated.plan, simulated.simulation);
+std::vector<report::ActivityLine> activity_lines(const SimulatedPlan& simulated) {
+  return report::activity_lines(simulated.scenario, simulated.plan, simulated.simulation);
 }
 
 std::string steps_table(const SimulatedPlan& simulated) {
   std::vector<std::vector<std::string>> rows;
-  for (const report::StepLine& line : step_lines(simulated))
+  for (const report::ActivityLine& line : activity_lines(simulated))
     rows.push_back({line.name, line.devices, answer::seconds_text(line.begin), answer::seconds_text(line.simulated),
                     answer::seconds_text(line.closed), difference_text(line.simulated, line.closed)});
   return report::render_table({{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"simulated"}, {"closed form"}, {"difference"}},
@@ -51,14 +51,14 @@ std::string steps_table(const SimulatedPlan& simulated) {
 
 /// What a use is called, whatever its task.
 std::string use_name(const Use& use) {
-  if (simulate::is_idle(use.activity) && use.task < 0) return "no step is there";
-  return std::string(simulate::name_of(use.activity));
+  if (simulate::is_idle(use.bar_kind) && use.task < 0) return "no step is there";
+  return std::string(simulate::name_of(use.bar_kind));
 }
 
 /// Uses of one kind, the largest first, as seconds of the average device.
 std::string uses_table(const SimulatedPlan& simulated, bool idle) {
   std::vector<Use> uses = simulate::uses_of(simulated.simulation.iteration.trace);
-  std::erase_if(uses, [idle](const Use& use) { return simulate::is_idle(use.activity) != idle; });
+  std::erase_if(uses, [idle](const Use& use) { return simulate::is_idle(use.bar_kind) != idle; });
   std::stable_sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.time > b.time; });
   const double devices = cluster::device_count(simulated.scenario.job.cluster);
   const double iterations = static_cast<double>(simulated.simulation.iteration.iterations);
@@ -76,7 +76,7 @@ std::string uses_table(const SimulatedPlan& simulated, bool idle) {
 std::string idle_text(const Lane& lane, base::Ticks end) {
   std::vector<Use> sums;
   for (const Use& use : simulate::uses_of(lane)) {
-    if (!simulate::is_idle(use.activity)) continue;
+    if (!simulate::is_idle(use.bar_kind)) continue;
     const auto known = std::find_if(sums.begin(), sums.end(), [&](const Use& sum) { return use_name(sum) == use_name(use); });
     if (known == sums.end())
       sums.push_back(use);
@@ -128,7 +128,7 @@ std::string variants_table(const SimulatedPlan& simulated) {
     rows.push_back({std::string(base::enum_name(variant.mode)) + (variant.played ? " *" : ""), answer::seconds_text(variant.seconds),
                     fmt::format("{:.2f}x", simulated.variants.front().seconds / variant.seconds),
                     answer::seconds_text(mean_seconds(simulated, simulate::idle_time(variant.uses))),
-                    answer::seconds_text(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over))),
+                    answer::seconds_text(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::BarKind::hand_over))),
                     variant.fits ? "yes" : "NO"});
   const bool drawn = simulated.simulation.draws.size() > 1;
   const std::string less = answer::less_fusion_words(simulated.variants);
@@ -186,7 +186,7 @@ std::string iteration_text(const SimulatedPlan& simulated) {
 answer::Json uses_json(const SimulatedPlan& simulated, const std::vector<Use>& uses) {
   answer::Json array = answer::Json::array();
   for (const Use& use : uses) {
-    answer::Json entry{{"activity", simulate::name_of(use.activity)}, {"idle", simulate::is_idle(use.activity)}};
+    answer::Json entry{{"activity", simulate::name_of(use.bar_kind)}, {"idle", simulate::is_idle(use.bar_kind)}};
     if (use.task >= 0) entry["task"] = task_name(simulated, use.task);
     entry["device_seconds"] = answer::json_simulated(base::seconds_of_ticks(use.time));
     array.push_back(std::move(entry));
@@ -200,7 +200,7 @@ answer::Json spans_json(const SimulatedPlan& simulated, const Lane& lane) {
     answer::Json entry = answer::Json::array();
     entry.push_back(span.begin.count());
     entry.push_back(span.end.count());
-    entry.push_back(simulate::name_of(span.activity));
+    entry.push_back(simulate::name_of(span.bar_kind));
     entry.push_back(task_name(simulated, span.task));
     entry.push_back(span.amount);
     entry.push_back(span.launch.count());
@@ -232,7 +232,7 @@ answer::Json variants_json(const SimulatedPlan& simulated) {
         {"fused", base::enum_name(variant.mode)},
         {"iteration_seconds", answer::json_ratio(variant.seconds)},
         {"idle_seconds", answer::json_ratio(mean_seconds(simulated, simulate::idle_time(variant.uses)))},
-        {"hand_over_seconds", answer::json_ratio(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::Activity::hand_over)))},
+        {"hand_over_seconds", answer::json_ratio(mean_seconds(simulated, simulate::time_of(variant.uses, simulate::BarKind::hand_over)))},
         {"played", variant.played},
         {"fits", variant.fits}});
   return variants;
@@ -279,7 +279,7 @@ answer::Json to_json(const SimulatedPlan& simulated, bool timeline) {
   object["iterations_played"] = simulation.iteration.played;
   object["iterations_shown"] = simulation.iteration.iterations;
   object["steps"] = answer::Json::array();
-  for (const report::StepLine& line : step_lines(simulated))
+  for (const report::ActivityLine& line : activity_lines(simulated))
     object["steps"].push_back(answer::Json{{"step", line.name},
                                            {"begin", answer::json_ratio(line.begin)},
                                            {"seconds", answer::json_ratio(line.simulated)},

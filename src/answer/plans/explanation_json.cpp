@@ -55,8 +55,8 @@ Json best_json(const ExplanationAnswer& answer, const planner::RankedPlan& best)
 
 Json comparison_json(const ExplanationAnswer& answer, const planner::Comparison& comparison) {
   Json object{{"steps", Json::array()}, {"uses", Json::array()}, {"idle", Json::array()}};
-  for (const planner::StepComparison& step : comparison.steps) {
-    Json entry{{"step", step_words(answer.scenario.job, step.kind, step.task)},
+  for (const planner::ActivityComparison& step : comparison.activities) {
+    Json entry{{"step", activity_words(answer.scenario.job, step.kind, step.task)},
                {"seconds", pair_json(step.seconds)},
                {"critical", Json{{"here", json_ratio(step.critical.here)}, {"best", json_ratio(step.critical.there)}}}};
     if (!step.part.empty()) entry["part"] = Json{{"name", step.part}, {"seconds", pair_json(step.of_part)}};

@@ -26,8 +26,8 @@ constexpr double negligible = 0.0005;
 
 const std::string& task_name(const ExplanationAnswer& answer, std::size_t task) { return answer.scenario.job.workflow.tasks[task].name; }
 
-std::string step_name(const ExplanationAnswer& answer, const planner::StepComparison& step) {
-  return step_words(answer.scenario.job, step.kind, step.task);
+std::string activity_name(const ExplanationAnswer& answer, const planner::ActivityComparison& step) {
+  return activity_words(answer.scenario.job, step.kind, step.task);
 }
 
 std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : seconds_text(seconds); }
@@ -123,7 +123,7 @@ Sections changes_sections(const ExplanationAnswer& answer) {
 std::string step_seconds_text(double seconds, bool fused) { return fused && seconds < negligible ? "fused" : plain_seconds(seconds); }
 
 /// What makes the most of the difference; parts of what one plan alone fuses are of other kinds.
-std::string max_text(const planner::StepComparison& step) {
+std::string max_text(const planner::ActivityComparison& step) {
   if (step.fused_here != step.fused_there) return step.fused_here ? "fused here" : "fused in the best";
   if (step.part.empty() || std::abs(step.of_part.lost()) < negligible) return "";
   return fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
@@ -131,10 +131,10 @@ std::string max_text(const planner::StepComparison& step) {
 
 Sections steps_sections(const ExplanationAnswer& answer, const planner::Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
-  for (const planner::StepComparison& step : comparison.steps) {
+  for (const planner::ActivityComparison& step : comparison.activities) {
     if (step.seconds.here < negligible && step.seconds.there < negligible) continue;
     const auto critical = [](double share, double seconds) { return seconds < negligible ? "-" : percent(std::clamp(share, 0.0, 1.0)); };
-    rows.push_back({step_name(answer, step), step_seconds_text(step.seconds.here, step.fused_here),
+    rows.push_back({activity_name(answer, step), step_seconds_text(step.seconds.here, step.fused_here),
                     step_seconds_text(step.seconds.there, step.fused_there), signed_seconds(step.seconds.lost()),
                     critical(step.critical.here, step.seconds.here), critical(step.critical.there, step.seconds.there), max_text(step)});
   }
@@ -160,9 +160,9 @@ std::string idle_text(const planner::Comparison& comparison) {
 /// Rules run on no device: what no task hides of them is idle time.
 std::string rules_text(const ExplanationAnswer& answer, const planner::Comparison& comparison) {
   std::string text;
-  for (const planner::StepComparison& step : comparison.steps)
+  for (const planner::ActivityComparison& step : comparison.activities)
     if (answer.scenario.job.workflow.tasks[step.task].kind == workflow::TaskKind::rule && step.seconds.here >= negligible)
-      text += fmt::format("{} takes {} on no device; what no task hides of it is idle time.\n", step_name(answer, step),
+      text += fmt::format("{} takes {} on no device; what no task hides of it is idle time.\n", activity_name(answer, step),
                           seconds_text(step.seconds.here));
   return text;
 }

@@ -6,10 +6,10 @@
 
 namespace dovetail::answer {
 
-double begin_of_step(const predict::Estimate& estimate, std::size_t step) {
+double begin_of_activity(const predict::Estimate& estimate, std::size_t activity) {
   const base::Ticks period = estimate.timing.period;
   const base::Ticks overhead = base::ticks_of_seconds(estimate.iteration_seconds) - period;
-  return base::seconds_of_ticks(plan::with_overheads(estimate.timing.steps[step].begin, period, overhead));
+  return base::seconds_of_ticks(plan::with_overheads(estimate.timing.activities[activity].begin, period, overhead));
 }
 
 base::Result<PredictionAnswer> predict_plan(const Input& job, const Input& plan, bool fused, const Watch& watch) {

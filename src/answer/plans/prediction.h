@@ -31,8 +31,8 @@ struct PredictionAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Seconds from the beginning of an iteration until a step begins, with what each iteration takes beside its steps.
-double begin_of_step(const predict::Estimate& estimate, std::size_t step);
+/// Seconds from the beginning of an iteration until an activity begins, with what each iteration takes beside its activities.
+double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
 
 /// Reads both and predicts; without `fused` as if the plan fused nothing.
 base::Result<PredictionAnswer> predict_plan(const Input& job, const Input& plan, bool fused, const Watch& watch);

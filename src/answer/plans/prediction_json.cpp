@@ -8,20 +8,20 @@
 namespace dovetail::answer {
 namespace {
 
-using plan::Step;
+using plan::Activity;
 
-Json step_json(const PredictionAnswer& answer, std::size_t index) {
+Json activity_json(const PredictionAnswer& answer, std::size_t index) {
   const plan::Job& job = answer.scenario.job;
   const predict::Estimate& estimate = answer.estimate;
-  const Step& step = estimate.graph.steps[index];
-  Json object{{"step", step_words(job, step.kind, step.task)},
-              {"begin", json_seconds(begin_of_step(estimate, index))},
-              {"seconds", json_seconds(estimate.steps[index].seconds)}};
-  if (step.within) object["within"] = job.workflow.tasks[*step.within].name;
+  const Activity& activity = estimate.graph.activities[index];
+  Json object{{"step", activity_words(job, activity.kind, activity.task)},
+              {"begin", json_seconds(begin_of_activity(estimate, index))},
+              {"seconds", json_seconds(estimate.activities[index].seconds)}};
+  if (activity.within) object["within"] = job.workflow.tasks[*activity.within].name;
   object["parts"] = Json::array();
-  for (const predict::SecondsPart& part : estimate.steps[index].parts)
+  for (const predict::SecondsPart& part : estimate.activities[index].parts)
     object["parts"].push_back(Json{{"name", part.name}, {"seconds", json_seconds(part.seconds)}});
-  if (const predict::TaskMemory& memory = estimate.memory[step.task]; step.kind == Step::Kind::task && memory.usable > 0)
+  if (const predict::TaskMemory& memory = estimate.memory[activity.task]; activity.kind == Activity::Kind::task && memory.usable > 0)
     object["device_memory"] =
         Json{{"bytes", memory.needed()}, {"usable", memory.usable}, {"device", memory.device}, {"host_bytes", memory.host}};
   return object;
@@ -49,7 +49,7 @@ std::string to_json(const PredictionAnswer& answer) {
   if (answer.plan.fusion.any()) object["fusion"] = fusion_json(job, estimate);
   if (estimate.price) object["price"] = json_ratio(*estimate.price);
   add_profile(answer.scenario, answer.plan, object);
-  for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) object["steps"].push_back(step_json(answer, index));
+  for (std::size_t index = 0; index < estimate.graph.activities.size(); ++index) object["steps"].push_back(activity_json(answer, index));
   return json_text(object);
 }
 

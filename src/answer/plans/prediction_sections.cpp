@@ -15,10 +15,10 @@
 namespace dovetail::answer {
 namespace {
 
-using plan::Step;
+using plan::Activity;
 
 /// The parts of a step's seconds that are a twentieth of it or more.
-std::string parts_text(const predict::StepSeconds& step) {
+std::string parts_text(const predict::ActivitySeconds& step) {
   std::vector<std::string> parts;
   for (const predict::SecondsPart& part : step.parts)
     if (part.seconds >= 0.05 * step.seconds && step.parts.size() > 1)
@@ -33,19 +33,19 @@ std::string memory_text(const predict::TaskMemory& memory) {
   return fmt::format("{} of {}{}", gibibytes(memory.needed()), gibibytes(memory.usable), mark_of(memory.fit()));
 }
 
-Table steps_table(const PredictionAnswer& answer) {
+Table activities_table(const PredictionAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const predict::Estimate& estimate = answer.estimate;
   std::vector<std::vector<std::string>> rows;
-  for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
-    const Step& step = estimate.graph.steps[index];
-    const bool rule = job.workflow.tasks[step.task].kind == workflow::TaskKind::rule;
-    const plan::TaskPlan& planned = answer.plan.tasks[step.task];
-    const bool task = step.kind == Step::Kind::task;
-    rows.push_back({step_words(job, step.kind, step.task), rule ? "" : cluster::name_of(job.cluster, planned.mesh),
-                    rule ? "" : llm::to_text(planned.layout), seconds_text(begin_of_step(estimate, index)),
-                    step.within ? "fused" : seconds_text(estimate.steps[index].seconds),
-                    task ? memory_text(estimate.memory[step.task]) : "", parts_text(estimate.steps[index])});
+  for (std::size_t index = 0; index < estimate.graph.activities.size(); ++index) {
+    const Activity& activity = estimate.graph.activities[index];
+    const bool rule = job.workflow.tasks[activity.task].kind == workflow::TaskKind::rule;
+    const plan::TaskPlan& planned = answer.plan.tasks[activity.task];
+    const bool task = activity.kind == Activity::Kind::task;
+    rows.push_back({activity_words(job, activity.kind, activity.task), rule ? "" : cluster::name_of(job.cluster, planned.mesh),
+                    rule ? "" : llm::to_text(planned.layout), seconds_text(begin_of_activity(estimate, index)),
+                    activity.within ? "fused" : seconds_text(estimate.activities[index].seconds),
+                    task ? memory_text(estimate.memory[activity.task]) : "", parts_text(estimate.activities[index])});
   }
   const std::vector<Column> columns{
       {"step", Align::left},    {"devices", Align::left}, {"layout", Align::left}, {"begins"}, {"takes"}, {"memory"},
@@ -82,7 +82,7 @@ std::string fit_text(const PredictionAnswer& answer) {
 }  // namespace
 
 Sections sections(const PredictionAnswer& answer) {
-  return heading(answer) + steps_table(answer) + fusion_text(answer.scenario.job, answer.estimate) + costs_text(answer.estimate) +
+  return heading(answer) + activities_table(answer) + fusion_text(answer.scenario.job, answer.estimate) + costs_text(answer.estimate) +
          profile_text(answer.scenario, answer.plan) + fit_text(answer);
 }
 

@@ -10,7 +10,7 @@ double phase_seconds(const plan::Job& job, const predict::Estimate& estimate, wo
   base::Ticks end;
   for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
     if (job.workflow.tasks[task].kind != kind) continue;
-    const plan::StepTime& time = estimate.timing.steps[task];
+    const plan::ActivityTime& time = estimate.timing.activities[task];
     begin = begin ? std::min(*begin, time.begin) : time.begin;
     end = std::max(end, time.end);
   }

@@ -27,7 +27,7 @@ TEST(Prediction, IsTheEstimateOfThePlan) {
   EXPECT_FALSE(answer.parted);
   EXPECT_EQ(answer.outcome, Outcome::done);
   const json object = json::parse(to_json(answer));
-  EXPECT_EQ(object["steps"].size(), answer.estimate.graph.steps.size());
+  EXPECT_EQ(object["steps"].size(), answer.estimate.graph.activities.size());
   EXPECT_TRUE(object.contains("fusion"));
 }
 
@@ -45,8 +45,9 @@ TEST(Prediction, StepsBeginWhereTheirTableSaysSo) {
   const PredictionAnswer answer = ask(PredictionRequest{example("ppo-7b.yaml"), example("ppo-7b.plan.yaml")}, {}).value();
   const json steps = json::parse(to_json(answer))["steps"];
   for (std::size_t step = 0; step < steps.size(); ++step) {
-    EXPECT_NEAR(steps[step]["begin"].get<double>(), begin_of_step(answer.estimate, step), 0.0005);
-    EXPECT_LE(begin_of_step(answer.estimate, step) + answer.estimate.steps[step].seconds, answer.estimate.iteration_seconds + 1e-6);
+    EXPECT_NEAR(steps[step]["begin"].get<double>(), begin_of_activity(answer.estimate, step), 0.0005);
+    EXPECT_LE(begin_of_activity(answer.estimate, step) + answer.estimate.activities[step].seconds,
+              answer.estimate.iteration_seconds + 1e-6);
   }
   const Sections said = sections(answer);
   ASSERT_EQ(said.all().size(), 3U);

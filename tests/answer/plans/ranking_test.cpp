@@ -26,10 +26,10 @@ RankingRequest request_for(const std::string& job) { return {.job = example(job)
 void expect_same(const predict::Estimate& estimate, const predict::Estimate& other) {
   EXPECT_EQ(estimate.timing.period, other.timing.period);
   EXPECT_EQ(estimate.iteration_seconds, other.iteration_seconds);
-  ASSERT_EQ(estimate.timing.steps.size(), other.timing.steps.size());
-  for (std::size_t step = 0; step < estimate.timing.steps.size(); ++step) {
-    EXPECT_EQ(estimate.timing.steps[step].begin, other.timing.steps[step].begin) << step;
-    EXPECT_EQ(estimate.timing.steps[step].end, other.timing.steps[step].end) << step;
+  ASSERT_EQ(estimate.timing.activities.size(), other.timing.activities.size());
+  for (std::size_t step = 0; step < estimate.timing.activities.size(); ++step) {
+    EXPECT_EQ(estimate.timing.activities[step].begin, other.timing.activities[step].begin) << step;
+    EXPECT_EQ(estimate.timing.activities[step].end, other.timing.activities[step].end) << step;
   }
   for (std::size_t task = 0; task < estimate.memory.size(); ++task)
     EXPECT_EQ(estimate.memory[task].needed(), other.memory[task].needed()) << task;
