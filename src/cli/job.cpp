@@ -47,16 +47,4 @@ base::Result<plan::Plan> load_plan(const std::string& path, const plan::Job& job
   return plan;
 }
 
-base::Result<Prediction> predict(const PlanArguments& arguments, bool fused) {
-  DOVETAIL_TRY(plan::Job job, load_job(arguments));
-  DOVETAIL_TRY(const predict::Software software, load_software(job, arguments.job));
-  DOVETAIL_TRY(plan::Plan plan, load_plan(*arguments.plan, job, software));
-  const bool parted = !fused && plan.fusion.any();
-  if (parted) plan.fusion = {};
-  const predict::Scenario scenario = predict::scenario_of(job, software);
-  predict::Estimate estimate = predict::estimate(scenario, plan);
-  std::vector<predict::ProfileUse> uses = predict::profile_uses(scenario, plan);
-  return Prediction{std::move(job), std::move(plan), software, std::move(estimate), std::move(uses), parted};
-}
-
 }  // namespace dovetail::cli

@@ -26,16 +26,6 @@ struct PlanArguments {
 /// Adds JOB, --plan and --json.
 void add_plan_arguments(CLI::App& command, PlanArguments& arguments, const std::string& about_plan);
 
-/// A plan of a job and its prediction.
-struct Prediction {
-  plan::Job job;
-  plan::Plan plan;
-  predict::Software software;  ///< that it was predicted with
-  predict::Estimate estimate;
-  std::vector<predict::ProfileUse> profile_uses = {};  ///< which seconds are from them
-  bool parted = false;                                 ///< the file's plan fuses stages, and `plan` does not
-};
-
 /// Reads the job; an Error where its plan is to come from standard input, too.
 base::Result<plan::Job> load_job(const PlanArguments& arguments);
 /// The software that it names; `path` is the job's, for errors.
@@ -43,8 +33,6 @@ base::Result<predict::Software> load_software(const plan::Job& job, const std::s
 /// Reads the plan in the file at `path`, '-' for standard input. Notes say where it was made for another job, and what of it the job's
 /// trainer cannot do.
 base::Result<plan::Plan> load_plan(const std::string& path, const plan::Job& job, const predict::Software& software);
-/// Reads both files and predicts, without `fused` as if the plan fused nothing. REQUIRES: there is a plan among the arguments.
-base::Result<Prediction> predict(const PlanArguments& arguments, bool fused = true);
 
 using answer::gibibytes;
 using answer::seconds_text;

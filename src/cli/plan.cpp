@@ -5,105 +5,70 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "base/file.h"
-#include "cli/arguments.h"
+#include "answer/plans/prediction.h"
+#include "answer/plans/ranking.h"
+#include "cli/asking.h"
 #include "cli/best_file.h"
-#include "cli/commands.h"
-#include "cli/interrupt.h"
-#include "cli/job.h"
-#include "cli/output_file.h"
-#include "cli/plan_search.h"
-#include "cli/prediction_report.h"
+#include "cli/options.h"
 #include "cli/processes.h"
-#include "cli/progress_line.h"
-#include "cli/ranking_report.h"
-#include "parallel/agreement.h"
-#include "plan/job_canonical.h"
 #include "plan/plan_file.h"
+#include "report/text/sections.h"
 
 namespace dovetail::cli {
 namespace {
 
 struct Arguments {
-  PlanArguments plan;
+  answer::RankingRequest request;
+  std::optional<answer::Input> plan;
   std::optional<std::string> output;
-  int pick = 1;  // number of a plan
-  std::vector<std::string> placements;
-  int shown = static_cast<int>(planner::RankOptions{}.shown);
-  PlanSearchArguments search;
+  int pick = 1;  ///< number of a plan
+  bool json = false;
   MpiArguments mpi;
-};
-
-base::Result<int> run_prediction(const PlanArguments& arguments) {
-  DOVETAIL_TRY(const Prediction prediction, predict(arguments));
-  if (arguments.json)
-    print_json(answer::json_text(to_json(prediction)));
-  else
-    print(to_text(prediction));
-  return exit_done;
-}
-
-/// A job with what is known of its software, all that a search needs.
-struct Request {
-  plan::Job job;
-  predict::Software software;
-  planner::RankOptions options;
 };
 
 /// Options that do not go together.
 base::Status check_combination(const Arguments& arguments) {
-  if (arguments.plan.plan && arguments.output)
-    return base::bad_input("-o is for the best plan that is found; with --plan none is searched");
+  if (arguments.plan && arguments.output) return base::bad_input("-o is for the best plan that is found; with --plan none is searched");
   if (arguments.pick > 1 && !arguments.output) return base::bad_input("--pick says which plan -o writes; name a file with -o");
-  if (arguments.plan.plan && arguments.mpi.asked) return base::bad_input("--mpi shares out a search; with --plan none is searched");
-  if (arguments.mpi.asked && arguments.plan.job == "-")
+  if (arguments.plan && arguments.mpi.asked) return base::bad_input("--mpi shares out a search; with --plan none is searched");
+  if (arguments.mpi.asked && arguments.request.job.path == "-")
     return base::bad_input("with --mpi every process reads the job, and only one has standard input; name a file");
-  return check_output_options(arguments.output, std::nullopt, arguments.plan.json);
+  return {};
 }
 
-base::Result<Request> prepare(const Arguments& arguments, ProgressLine& line) {
-  if (arguments.output) DOVETAIL_CHECK(check_output_path(*arguments.output));
-  DOVETAIL_TRY(plan::Job job, load_job(arguments.plan));
-  line.set_label(job.name);
-  DOVETAIL_TRY(predict::Software software, load_software(job, arguments.plan.job));
-  DOVETAIL_CHECK(check_no_input(arguments.output));
-  DOVETAIL_TRY(planner::RankOptions options,
-               rank_options(arguments.search, arguments.placements.empty() ? job.placements : arguments.placements, line));
-  options.shown = static_cast<std::size_t>(arguments.shown);
-  return Request{std::move(job), std::move(software), std::move(options)};
+base::Result<int> run_prediction(const Arguments& arguments) {
+  DOVETAIL_TRY(const answer::PredictionAnswer answer, ask(answer::PredictionRequest{arguments.request.job, *arguments.plan}, "plan"));
+  DOVETAIL_CHECK(deliver(answer, arguments.json));
+  return exit_code_of(answer.outcome);
 }
 
-/// Prepares one of several processes, of which only the first writes; all end alike.
-base::Result<Request> prepare_as_one_of(const parallel::Exchange& exchange, Arguments& arguments, ProgressLine& line) {
-  if (exchange.rank > 0) arguments.output.reset();
-  base::Result<Request> request = prepare(arguments, line);
-  DOVETAIL_CHECK(parallel::agree_on_input(
-      exchange, request.ok() ? base::Result<std::string>(plan::canonical_job(request->job)) : request.error(), "another job"));
-  request->options.search.exchange = &exchange;
-  if (arguments.search.budget.threads == 0) request->options.search.threads = 1;
-  note_idle_processes(exchange, request->options.search.chains);
-  return request;
+/// Lets a search that shares its work out write the best plan so far to `output`, if that can be written again and again.
+void keep_best(BestFile& file, const std::string& output, answer::RankingRequest& request, answer::Watch& watch) {
+  if (!can_be_rewritten(output)) return;
+  request.on_better = [&file, output](const plan::Plan& plan, const plan::Job& job) {
+    file.take([output, plan, &job] { (void)write_output(output, plan::plan_to_json(plan, job)); });
+  };
+  watch.on_figures = [&file, show = watch.on_figures](const answer::Figures& figures) {
+    show(figures);
+    file.catch_up();
+  };
 }
 
-base::Result<planner::Ranking> rank(const Arguments& arguments, const Request& request, const predict::Scenario& scenario) {
-  planner::RankOptions options = request.options;
+/// The ranking; the output of one of several processes is checked within, so that all end alike.
+base::Result<answer::RankingAnswer> rank(const Arguments& arguments) {
+  answer::RankingRequest request = arguments.request;
+  Asking asking("plan", {arguments.output}, PlainLines::none);
+  answer::Watch watch = asking.watch();
   BestFile file;
-  if (options.search.exchange != nullptr && arguments.output && can_be_rewritten(*arguments.output)) {
-    options.on_better = [&](const plan::Plan& plan) {
-      file.take([&, plan] { (void)write_output(*arguments.output, plan::plan_to_json(plan, request.job)); });
+  if (const auto& output = arguments.output) {
+    watch.on_read = [&output, check = watch.on_read]() -> base::Status {
+      DOVETAIL_CHECK(check_output_path(*output));
+      return check();
     };
-    options.search.on_progress = [&](const planner::SearchProgress& progress) {
-      request.options.search.on_progress(progress);
-      file.catch_up();
-    };
+    if (request.exchange != nullptr) keep_best(file, *output, request, watch);
   }
-  auto ranking = planner::rank_plans(scenario, options);
-  if (ranking.ok()) return ranking;
-  base::Error error = std::move(ranking).error();
-  if (error.path.empty()) error.path = base::display_path(arguments.plan.job);
-  return error;
+  return ask(request, watch);
 }
 
 base::Result<const planner::RankedPlan*> picked_plan(const planner::Ranking& ranking, int number) {
@@ -113,40 +78,35 @@ base::Result<const planner::RankedPlan*> picked_plan(const planner::Ranking& ran
   return &ranking.plans[static_cast<std::size_t>(number) - 1];
 }
 
-base::Result<int> rank_and_report(const Arguments& arguments, const Request& request, std::optional<ProgressLine>& line) {
-  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.search.budget.time_limit_seconds);
-  const predict::Scenario scenario = predict::scenario_of(request.job, request.software, &stop);
-  DOVETAIL_TRY(planner::Ranking ranking, rank(arguments, request, scenario));
-  line.reset();
-  const std::size_t asked = request.options.simulated;
-  RankedJob ranked{scenario, std::move(ranking), {}, asked > 0 && planner::playable(request.job, asked) == 0};
-  const std::optional<planner::SearchRun>& search = ranked.ranking.search;
-  ranked.flips = planner::find_flips(scenario, ranked.ranking, request.options.search.threads);
-  if (arguments.output && !ranked.ranking.plans.empty()) {
-    DOVETAIL_TRY(const planner::RankedPlan* const picked, picked_plan(ranked.ranking, arguments.pick));
-    const std::string text = plan::plan_to_json(picked->plan, request.job);
-    DOVETAIL_CHECK(write_output(*arguments.output, text));
+/// Prints the ranking, and writes the plan that is picked, where there are any.
+base::Status deliver_ranking(const answer::RankingAnswer& answer, const Arguments& arguments) {
+  if (!arguments.output || (answer.ranking.plans.empty() && arguments.json)) return deliver(answer, arguments.json);
+  if (answer.ranking.plans.empty()) {
+    print_beside(arguments.output, report::text_of(sections(answer)));
+    return {};
   }
-  if (arguments.plan.json)
-    print_json(answer::json_text(to_json(ranked)));
-  else
-    print_beside(arguments.output, to_text(ranked));
-  // With all processes there might have been a better answer.
-  if (search && search->lost_process) return *search->lost_process;
-  if (ranked.ranking.plans.empty()) return exit_infeasible;
-  const bool shared_interrupt = search && search->stopped_by == pipeline::StoppedBy::interrupt;
-  return shared_interrupt || stop_on_interrupt().requested() ? exit_interrupted : exit_done;
+  DOVETAIL_TRY(const planner::RankedPlan* const picked, picked_plan(answer.ranking, arguments.pick));
+  const plan::Job& job = answer.scenario.job;
+  return deliver(answer, arguments.json, {arguments.output, [picked, &job] { return plan::plan_to_json(picked->plan, job); }});
+}
+
+base::Result<int> run_ranking(const Arguments& arguments) {
+  DOVETAIL_TRY(const answer::RankingAnswer answer, rank(arguments));
+  DOVETAIL_CHECK(deliver_ranking(answer, arguments));
+  if (const base::Error* const lost = answer.lost_process()) return *lost;
+  return exit_code_of(answer.outcome);
 }
 
 base::Result<int> run(const Arguments& given) {
   DOVETAIL_TRY(const std::optional<parallel::Exchange> exchange, connect_processes(given.mpi));
   DOVETAIL_CHECK(check_combination(given));
-  if (given.plan.plan) return run_prediction(given.plan);
+  if (given.plan) return run_prediction(given);
+  if (!exchange) return run_ranking(given);
   Arguments arguments = given;
-  std::optional<ProgressLine> line(std::in_place, "plan");
-  DOVETAIL_TRY(const Request request, exchange ? prepare_as_one_of(*exchange, arguments, *line) : prepare(arguments, *line));
-  auto code = rank_and_report(arguments, request, line);
-  if (exchange && !code.ok() && code.error().failure == base::Failure::io) wait_for_the_first(*exchange);
+  arguments.request.exchange = &*exchange;
+  if (exchange->rank > 0) arguments.output.reset();
+  auto code = run_ranking(arguments);
+  if (!code.ok() && code.error().failure == base::Failure::io) wait_for_the_first(*exchange);
   return code;
 }
 
@@ -160,18 +120,13 @@ void add_plan(CLI::App& program, Action& action) {
                                   "  mpirun -n 4 dovetail plan examples/jobs/real-70b.yaml --mpi -o plan.json\n"
                                   "  dovetail plan examples/jobs/ppo-7b.yaml --placement co-located --placement disaggregated\n"
                                   "  dovetail plan examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
-  add_plan_arguments(*command, arguments->plan, "predict this plan, a dovetail/plan@1 file, in place of searching");
+  add_option(*command, {"--plan", "predict this plan, a dovetail/plan@1 file, in place of searching"}, answer::File{},
+             [&plan = arguments->plan](answer::Input input) { plan = std::move(input); });
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write the first plan there, as dovetail/plan@1 ('-': standard output)");
   add_count_option(*command, "--pick", arguments->pick, 1, 1000, "with -o: write plan N of the table in place of the first");
-  add_name_list(
-      *command, "--placement", arguments->placements, "PLACEMENT",
-      "only this family of plans (may be given several times): co-located, interleaving, disaggregated, megatron, rlhfuse, searched");
-  add_count_option(*command, "--top", arguments->shown, 1, 1000, "how many plans to show at most");
-  add_count_option(
-      *command, "--simulate", arguments->search.simulated, 0, 1000,
-      "of the first plans that are ties, how many to play event by event at most, and to order by that (default 5, as other commands do)");
-  add_plan_search_arguments(*command, arguments->search);
+  add_request(*command, arguments->request);
+  add_json_flag(*command, arguments->json);
   add_mpi_options(*command, arguments->mpi);
   set_action(*command, action, [arguments] { return run(*arguments); });
 }

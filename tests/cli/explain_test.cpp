@@ -72,7 +72,7 @@ TEST(Explain, JsonAddsUp) {
   const ProgramResult result = explain(small_job, small_plan);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json object = json::parse(result.out);
-  EXPECT_EQ(object["format"], "dovetail/explain@1");
+  EXPECT_EQ(object["format"], "dovetail/explain@2");
   EXPECT_TRUE(object["fits"].get<bool>());
   const double iteration = object["iteration_seconds"].get<double>();
   ASSERT_FALSE(object["changes"].empty());

@@ -1,5 +1,5 @@
-# Installs the build in a folder of its own, then builds and runs two programs that find it there with find_package(dovetail): a small
-# one, and the example for embedders.
+# Installs the build in a folder of its own, then builds and runs programs that find it there with find_package(dovetail): a small one, and
+# the examples for embedders.
 # Needs: BUILD_DIR, CONSUMER_DIR, EXAMPLE_DIR, WORK_DIR, COMPILER, FLAGS, BUILD_TYPE, MPI_MODULE (a path in the prefix, or empty)
 file(REMOVE_RECURSE ${WORK_DIR})
 set(prefix ${WORK_DIR}/prefix)
@@ -54,3 +54,17 @@ if(NOT errors MATCHES "best so far: [0-9.]+ ms, [0-9.]+ GiB" OR NOT output MATCH
 endif()
 run(${prefix}/bin/dovetail check ${WORK_DIR}/schedule.json)
 message(STATUS "${output}")
+
+# What it prints holds plans that the program takes.
+run(${WORK_DIR}/embed/ranking 1)
+string(JSON format GET "${output}" format)
+string(JSON count LENGTH "${output}" plans)
+string(JSON best GET "${output}" plans 0 plan)
+if(NOT format STREQUAL "dovetail/ranking@2" OR count LESS 2 OR NOT errors MATCHES " an iteration ")
+  message(FATAL_ERROR "the ranking is:\n${output}${errors}")
+endif()
+file(WRITE ${WORK_DIR}/plan.json "${best}")
+file(READ ${EXAMPLE_DIR}/ranking.cpp source)
+string(REGEX MATCH "R\"\\(([^)]*)\\)\"" job "${source}")
+file(WRITE ${WORK_DIR}/job.yaml "${CMAKE_MATCH_1}")
+run(${prefix}/bin/dovetail fit ${WORK_DIR}/job.yaml --plan ${WORK_DIR}/plan.json)

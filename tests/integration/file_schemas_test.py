@@ -220,13 +220,39 @@ class Measured(Documents):
         self.assertFalse(self.validator("measurement").is_valid(both))
 
 
+def references_of(schema):
+    """What a schema refers to."""
+    if isinstance(schema, list):
+        schema = dict(enumerate(schema))
+    if isinstance(schema, dict):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"]
+        for part in schema.values():
+            yield from references_of(part)
+
+
 class Formats(unittest.TestCase):
     def test_every_format_of_the_program_has_a_schema(self):
         sources = [path.read_text(encoding="utf-8") for path in sorted((SOURCE / "src").rglob("*.*")) if path.suffix in (".cpp", ".h")]
         formats = {name for text in sources for name in re.findall(r'"dovetail/([a-z-]+@[0-9]+)"', text)}
-        schemas = {path.name.removesuffix(".json") for path in (SOURCE / "schemas").glob("*.json")}
+        schemas = {path.name.removesuffix(".json") for path in (SOURCE / "schemas").glob("*@*.json")}
         self.assertGreater(len(formats), 8)
         self.assertEqual(formats, schemas)
+
+    def test_what_schemas_refer_to_is_there(self):
+        for path in sorted((SOURCE / "schemas").glob("*.json")):
+            schema = json.loads(path.read_text(encoding="utf-8"))
+            resolver = validator_of(path.name).resolver
+            for reference in references_of(schema):
+                with self.subTest(schema=path.name, reference=reference):
+                    resolver.resolve(reference)
+
+    def test_what_answers_share_is_used(self):
+        definitions = json.loads((SOURCE / "schemas" / "definitions.json").read_text(encoding="utf-8"))
+        used = {reference.rpartition("/")[2] for path in (SOURCE / "schemas").glob("*.json")
+                for reference in references_of(json.loads(path.read_text(encoding="utf-8"))) if "definitions.json#" in reference}
+        used |= {reference.rpartition("/")[2] for reference in references_of(definitions)}
+        self.assertEqual(set(definitions["$defs"]) - used, set())
 
 
 if __name__ == "__main__":

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <set>
 
+#include "base/document.h"
 #include "base/file.h"
 #include "plan/iteration_graph.h"
+#include "plan/job_canonical.h"
 #include "plan/jobs.h"
 #include "plan/plan_file.h"
 
@@ -54,6 +57,40 @@ TEST(ExampleJobs, PlansAreOfTheirJobs) {
       EXPECT_FALSE(is_for_another_job(*plan, job));
     }
   }
+}
+
+/// The hash of what a file of a job holds, or of the plan of one, as it would be written today.
+std::string hash_of(const fs::path& path) {
+  if (!is_plan(path)) return job_hash(read_job(path));
+  const std::string name = path.filename().string();
+  const Job job = read_job(folder / (name.substr(0, name.find('.')) + ".yaml"));
+  const Plan plan = parse_plan(base::read_file(path.string()).value(), path.string(), job).value();
+  const auto written = base::parse_json(plan_to_json(plan, job), path.string()).value();
+  return std::string(written.root().find("hash")->text());
+}
+
+// People keep plans for years: what they name must not change, whatever the program becomes.
+TEST(ExampleJobs, HashesStayAsTheyAre) {
+  const std::map<std::string, std::string> hashes{
+      {"dpo-8b.yaml", "dc2a79a8e2528c7bee4170ebcf21de6216de3b86dc9d01d4937578fee8fe4629"},
+      {"grpo-32b.plan.json", "9fe33966128c910f30907aa87ee4831eaada13ee27af1d38901b28487185e45f"},
+      {"grpo-32b.yaml", "e2c89697b5b3875e0f138446c1adb35513a724d9bf57fbb4dcbd628fec8ae436"},
+      {"grpo-8b-async.plan.json", "d3925d66725f99dd55c9c210b11195e75f34feb4764a2983701f20310a5b8dea"},
+      {"grpo-8b-async.yaml", "349761ff1f3d9a221a89941e73956dda5d84b6f42803a506dac55bcf78b83c9b"},
+      {"grpo-8b.plan.json", "0dca756c07e880560ae5470f9b76c654bb07365031a5055caee696390f762cc5"},
+      {"grpo-8b.yaml", "90fb7e018d95fca012a1e4150fc02dc019cef0583498f0a6956049b715f8a374"},
+      {"ppo-7b.plan.yaml", "545ac41e8d473a10b6daeb837c312a9e172b513f13934dc5a1fc6565098a9a99"},
+      {"ppo-7b.yaml", "5a49e8c14e7f42e8c4387367dbeee7bffe024d4f936d5c5ea7c3ae6fd36bbf46"},
+      {"real-70b.heuristic.plan.json", "da2d685bfcfff70844ffc322c0d8d05c7550616a09e98e4cabb38b5980b7b802"},
+      {"real-70b.yaml", "b5ffe228f25c31740432630288d9196d7acc187f0643832837b3be73de3b7cdc"},
+      {"reward-model-7b.yaml", "f7efea6de79dc103a19d157f8e331b244e582c70158870aa04557be8cf316165"},
+      {"rlhfuse-33b-13b.plan.json", "a896361753ff489c715b0027fa697f536dc7848cdbb487347fda9457801438f2"},
+      {"rlhfuse-33b-13b.yaml", "f955d51e0aaad4d4c146d1fcb0e4a676522cefcc2f5b48a29b1775994ca66ae7"},
+      {"rlhfuse-65b-33b.yaml", "eeb750bfae48c4105fd4c68c54306eb5873d8c1aaa5b34f4694eea09c11da373"}};
+  std::map<std::string, std::string> found;
+  for (const bool plans : {false, true})
+    for (const fs::path& path : files(plans)) found[path.filename().string()] = hash_of(path);
+  EXPECT_EQ(found, hashes);
 }
 
 TEST(ExampleJobs, SayWhatTheirCommentsSay) {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "answer/plans/job_input.h"
+#include "answer/plans/prediction.h"
 #include "base/document.h"
 #include "base/file.h"
 #include "base/utf8.h"
@@ -55,13 +55,11 @@ std::string parted_reason(const measure::MeasuredRun& run) {
 }
 
 base::Result<MeasuredPrediction> predict_beside(const MeasuredRequest& request, const measure::MeasuredRun& run, const Watch& watch) {
-  DOVETAIL_TRY(const predict::Scenario scenario, read_scenario(*request.job));
-  DOVETAIL_TRY(plan::Plan plan, read_plan(*request.plan, scenario, watch));
-  const bool parted = plan.fusion.any();
-  if (parted) tell_note(watch, parted_reason(run) + ": it is compared without its fusion");
-  plan.fusion = {};
-  measure::MeasuredComparison comparison = measure::compare_measured(run, scenario.job, {plan, predict::estimate(scenario, plan)});
-  return MeasuredPrediction{scenario.job, scenario.software.efficiency.name, parted, std::move(comparison)};
+  DOVETAIL_TRY(const PredictionAnswer predicted, predict_plan(*request.job, *request.plan, false, watch));
+  if (predicted.parted) tell_note(watch, parted_reason(run) + ": it is compared without its fusion");
+  const plan::Job& job = predicted.scenario.job;
+  measure::MeasuredComparison comparison = measure::compare_measured(run, job, {predicted.plan, predicted.estimate});
+  return MeasuredPrediction{job, predicted.scenario.software.efficiency.name, predicted.parted, std::move(comparison)};
 }
 
 /// `path` as a file in the folder of `output` names it.

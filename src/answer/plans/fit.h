@@ -13,8 +13,8 @@ namespace dovetail::answer {
 
 struct FitRequest {
   Input job;
-  std::optional<Input> plan;
-  PlanSearchOptions search;
+  std::optional<Input> plan = std::nullopt;
+  PlanSearchOptions search = {};
 };
 inline auto options_of(const FitRequest*) {
   return options<FitRequest>(option("JOB", &FitRequest::job, File{}, "job file, '-' for standard input"),

@@ -26,9 +26,7 @@ Json memory_json(const predict::Scenario& scenario, const std::vector<TaskMemory
                {"fits", memory.fits()},
                {"verdict", name_of(memory.fit())},
                {"margin", memory.min_margin},
-               {"parts", Json::array()}};
-    for (const predict::MemoryPart& part : memory.parts)
-      entry["parts"].push_back(Json{{"name", name_of(part, scenario.job.workflow)}, {"bytes", part.bytes}});
+               {"parts", parts_json(scenario.job.workflow, memory)}};
     tasks.push_back(std::move(entry));
   }
   return tasks;
@@ -76,17 +74,11 @@ Json min_json(const plan::Job& asked, const planner::FittingCluster& smallest) {
               {"plan", plan_json(job, smallest.ranked)}};
 }
 
-Json nearest_json(const predict::Scenario& scenario, const planner::NearestPlan& nearest) {
-  Json object{{"missing_bytes", nearest.missing}, {"task", task_name(scenario, nearest.task)}};
-  add_plan(scenario.job, nearest.plan, object);
-  return object;
-}
-
 void add_job(const predict::Scenario& scenario, const planner::JobFit& fit, Json& object) {
   if (const planner::RankedPlan* const fastest = fit.fastest())
     object["fastest"] = plan_json(scenario.job, *fastest);
   else if (fit.ranking.nearest)
-    object["nearest"] = nearest_json(scenario, *fit.ranking.nearest);
+    object["nearest"] = nearest_json(scenario.job, *fit.ranking.nearest);
   else
     object["impossible"] = fit.impossible;
   if (fit.max_margin) object["roomiest"] = plan_json(scenario.job, *fit.max_margin);

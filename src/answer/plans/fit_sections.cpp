@@ -47,12 +47,8 @@ Sections memory_table(const predict::Scenario& scenario, const std::vector<TaskM
 Sections limit_text(const predict::Scenario& scenario, const std::vector<TaskMemory>& memories) {
   const std::size_t task = tasks_by_margin(memories).front();
   const TaskMemory& memory = memories[task];
-  std::vector<std::vector<std::string>> rows;
-  for (const predict::MemoryPart& part : memory.parts)
-    rows.push_back({name_of(part, scenario.job.workflow), gibibytes(part.bytes),
-                    percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
   Sections text = fmt::format("\n{} sets the limit, on device {}:\n", task_name(scenario, task), memory.device);
-  text += Table{{{"what", Align::left}, {"holds"}, {"of the device"}}, rows};
+  text += parts_table(scenario.job.workflow, memory);
   if (memory.margin() < 0) text += fmt::format("\n{} are missing\n", gibibytes(-memory.margin()));
   return text;
 }

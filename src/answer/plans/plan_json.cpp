@@ -14,6 +14,12 @@ void add_plan(const plan::Job& job, const plan::Plan& plan, Json& object) {
         Json{{"task", words.task}, {"devices", words.devices}, {"layout", words.layout}, {"settings", words.settings}});
 }
 
+Json nearest_json(const plan::Job& job, const planner::NearestPlan& nearest) {
+  Json object{{"missing_bytes", nearest.missing}, {"task", job.workflow.tasks[nearest.task].name}};
+  add_plan(job, nearest.plan, object);
+  return object;
+}
+
 void add_stopped_by(const planner::Ranking& ranking, Json& object) {
   if (ranking.cut_short) object["stopped_by"] = *ranking.cut_short == parallel::EndedBy::time ? "time" : "interrupt";
 }
@@ -24,6 +30,12 @@ void add_efficiency_reason(const predict::Software& software, Json& object) {
 }
 
 void add_verdict(predict::Fit fit, Json& object) { object["verdict"] = name_of(fit); }
+
+Json parts_json(const workflow::Workflow& workflow, const predict::TaskMemory& memory) {
+  Json parts = Json::array();
+  for (const predict::MemoryPart& part : memory.parts) parts.push_back(Json{{"name", name_of(part, workflow)}, {"bytes", part.bytes}});
+  return parts;
+}
 
 Json fusion_json(const plan::Job& job, const predict::Estimate& estimate) {
   Json object;

@@ -13,6 +13,9 @@ namespace dovetail::answer {
 /// A plan as it can be given back: `plan`, a dovetail/plan@1 object, and `words`, what it says of each task, as people read it.
 void add_plan(const plan::Job& job, const plan::Plan& plan, Json& object);
 
+/// How near a job comes to fitting of which no plan fits: the plan, and what is missing.
+Json nearest_json(const plan::Job& job, const planner::NearestPlan& nearest);
+
 /// `stopped_by`, where the ranking was cut short.
 void add_stopped_by(const planner::Ranking& ranking, Json& object);
 
@@ -21,6 +24,9 @@ void add_efficiency_reason(const predict::Software& software, Json& object);
 
 /// `verdict`: fits, tight or does not fit.
 void add_verdict(predict::Fit fit, Json& object);
+
+/// What a device holds in a task.
+Json parts_json(const workflow::Workflow& workflow, const predict::TaskMemory& memory);
 
 /// What of an iteration is fused, and what that gains.
 Json fusion_json(const plan::Job& job, const predict::Estimate& estimate);

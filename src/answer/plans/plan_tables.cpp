@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "answer/words/plan_words.h"
 
 namespace dovetail::answer {
@@ -13,6 +15,14 @@ Table tasks_table(const plan::Job& job, const plan::Plan& plan) {
   std::vector<std::vector<std::string>> rows;
   for (const TaskWords& words : task_words(job, plan)) rows.push_back({words.task, words.devices, words.layout, words.settings});
   return {{{"task", Align::left}, {"devices", Align::left}, {"layout", Align::left}, {"settings", Align::left}}, rows};
+}
+
+Table parts_table(const workflow::Workflow& workflow, const predict::TaskMemory& memory) {
+  std::vector<std::vector<std::string>> rows;
+  for (const predict::MemoryPart& part : memory.parts)
+    rows.push_back(
+        {name_of(part, workflow), gibibytes(part.bytes), percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
+  return {{{"what", Align::left}, {"holds"}, {"of the device"}}, rows};
 }
 
 std::string cut_short_text(const planner::Ranking& ranking) {

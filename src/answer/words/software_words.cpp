@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "base/assert.h"
 
 namespace dovetail::answer {
@@ -37,6 +38,12 @@ std::string margin_words(const predict::Scenario& scenario) {
   const cost::Conventions& conventions = scenario.software.conventions;
   if (conventions.memory_error <= predict::min_margin_share) return fmt::format("{:.1f}% of usable memory", 100 * margin.share);
   return fmt::format("{:.1f}% of usable memory, as predictions of {} were off by that", 100 * margin.share, conventions.name);
+}
+
+std::string assumptions_text(const predict::Scenario& scenario) {
+  const predict::Software& software = scenario.software;
+  return fmt::format("efficiencies: {} (mean error {}); memory as {}\n{}\nplans leave {}\n", software.efficiency.name,
+                     percent(software.efficiency.error), software.conventions.name, efficiency_words(software), margin_words(scenario));
 }
 
 std::string nearest_words(const planner::NearestPlan& nearest, const predict::Scenario& scenario) {

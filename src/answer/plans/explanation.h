@@ -1,0 +1,40 @@
+// Why a plan is not the best, or why it does not fit, and what to change.
+#pragma once
+
+#include <string>
+
+#include "answer/plans/search_options.h"
+#include "answer/question/section.h"
+#include "planner/advice/explain.h"
+
+namespace dovetail::answer {
+
+struct ExplanationRequest {
+  Input job;
+  Input plan;
+  int shown = 10;
+  PlanSearchOptions search = {};
+};
+inline auto options_of(const ExplanationRequest*) {
+  return options<ExplanationRequest>(option("JOB", &ExplanationRequest::job, File{}, "job file, '-' for standard input"),
+                                     required("plan", &ExplanationRequest::plan, File{}, "the plan, a dovetail/plan@1 file"),
+                                     option("top", &ExplanationRequest::shown, Count{1, 1000}, "how many changes to show at most"),
+                                     group(&ExplanationRequest::search));
+}
+
+struct ExplanationAnswer {
+  predict::Scenario scenario;
+  plan::Plan plan;
+  planner::Explanation explanation;  ///< with no more changes than were asked for
+  Outcome outcome = Outcome::done;
+};
+
+/// Errors of what is read, and those of planner::explain. It is infeasible where no plan was found that fits.
+base::Result<ExplanationAnswer> ask(const ExplanationRequest& request, const Watch& watch);
+
+/// What sets the limit, what can be changed, and where time is lost against the best plan.
+Sections sections(const ExplanationAnswer& answer);
+/// A dovetail/explain@2 object.
+std::string to_json(const ExplanationAnswer& answer);
+
+}  // namespace dovetail::answer

@@ -1,0 +1,48 @@
+// What a given plan of a job costs: step by step, in time, memory and money.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "answer/question/input.h"
+#include "answer/question/option.h"
+#include "answer/question/section.h"
+#include "answer/question/watch.h"
+#include "plan/plan.h"
+#include "predict/closed_form/estimate.h"
+
+namespace dovetail::answer {
+
+struct PredictionRequest {
+  Input job;
+  Input plan;
+};
+inline auto options_of(const PredictionRequest*) {
+  return options<PredictionRequest>(
+      option("JOB", &PredictionRequest::job, File{}, "job file, '-' for standard input"),
+      required("plan", &PredictionRequest::plan, File{}, "predict this plan, a dovetail/plan@1 file, in place of searching"));
+}
+
+struct PredictionAnswer {
+  predict::Scenario scenario;
+  plan::Plan plan;
+  predict::Estimate estimate;
+  bool parted = false;  ///< the plan that was read fuses stages, and `plan` does not
+  Outcome outcome = Outcome::done;
+};
+
+/// Seconds from the beginning of an iteration until an activity begins, with what each iteration takes beside its activities.
+double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
+
+/// Reads both and predicts; without `fused` as if the plan fused nothing.
+base::Result<PredictionAnswer> predict_plan(const Input& job, const Input& plan, bool fused, const Watch& watch);
+
+/// Errors of what is read. A plan that does not fit is predicted all the same.
+base::Result<PredictionAnswer> ask(const PredictionRequest& request, const Watch& watch);
+
+/// A table of the steps, and what an iteration takes and costs.
+Sections sections(const PredictionAnswer& answer);
+/// A dovetail/estimate@1 object.
+std::string to_json(const PredictionAnswer& answer);
+
+}  // namespace dovetail::answer

@@ -1,0 +1,61 @@
+// Which plans a job can have, searched and ranked, beside what none can beat and what would change the choice.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "answer/plans/search_options.h"
+#include "answer/question/section.h"
+#include "parallel/exchange.h"
+#include "planner/rank/rank.h"
+
+namespace dovetail::answer {
+
+struct RankingRequest {
+  Input job;
+  std::vector<std::string> placements = {};  ///< by their names; none: those that the job names, or all
+  int shown = static_cast<int>(planner::RankOptions{}.shown);
+  int simulated = default_simulated;
+  PlanSearchOptions search = {};
+  /// Who shares the search out: each of them asks the same question and gets the same answer. Null: nobody.
+  const parallel::Exchange* exchange = nullptr;
+  /// Called with the best plan so far and the job, each time the search has met a better one.
+  std::function<void(const plan::Plan&, const plan::Job&)> on_better = {};
+};
+inline auto options_of(const RankingRequest*) {
+  return options<RankingRequest>(
+      option("JOB", &RankingRequest::job, File{}, "job file, '-' for standard input"),
+      option(
+          "placement", &RankingRequest::placements, Words{"PLACEMENT"},
+          "only this family of plans (may be given several times): co-located, interleaving, disaggregated, megatron, rlhfuse, searched"),
+      option("top", &RankingRequest::shown, Count{1, 1000}, "how many plans to show at most"),
+      option("simulate", &RankingRequest::simulated, Count{0, 1000},
+             "of the first plans that are ties, how many to play event by event at most, and to order by that (default {}, as other "
+             "commands do)"),
+      group(&RankingRequest::search), unlisted(&RankingRequest::exchange), unlisted(&RankingRequest::on_better));
+}
+
+struct RankingAnswer {
+  predict::Scenario scenario;
+  planner::Ranking ranking;
+  std::vector<planner::Flip> flips;
+  bool too_many_samples = false;  ///< to play any of the plans, as was asked for
+  Outcome outcome = Outcome::done;
+
+  /// The process that was lost: with it there might have been a better answer. Null where none was.
+  const base::Error* lost_process() const {
+    return ranking.search && ranking.search->lost_process ? &*ranking.search->lost_process : nullptr;
+  }
+};
+
+/// Errors of what is read, those of planner::rank_plans, and that another process has read another job. That no plan fits is none.
+base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch);
+
+/// The table of plans, the best one's tasks, and what decides.
+Sections sections(const RankingAnswer& answer);
+/// A dovetail/ranking@2 object.
+std::string to_json(const RankingAnswer& answer);
+
+}  // namespace dovetail::answer

@@ -1,0 +1,83 @@
+// Why a plan is not the best, and what to change, as programs ask for it.
+#include "answer/plans/explanation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "answer/plans/example_jobs.h"
+#include "plan/plan_file.h"
+
+namespace dovetail::answer {
+namespace {
+
+using nlohmann::json;
+
+ExplanationRequest request_for(const std::string& job, const std::string& plan) {
+  return {.job = example(job), .plan = example(plan), .search = short_search()};
+}
+
+plan::Plan plan_of(const ExplanationAnswer& answer, const json& entry) {
+  return plan::parse_plan(entry["plan"].dump(), "entry", answer.scenario.job).value();
+}
+
+/// The seconds of an iteration under the plan that an entry of `changes` holds.
+double seconds_of(const ExplanationAnswer& answer, const json& entry) {
+  // A training that stays fused is not scheduled anew for each change.
+  std::optional<double> over_bound;
+  if (const auto& training = answer.explanation.estimate.intra_stage) over_bound = training->over_bound();
+  const plan::Plan plan = plan_of(answer, entry);
+  return predict::estimate_like(answer.scenario, plan, plan.fusion.training ? over_bound : std::nullopt).iteration_seconds;
+}
+
+TEST(Explanation, PlansOfTheJsonTakeWhatTheirEntriesSay) {
+  for (const auto& [job, plan] : {std::pair("ppo-7b.yaml", "ppo-7b.plan.yaml"), std::pair("grpo-8b.yaml", "grpo-8b.plan.json"),
+                                  std::pair("rlhfuse-33b-13b.yaml", "rlhfuse-33b-13b.plan.json")}) {
+    SCOPED_TRACE(job);
+    const ExplanationAnswer answer = ask(request_for(job, plan), {}).value();
+    const json object = json::parse(to_json(answer));
+    ASSERT_TRUE(answer.explanation.best.has_value());
+    EXPECT_EQ(predict::estimate(answer.scenario, plan_of(answer, object["best_plan"])).timing.period,
+              answer.explanation.best->estimate.timing.period);
+    ASSERT_EQ(object["changes"].size(), answer.explanation.changes.size());
+    for (std::size_t index = 0; index < object["changes"].size(); ++index)
+      EXPECT_EQ(seconds_of(answer, object["changes"][index]), answer.explanation.changes[index].iteration_seconds) << index;
+  }
+}
+
+TEST(Explanation, NoMoreChangesThanAreAskedFor) {
+  ExplanationRequest request = request_for("ppo-7b.yaml", "ppo-7b.plan.yaml");
+  const ExplanationAnswer all = ask(request, {}).value();
+  ASSERT_GT(all.explanation.changes.size(), 2U);
+  request.shown = 2;
+  const ExplanationAnswer answer = ask(request, {}).value();
+  ASSERT_EQ(answer.explanation.changes.size(), 2U);
+  EXPECT_EQ(json::parse(to_json(answer))["changes"][1], json::parse(to_json(all))["changes"][1]);
+}
+
+TEST(Explanation, ThePlanMayBeAText) {
+  ExplanationRequest request = request_for("ppo-7b.yaml", "ppo-7b.plan.yaml");
+  const std::string of_file = to_json(ask(request, {}).value());
+  request.plan = {"a form", read_input(request.plan).value()};
+  EXPECT_EQ(to_json(ask(request, {}).value()), of_file);
+  request.plan.text = "format: dovetail/plan@1\n";
+  EXPECT_EQ(ask(request, {}).error().path, "a form");
+}
+
+TEST(Explanation, IsInfeasibleWhereNothingFits) {
+  ExplanationRequest request = request_for("ppo-7b.yaml", "ppo-7b.plan.yaml");
+  std::string text = read_input(request.job).value();
+  const std::string gpu = "gpu: H100";
+  ASSERT_NE(text.find(gpu), std::string::npos);
+  text.replace(text.find(gpu), gpu.size(), "gpu: {name: small, memory: 1GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
+  request.job.text = text;
+  const ExplanationAnswer answer = ask(request, {}).value();
+  EXPECT_EQ(answer.outcome, Outcome::infeasible);
+  EXPECT_FALSE(json::parse(to_json(answer)).contains("best_plan"));
+}
+
+}  // namespace
+}  // namespace dovetail::answer
