@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "answer/question/seconds.h"
 #include "answer/words/figures.h"
 #include "cli/output.h"
 #include "parallel/for_each_index.h"
@@ -20,7 +21,6 @@ namespace {
 constexpr int max_chains = 4096;
 constexpr int max_threads = 1024;
 constexpr std::int64_t max_iterations = 1'000'000'000'000;
-constexpr double max_time_limit = 1e7;
 
 template <class Number>
 std::optional<Number> whole_text(std::string_view text) {
@@ -119,20 +119,6 @@ std::string list_of_solvers() {
   return text;
 }
 
-base::Result<double> parse_seconds(std::string_view text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  constexpr std::pair<std::string_view, double> units[] = {{"", 1},  {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
-                                                           {"s", 1}, {"m", 60},    {"min", 60},  {"h", 3600}};
-  for (const auto& [unit, seconds] : units) {
-    if (error != std::errc() || std::string_view(rest, static_cast<std::size_t>(end - rest)) != unit) continue;
-    const double time = number * seconds;
-    if (time > 0 && time <= max_time_limit) return time;
-  }
-  return base::bad_input(fmt::format("'{}' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)", text));
-}
-
 base::Result<base::Ticks> parse_deadline(const std::string& text, base::TimeUnit unit) {
   auto deadline = base::parse_time(text, unit, base::FineDigits::refuse);
   if (!deadline) return base::bad_input(fmt::format("--deadline: '{}' {}", text, deadline.error().message));
@@ -212,7 +198,7 @@ void add_count_option(CLI::App& command, const std::string& name, int& value, in
 
 void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description, std::optional<double>& seconds) {
   add_parsed(command, name, "TIME", description, [&seconds](const std::string& text) -> std::string {
-    auto parsed = parse_seconds(text);
+    auto parsed = answer::parse_seconds(text);
     if (!parsed) return parsed.error().message;
     seconds = *parsed;
     return {};

@@ -57,9 +57,6 @@ const fuse::Solver& default_solver();
 /// The solvers with what they do, a line each, for --help.
 std::string list_of_solvers();
 
-/// Seconds as people write them: "30", "30s", "1.5m", "2h", "500ms", "20us".
-base::Result<double> parse_seconds(std::string_view text);
-
 /// What --deadline says, in the unit of the problem that it is for: it can be read only when that is known.
 base::Result<base::Ticks> parse_deadline(const std::string& text, base::TimeUnit unit);
 
@@ -102,7 +99,7 @@ void add_name_list(CLI::App& command, const std::string& names, std::vector<std:
 /// Adds an option that takes a whole number in [least, most].
 void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most, const std::string& description);
 
-/// Adds an option that takes a time (parse_seconds).
+/// Adds an option that takes a time (answer::parse_seconds).
 void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description, std::optional<double>& seconds);
 
 /// Refuses a command line without the option `name`.

@@ -21,6 +21,12 @@ def dovetail(*arguments, code=0, stdin=None):
     return result.stdout
 
 
+def format_of(name):
+    """The format of that name with its version, as its schema says it: "fit@2"."""
+    [schema] = (SOURCE / "schemas").glob(f"{name}@*.json")
+    return schema.stem
+
+
 def validator_of(name):
     schema = json.loads((SOURCE / "schemas" / name).read_text(encoding="utf-8"))
     checker = jsonschema.validators.validator_for(schema)
@@ -54,9 +60,12 @@ OPTIONAL = {"claims", "robust", "varied", "stopped_by", "other_layout", "iterati
 
 
 def damages_everywhere(value, *path):
-    """Every object with a key more and with a key less, every value with another of the wrong type; of a list in its first item."""
+    """Every object with a key more and with a key less, every value with another of the wrong type; of a list in its first item. Objects of
+    other formats, which have schemas of their own, are left whole."""
     if path:
         yield (*path, {"colour": "red"} if not isinstance(value, dict) else "red")
+        if isinstance(value, dict) and "format" in value:
+            return
     if isinstance(value, list) and value:
         yield from damages_everywhere(value[0], *path, 0)
     if isinstance(value, dict):
@@ -86,7 +95,7 @@ class Documents(unittest.TestCase):
 
     def validator(self, name):
         if name not in self.validators:
-            self.validators[name] = validator_of(f"{name}@1.json")
+            self.validators[name] = validator_of(f"{format_of(name)}.json")
         return self.validators[name]
 
     def assert_each_refused(self, name, document, *damages):
@@ -99,13 +108,14 @@ class Documents(unittest.TestCase):
         """What the command prints with --json: one object that satisfies the schema of that name."""
         document = json.loads(dovetail(*arguments, "--json", code=code, stdin=stdin))
         with self.subTest(arguments=arguments):
-            self.assertEqual(document["format"], f"dovetail/{name}@1")
+            self.assertEqual(document["format"], f"dovetail/{format_of(name)}")
             self.validator(name).validate(document)
         return document
 
     def assert_refused(self, name, document, *damages):
         """Refused: each of the damages, and those that can be made of any document."""
         parts = {key: part for key, part in document.items() if not isinstance(part, dict) or "format" not in part}  # the schema of another
-        for damage in (*damages, *damages_everywhere(parts), ("format", f"dovetail/{name}@2")):
+        version = int(format_of(name).split("@")[1])
+        for damage in (*damages, *damages_everywhere(parts), ("format", f"dovetail/{name}@{version + 1}")):
             with self.subTest(name=name, damage=damage):
                 self.assertFalse(self.validator(name).is_valid(changed(document, damage)))

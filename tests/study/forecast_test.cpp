@@ -117,7 +117,7 @@ TEST(Forecast, WhatGrowsAndShrinksWithinAPartCounts) {
   EXPECT_TRUE(std::any_of(fits.points.begin(), fits.points.end(), [](const ForecastPoint& point) { return point.step == 30; }));
   // As much memory as lengths of just 2.5 times need: 1 + s / 10 passes it behind step 15.
   const std::vector<predict::TaskMemory> memory = example.at(2.5).memory;
-  example.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
+  example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
   const Forecast over = forecast(example.scenario, &example.plan, growth, keep(10'000)).value();
   ASSERT_TRUE(over.overflow.has_value());
   EXPECT_EQ(over.overflow->step, 16);
@@ -140,7 +140,7 @@ TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
   const std::vector<predict::TaskMemory> memory = example.at(2.5).memory;
   const std::size_t fullest = planner::fullest_task(memory);
   ASSERT_EQ(example.job.workflow.tasks[fullest].kind, workflow::TaskKind::train);
-  example.job.cluster.groups.front().gpu.usable_memory -= memory[fullest].margin();
+  example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[fullest].margin();
   const LengthGrowth growth = growth_of(example.job, "1000:4");
   const Forecast run = forecast(example.scenario, &example.plan, growth, keep(1000)).value();
   ASSERT_TRUE(run.overflow.has_value());
@@ -161,7 +161,7 @@ TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
 
 TEST(Forecast, APlanThatDoesNotFitAtFirstHasNoRun) {
   Example example;
-  example.job.cluster.groups.front().gpu.usable_memory = std::int64_t{1} << 30;
+  example.scenario.job.cluster.groups.front().gpu.usable_memory = std::int64_t{1} << 30;
   const Forecast run = forecast(example.scenario, &example.plan, flat(example.job), keep(10)).value();
   EXPECT_EQ(run.steps, 0);
   EXPECT_TRUE(run.spans.empty());
@@ -180,8 +180,8 @@ ForecastOptions search(std::int64_t steps) {
 TEST(Forecast, AScheduleKeepsItsRules) {
   Example example;
   const std::vector<predict::TaskMemory> memory = example.at(2).memory;
-  example.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
-  example.job.limits.margin = plan::MinMargin{};
+  example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
+  example.scenario.job.limits.margin = plan::MinMargin{};
   const LengthGrowth growth = growth_of(example.job, "200:4");
   const Forecast run = forecast(example.scenario, &example.plan, growth, search(200)).value();
   EXPECT_EQ(run.plans.front().plan, example.plan);

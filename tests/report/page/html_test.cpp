@@ -32,7 +32,7 @@ Page page_named(const std::string& name) {
   Page page;
   page.title = name;
   page.figures = {{name, name, name}};
-  page.sections.push_back(Table{name, name, {{name}}, {{name}}});
+  page.sections.push_back(Table{{{name, Align::left}}, {{name}}, name, name});
   return page;
 }
 

@@ -78,7 +78,7 @@ TEST(PageJson, HasTheFieldsThatAnyBarHas) {
 TEST(PageJson, WritesEverySection) {
   Breakdown breakdown{
       "where", "", base::TimeUnit::ms, {{"work", {}, false}, {"idle", {}, true}}, {{"all", {base::Ticks(7), base::Ticks(3)}}}};
-  Table table{"ranked", "note", {{"plan"}, {"time", true}}, {{"best", "1 s"}, {"other", "2 s"}}, {0}, {4, -1}};
+  Table table{{{"plan", Align::left}, {"time"}}, {{"best", "1 s"}, {"other", "2 s"}}, "ranked", "note", {0}, {4, -1}};
   LineChart lines{"sweep", "", "threshold", "seconds", {{"iteration", {}, {{0.05, 99}, {0.2, 94.8}}}}, {{0, 1, "best"}}};
   const Page page{"t", "s", {{"makespan", "1", "n"}}, {breakdown, table, lines}};
   const json sections = json::parse(page_to_json(page)).at("sections");

@@ -82,7 +82,7 @@ TEST(TerminalGantt, FitsEveryWidth) {
       for (const bool color : {false, true}) {
         const std::string text = render_terminal_gantt(timeline, {columns, color, 0});
         for (const std::string& line : lines_of(color ? without_colors(text) : text)) {
-          ASSERT_LE(count_code_points(line), static_cast<std::size_t>(columns)) << line;
+          ASSERT_LE(answer::count_code_points(line), static_cast<std::size_t>(columns)) << line;
         }
       }
     }

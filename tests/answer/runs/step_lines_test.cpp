@@ -1,4 +1,4 @@
-#include "report/iteration/step_lines.h"
+#include "answer/runs/step_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "support/jobs.h"
 
-namespace dovetail::report {
+namespace dovetail::answer {
 namespace {
 
 TEST(StepLines, NameEachStepOnceWithItsSeconds) {
@@ -60,4 +61,4 @@ TEST(StepLines, SayHowFarValuesAreApart) {
 }
 
 }  // namespace
-}  // namespace dovetail::report
+}  // namespace dovetail::answer

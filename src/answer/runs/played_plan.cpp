@@ -1,24 +1,18 @@
-#include "cli/played_plan.h"
+#include "answer/runs/played_plan.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "answer/words/amounts.h"
-#include "base/file.h"
-#include "cli/arguments.h"
-#include "cli/interrupt.h"
-#include "cli/job.h"
-#include "cli/plan_search.h"
 #include "plan/fusion.h"
 #include "planner/bound/bound.h"
 #include "planner/space/fused_steps.h"
 #include "planner/space/search_space.h"
 #include "predict/played/inter_stage.h"
 
-namespace dovetail::cli {
+namespace dovetail::answer {
 namespace {
 
 /// What no plan of the job that fuses no more than the chosen one can beat; nothing where none is known.
@@ -38,14 +32,14 @@ std::optional<double> bound_of(const predict::Scenario& scenario, const planner:
 }
 
 /// A chosen plan to be fused.
-struct Asked {
+struct ToFuse {
   const predict::Scenario& scenario;
-  const PlayArguments& arguments;
+  const PlayOptions& options;
   plan::Plan& plan;
   std::vector<std::string>& notes;
 };
 
-void fuse_training(const Asked& asked) {
+void fuse_training(const ToFuse& asked) {
   plan::Plan& plan = asked.plan;
   if (plan.fusion.training) return;
   const std::optional<plan::TrainPair> pair = plan::train_pair(asked.scenario.job);
@@ -59,7 +53,7 @@ void fuse_training(const Asked& asked) {
 }
 
 /// With the threshold that is the best of those simulated.
-void fuse_generation(const Asked& asked) {
+void fuse_generation(const ToFuse& asked) {
   plan::Plan& plan = asked.plan;
   if (plan.fusion.threshold) return;
   constexpr double any = 0.5;
@@ -68,15 +62,15 @@ void fuse_generation(const Asked& asked) {
     return;
   }
   // One draw says little of the best.
-  const int draws = std::max(asked.arguments.draws, 3);
-  const auto chosen = predict::simulated_thresholds(asked.scenario, plan, asked.arguments.search.budget.seed, draws);
+  const int draws = std::max(asked.options.draws, 3);
+  const auto chosen = predict::simulated_thresholds(asked.scenario, plan, asked.options.search.budget.seed, draws);
   if (!chosen) {
     asked.notes.push_back("generation is not fused with inference: the command was stopped before a threshold was chosen");
     return;
   }
   const simulate::ThresholdChoice& choice = *chosen;
   plan.fusion.threshold = choice.points[choice.best].threshold;
-  const auto seconds = [](const simulate::ThresholdPoint& point) { return answer::seconds_text(base::seconds_of_ticks(point.value)); };
+  const auto seconds = [](const simulate::ThresholdPoint& point) { return seconds_text(base::seconds_of_ticks(point.value)); };
   if (plan.fusion.threshold)
     asked.notes.push_back(
         fmt::format("generation and inference are fused at {:g}% unfinished samples: {} in place of {}, the best of {} thresholds in the "
@@ -90,8 +84,8 @@ void fuse_generation(const Asked& asked) {
 }
 
 /// Gives the plan the fusion that was asked for; says why where it cannot be.
-void fuse_as_asked(const Asked& asked) {
-  const std::optional<study::FusionMode> fuse = asked.arguments.fuse;
+void fuse_as_asked(const ToFuse& asked) {
+  const std::optional<study::FusionMode> fuse = asked.options.fuse;
   if (!fuse) return;
   if (!study::fuses_training(*fuse)) asked.plan.fusion.training = std::nullopt;
   if (!study::fuses_generation(*fuse)) asked.plan.fusion.threshold = std::nullopt;
@@ -103,65 +97,46 @@ void fuse_as_asked(const Asked& asked) {
 
 }  // namespace
 
-void add_play_arguments(CLI::App& command, PlayArguments& arguments) {
-  add_choice_option(command, "--fuse", "as-planned|none|intra|inter|both",
-                    "stage fusion: what the plan says, nothing, the trainings, generation with scoring, or both",
-                    [&arguments](const std::string& mode) { arguments.fuse = base::enum_named<study::FusionMode>(mode); });
-  add_count_option(command, "--draws", arguments.draws, 1, 1000, "how often the lengths of all samples are drawn and played");
-  add_count_option(command, "--most-iterations", arguments.iterations, 2, 100'000, "to play until they repeat");
-  add_count_option(command, "--fused-iterations", arguments.fused_iterations, 1, 1'000'000'000,
-                   "of the search for the fused training's schedule");
-  add_plan_search_arguments(command, arguments.search);
+base::Status check_playable(const plan::Job& job, const Input& input) {
+  constexpr std::int64_t max_samples = std::int64_t{1} << 22;
+  if (job.workload.samples() <= max_samples) return {};
+  return base::Error{base::Failure::bad_input, name_of(input), 0, 0,
+                     fmt::format("an iteration has {} samples, too many to be played event by event; accepted: at most {} (dovetail "
+                                 "plan has the closed form)",
+                                 job.workload.samples(), max_samples)};
 }
 
-base::Status check_playable(const plan::Job& job, const std::string& path) {
-  constexpr std::int64_t most = std::int64_t{1} << 22;
-  if (job.workload.samples() <= most) return {};
-  return base::Error{
-      base::Failure::bad_input, base::display_path(path), 0, 0,
-      fmt::format("an iteration has {} samples, too many to be played event by event; accepted: at most {} (dovetail plan has "
-                  "the closed form)",
-                  job.workload.samples(), most)};
-}
-
-base::Result<ChosenPlan> choose_plan(const PlayArguments& arguments, const std::string& job_path,
-                                     const std::optional<std::string>& plan_path, const predict::Scenario& scenario, bool ranked,
-                                     ProgressLine& line) {
-  DOVETAIL_CHECK(check_playable(scenario.job, job_path));
-  DOVETAIL_TRY(const planner::RankOptions options, rank_options(arguments.search, scenario.job.placements, line));
+base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& job, const AskedJob& asked, bool ranked, const Watch& watch) {
+  const predict::Scenario& scenario = asked.scenario;
+  DOVETAIL_TRY(const planner::RankOptions search, rank_options(options.search, scenario.job.placements, watch));
   ChosenPlan chosen;
-  if (plan_path) {
-    DOVETAIL_TRY(chosen.plan, load_plan(*plan_path, scenario.job, scenario.software));
-  }
-  if (!plan_path || ranked) {
-    auto ranking = find_plans(scenario, options, job_path, "; dovetail fit says what is missing, and --plan plays one that does not");
+  if (!asked.plan || ranked) {
+    auto ranking = find_plans(scenario, search, job, "; dovetail fit says what is missing, and --plan plays one that does not");
     if (ranking.ok())
       chosen.ranking = std::move(ranking).value();
-    else if (!plan_path || ranking.error().failure != base::Failure::infeasible)
+    else if (!asked.plan || ranking.error().failure != base::Failure::infeasible)
       return std::move(ranking).error();
   }
-  if (!plan_path) chosen.plan = chosen.ranking->plans.front().plan;
-  line.update(std::string_view("choosing what is fused"));
-  fuse_as_asked({scenario, arguments, chosen.plan, chosen.notes});
-  chosen.bound = bound_of(scenario, options, chosen);
+  chosen.plan = asked.plan ? *asked.plan : chosen.ranking->plans.front().plan;
+  tell_work(watch, "choosing what is fused");
+  fuse_as_asked({scenario, options, chosen.plan, chosen.notes});
+  chosen.bound = bound_of(scenario, search, chosen);
   return chosen;
 }
 
-predict::SimulationOptions simulation_options(const PlayArguments& arguments) {
+predict::SimulationOptions simulation_options(const PlayOptions& given) {
   predict::SimulationOptions options;
-  options.seed = arguments.search.budget.seed;
-  options.draws = arguments.draws;
-  options.max_iterations = static_cast<std::size_t>(arguments.iterations);
-  options.fused = {
-      .iterations = arguments.fused_iterations,
-  };
+  options.seed = given.search.budget.seed;
+  options.draws = given.draws;
+  options.max_iterations = static_cast<std::size_t>(given.max_iterations);
+  options.fused.iterations = given.fused_iterations;
   return options;
 }
 
-base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const predict::Scenario& scenario, const plan::Plan& plan,
-                                   ProgressLine& line) {
-  predict::SimulationOptions options = simulation_options(arguments);
-  options.on_progress = [&line](std::string_view work) { line.update(work); };
+base::Result<PlayedPlan> play_plan(const PlayOptions& given, const predict::Scenario& scenario, const plan::Plan& plan,
+                                   const Watch& watch) {
+  predict::SimulationOptions options = simulation_options(given);
+  options.on_progress = [&watch](std::string_view work) { tell_work(watch, work); };
   predict::Simulator simulator(scenario, options);
   DOVETAIL_TRY(predict::Simulation simulation, simulator.simulate(plan));
   auto variants = study::play_fusion_variants(simulator, plan, simulation);
@@ -169,4 +144,4 @@ base::Result<PlayedPlan> play_plan(const PlayArguments& arguments, const predict
   return PlayedPlan{std::move(simulation), variants.ok() ? std::move(variants).value() : std::vector<study::FusionVariant>()};
 }
 
-}  // namespace dovetail::cli
+}  // namespace dovetail::answer

@@ -1,14 +1,11 @@
-#include "report/iteration/step_lines.h"
-
-#include <fmt/format.h>
+#include "answer/runs/step_lines.h"
 
 #include <utility>
 
-#include "answer/words/amounts.h"
 #include "answer/words/plan_words.h"
 #include "cluster/mesh.h"
 
-namespace dovetail::report {
+namespace dovetail::answer {
 
 std::vector<StepLine> step_lines(const predict::Scenario& scenario, const plan::Plan& plan, const predict::Simulation& simulation) {
   const plan::Job& job = scenario.job;
@@ -17,9 +14,9 @@ std::vector<StepLine> step_lines(const predict::Scenario& scenario, const plan::
   std::vector<StepLine> lines;
   for (std::size_t index = 0; index < steps.size(); ++index) {
     if (steps[index].within) continue;
-    StepLine line{index, answer::step_words(job, steps[index].kind, steps[index].task), {}, 0, 0, 0};
+    StepLine line{index, step_words(job, steps[index].kind, steps[index].task), {}, 0, 0, 0};
     for (const plan::Step& other : steps)
-      if (other.within == index) line.name += " + " + answer::step_words(job, other.kind, other.task);
+      if (other.within == index) line.name += " + " + step_words(job, other.kind, other.task);
     if (const cluster::Mesh mesh = plan.tasks[steps[index].task].mesh; mesh.count > 0) line.devices = cluster::name_of(job.cluster, mesh);
     const plan::StepTime& time = iteration.steps[index];
     line.begin = base::seconds_of_ticks(plan::with_overheads(time.begin, iteration.stretch, iteration.trace.end - iteration.stretch));
@@ -30,6 +27,4 @@ std::vector<StepLine> step_lines(const predict::Scenario& scenario, const plan::
   return lines;
 }
 
-std::string difference_text(double value, double with) { return with > 0 ? fmt::format("{:+.1f}%", 100 * (value / with - 1)) : ""; }
-
-}  // namespace dovetail::report
+}  // namespace dovetail::answer

@@ -1,11 +1,11 @@
-#include "cli/length_cap.h"
+#include "answer/runs/length_cap.h"
 
 #include <fmt/format.h>
 
 #include "base/csv.h"
 #include "base/document.h"
 
-namespace dovetail::cli {
+namespace dovetail::answer {
 
 base::Result<std::optional<std::int64_t>> parse_length_cap(const std::string& text, const plan::Job& job) {
   if (text == "keep") return std::optional(job.workload.response_length.longest());
@@ -17,4 +17,4 @@ base::Result<std::optional<std::int64_t>> parse_length_cap(const std::string& te
   return std::optional<std::int64_t>(*tokens);
 }
 
-}  // namespace dovetail::cli
+}  // namespace dovetail::answer

@@ -7,7 +7,7 @@
 
 #include "predict/played/simulation.h"
 
-namespace dovetail::report {
+namespace dovetail::answer {
 
 /// A step, or several that run as one. Times are seconds.
 struct StepLine {
@@ -22,7 +22,4 @@ struct StepLine {
 /// In the order of the iteration's graph; what is within another step is named with that. `plan` is the one that was simulated.
 std::vector<StepLine> step_lines(const predict::Scenario& scenario, const plan::Plan& plan, const predict::Simulation& simulation);
 
-/// "+2.3%": how far a value is above another one; empty where there is nothing to compare with.
-std::string difference_text(double value, double with);
-
-}  // namespace dovetail::report
+}  // namespace dovetail::answer
