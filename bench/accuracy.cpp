@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "accuracy_sets.h"
-#include "answer/measured/calibration_tables.h"
+#include "answer/measured/calibration.h"
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
 #include "measure/calibrate.h"

@@ -143,11 +143,11 @@ struct Played {
 double seconds_of(const predict::Simulation& simulation, const plan::Job& job, const std::function<bool(workflow::TaskKind)>& counts) {
   base::Ticks begin = base::Ticks::max();
   base::Ticks end;
-  for (std::size_t index = 0; index < simulation.closed.graph.steps.size(); ++index) {
-    const plan::Step& step = simulation.closed.graph.steps[index];
-    if (step.kind != plan::Step::Kind::task || step.within || !counts(job.workflow.tasks[step.task].kind)) continue;
-    begin = std::min(begin, simulation.iteration.steps[index].begin);
-    end = std::max(end, simulation.iteration.steps[index].end);
+  for (std::size_t index = 0; index < simulation.closed.graph.activities.size(); ++index) {
+    const plan::Activity& step = simulation.closed.graph.activities[index];
+    if (step.kind != plan::Activity::Kind::task || step.within || !counts(job.workflow.tasks[step.task].kind)) continue;
+    begin = std::min(begin, simulation.iteration.activities[index].begin);
+    end = std::max(end, simulation.iteration.activities[index].end);
   }
   return base::seconds_of_ticks(end - begin);
 }

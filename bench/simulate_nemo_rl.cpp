@@ -52,32 +52,32 @@ plan::Job job_of(const measure::Measurement& row, const cost::Candidate& constan
 }
 
 /// What a device of the task does of that kind in an iteration, the mean of them.
-double device_seconds(const simulate::Iteration& iteration, const plan::Plan& plan, std::size_t task, simulate::Activity activity) {
+double device_seconds(const simulate::Iteration& iteration, const plan::Plan& plan, std::size_t task, simulate::BarKind bar_kind) {
   double seconds = 0;
   for (const simulate::Use& use : simulate::uses_of(iteration.trace))
-    if (use.activity == activity && use.task == static_cast<std::int32_t>(task)) seconds += base::seconds_of_ticks(use.time);
+    if (use.bar_kind == bar_kind && use.task == static_cast<std::int32_t>(task)) seconds += base::seconds_of_ticks(use.time);
   return seconds / (std::max(1, plan.tasks[task].mesh.count) * static_cast<double>(iteration.iterations));
 }
 
 /// A step from its beginning to its end, as whoever waits for it times it, and what of it is host transfers.
-predict::StepSeconds played_step(const predict::Simulation& simulation, const plan::Plan& plan, std::size_t index) {
-  const plan::Step& of = simulation.closed.graph.steps[index];
-  const plan::StepTime& time = simulation.iteration.steps[index];
+predict::ActivitySeconds played_step(const predict::Simulation& simulation, const plan::Plan& plan, std::size_t index) {
+  const plan::Activity& of = simulation.closed.graph.activities[index];
+  const plan::ActivityTime& time = simulation.iteration.activities[index];
   const double seconds = base::seconds_of_ticks(time.end - time.begin);
-  const bool moves = of.kind == plan::Step::Kind::task;
-  const double transfers = moves ? device_seconds(simulation.iteration, plan, of.task, simulate::Activity::loading) : 0;
+  const bool moves = of.kind == plan::Activity::Kind::task;
+  const double transfers = moves ? device_seconds(simulation.iteration, plan, of.task, simulate::BarKind::loading) : 0;
   return predict::sum_of({{"host transfers", transfers}, {"all else", seconds - transfers}});
 }
 
 /// The step's seconds, then those of each phase, by what `seconds_of` says of a step of the graph.
 std::vector<double> by_phase(double all, const plan::Job& job, const plan::IterationGraph& graph,
-                             const std::function<predict::StepSeconds(std::size_t index)>& seconds_of) {
+                             const std::function<predict::ActivitySeconds(std::size_t index)>& seconds_of) {
   std::vector<double> seconds(1 + measure::phase_kinds.size());
   seconds[step] = all;
-  for (std::size_t index = 0; index < graph.steps.size(); ++index) {
-    const predict::StepSeconds taken = seconds_of(index);
+  for (std::size_t index = 0; index < graph.activities.size(); ++index) {
+    const predict::ActivitySeconds taken = seconds_of(index);
     for (std::size_t kind = 0; kind < measure::phase_kinds.size(); ++kind)
-      seconds[1 + kind] += measure::seconds_in_phase(measure::phase_kinds[kind], job, graph.steps[index], taken);
+      seconds[1 + kind] += measure::seconds_in_phase(measure::phase_kinds[kind], job, graph.activities[index], taken);
   }
   return seconds;
 }
@@ -121,12 +121,12 @@ Played played(const measure::Measurement& row, const cost::Candidate& constants,
     options.seed = static_cast<std::uint64_t>(draws.count()) + 1;
     const predict::Simulation simulation = predict::Simulator(scenario, options).simulate(row.plan).value();
     const predict::Estimate& closed = simulation.closed;
-    answer.closed = by_phase(closed.iteration_seconds, job, closed.graph, [&](std::size_t index) { return closed.steps[index]; });
+    answer.closed = by_phase(closed.iteration_seconds, job, closed.graph, [&](std::size_t index) { return closed.activities[index]; });
     const std::vector<double> simulated = by_phase(simulation.iteration_seconds, job, closed.graph,
                                                    [&](std::size_t index) { return played_step(simulation, row.plan, index); });
     draws.add(simulated);
-    answer.instance += simulated[generation] - device_seconds(simulation.iteration, row.plan, generate, simulate::Activity::tail);
-    answer.recomputed += device_seconds(simulation.iteration, row.plan, generate, simulate::Activity::recompute);
+    answer.instance += simulated[generation] - device_seconds(simulation.iteration, row.plan, generate, simulate::BarKind::tail);
+    answer.recomputed += device_seconds(simulation.iteration, row.plan, generate, simulate::BarKind::recompute);
   }
   for (std::size_t phase = 0; phase < answer.closed.size(); ++phase) {
     answer.simulated.push_back(draws.mean(phase));

@@ -68,6 +68,8 @@ std::string display_path(const std::string& path) { return path == "-" ? "<stdin
 
 std::optional<std::string> read_as(const std::string& path) { return read_paths.find(path); }
 
+void count_as_read(const std::string& path) { read_paths.add(path); }
+
 Result<std::string> read_file(const std::string& path) {
   read_paths.add(path);
   if (path == "-") return read_all(STDIN_FILENO, display_path(path));

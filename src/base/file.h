@@ -20,6 +20,8 @@ Result<std::string> read_file(const std::string& path);
 /// The path by which this process has read the regular file that `path` names, in whatever way it is spelled and through any links, if it
 /// has: whoever writes results asks first, so that no input is lost, also not one that another input names.
 std::optional<std::string> read_as(const std::string& path);
+/// Counts the file among those that were read: an input that another one names, and that nobody reads.
+void count_as_read(const std::string& path);
 
 /// Writes `content` to a temporary file beside `path`, flushes it to disk and renames it over `path`, so that a reader sees the
 /// old content or the new, never half. "-" writes to standard output; what is no regular file (a pipe, /dev/null) is written directly.

@@ -23,7 +23,7 @@
 namespace dovetail::cli {
 namespace {
 
-using timeline::Activity;
+using timeline::BarKind;
 
 struct Arguments {
   std::string file;
@@ -70,7 +70,7 @@ std::vector<IdleStretch> idle_stretches(const Checked& checked) {
   std::size_t bar = 0;
   for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) {
     for (std::size_t end = bar + checked.timeline.lanes[device].bars; bar < end; ++bar) {
-      if (timeline::is_idle(checked.timeline.bars[bar].activity)) stretches.push_back({device, bar});
+      if (timeline::is_idle(checked.timeline.bars[bar].bar_kind)) stretches.push_back({device, bar});
     }
   }
   return stretches;
@@ -85,14 +85,14 @@ double share(base::Ticks part, base::Ticks whole) {
 std::string device_table(const Checked& checked) {
   const base::TimeUnit unit = checked.problem().time_unit;
   std::vector<report::Column> columns{{"device"}, {"busy"}, {"bubbles"}, {"peak"}};
-  for (const Activity cause : timeline::schedule_causes) columns.push_back({std::string(timeline::name_of(cause))});
+  for (const BarKind cause : timeline::schedule_causes) columns.push_back({std::string(timeline::name_of(cause))});
   std::vector<std::vector<std::string>> rows;
   for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) {
     const pipeline::DeviceUse& use = checked.evaluation.devices[device];
-    const timeline::TimeByActivity time = timeline::time_by_activity(timeline::bars_of(checked.timeline, device));
+    const timeline::TimeByActivity time = timeline::time_by_bar_kind(timeline::bars_of(checked.timeline, device));
     rows.push_back({fmt::format("{}", device), base::format_time(use.busy, unit),
                     answer::percent(1.0 - share(use.busy, checked.evaluation.makespan)), base::format_memory(use.peak)});
-    for (const Activity cause : timeline::schedule_causes) rows.back().push_back(base::format_time(time[index_of(cause)], unit));
+    for (const BarKind cause : timeline::schedule_causes) rows.back().push_back(base::format_time(time[index_of(cause)], unit));
   }
   return report::render_table(columns, rows);
 }
@@ -105,7 +105,7 @@ std::string max_idle_table(const Checked& checked) {
   };
   std::vector<IdleStretch> stretches = idle_stretches(checked);
   // Nothing comes after drain that could have come earlier.
-  std::erase_if(stretches, [&checked](const IdleStretch& stretch) { return bar_of(checked, stretch).activity == Activity::drain; });
+  std::erase_if(stretches, [&checked](const IdleStretch& stretch) { return bar_of(checked, stretch).bar_kind == BarKind::drain; });
   const auto shown = std::min(stretches.size(), idle_stretches_shown);
   // Of equally long ones the first, by device and time.
   const auto is_before = [&length](const IdleStretch& a, const IdleStretch& b) {
@@ -118,7 +118,7 @@ std::string max_idle_table(const Checked& checked) {
   for (const IdleStretch& stretch : stretches) {
     const timeline::Bar& bar = bar_of(checked, stretch);
     rows.push_back({fmt::format("{}", stretch.device), base::format_time(bar.begin, unit), base::format_time(bar.end, unit),
-                    base::format_time(length(stretch), unit), std::string(timeline::name_of(bar.activity)),
+                    base::format_time(length(stretch), unit), std::string(timeline::name_of(bar.bar_kind)),
                     describe_awaited(checked, bar)});
   }
   return "\nlongest idle stretches before an op:\n" +
@@ -154,7 +154,7 @@ std::string to_text(const Checked& checked) {
 answer::Json device_json(const Checked& checked, std::size_t device) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const pipeline::DeviceUse& use = checked.evaluation.devices[device];
-  const timeline::TimeByActivity time = timeline::time_by_activity(timeline::bars_of(checked.timeline, device));
+  const timeline::TimeByActivity time = timeline::time_by_bar_kind(timeline::bars_of(checked.timeline, device));
   answer::Json object{{"device", device},
                       {"busy", answer::json_time(use.busy, unit)},
                       {"first_start", answer::json_time(use.first_start, unit)},
@@ -162,7 +162,7 @@ answer::Json device_json(const Checked& checked, std::size_t device) {
                       {"bubbles", answer::json_ratio(1.0 - share(use.busy, checked.evaluation.makespan))},
                       {"peak_activation", answer::json_memory(use.peak)},
                       {"idle", answer::Json::object()}};
-  for (const Activity cause : timeline::schedule_causes) {
+  for (const BarKind cause : timeline::schedule_causes) {
     object["idle"][std::string(timeline::name_of(cause))] = answer::json_time(time[index_of(cause)], unit);
   }
   return object;
@@ -189,7 +189,7 @@ answer::Json to_json(const Checked& checked, double seconds) {
     answer::Json entry{{"device", stretch.device},
                        {"start", answer::json_time(bar.begin, unit)},
                        {"end", answer::json_time(bar.end, unit)},
-                       {"cause", timeline::name_of(bar.activity)}};
+                       {"cause", timeline::name_of(bar.bar_kind)}};
     if (const std::string awaited = describe_awaited(checked, bar); !awaited.empty()) entry["awaits"] = awaited;
     object["idle"].push_back(std::move(entry));
   }

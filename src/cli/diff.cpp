@@ -25,7 +25,7 @@
 namespace dovetail::cli {
 namespace {
 
-using timeline::Activity;
+using timeline::BarKind;
 
 constexpr std::size_t moves_shown = 5;
 constexpr std::size_t max_devices_named = 12;
@@ -45,8 +45,8 @@ struct Side {
   pipeline::Evaluation evaluation;
   timeline::Timeline timeline;
 
-  base::Ticks idle(std::size_t device, Activity cause) const {
-    return timeline::time_by_activity(timeline::bars_of(timeline, device))[timeline::index_of(cause)];
+  base::Ticks idle(std::size_t device, BarKind cause) const {
+    return timeline::time_by_bar_kind(timeline::bars_of(timeline, device))[timeline::index_of(cause)];
   }
   base::Ticks idle(std::size_t device) const { return evaluation.makespan - evaluation.devices[device].busy; }
 };
@@ -115,14 +115,14 @@ std::string device_table(const Difference& difference) {
   const auto format_time = [unit](base::Ticks time) { return base::format_time(time, unit); };
   const auto& [a, b] = difference.sides;
   std::vector<report::Column> columns{{"device"}, {"busy"}, {"peak A"}, {"peak B"}, {"idle A"}, {"idle B"}};
-  for (const Activity cause : timeline::schedule_causes) columns.push_back({std::string(timeline::name_of(cause))});
+  for (const BarKind cause : timeline::schedule_causes) columns.push_back({std::string(timeline::name_of(cause))});
   columns.push_back({"moved"});
   std::vector<std::vector<std::string>> rows;
   for (std::size_t device = 0; device < difference.devices(); ++device) {
     rows.push_back({fmt::format("{}", device), format_time(a.evaluation.devices[device].busy),
                     base::format_memory(a.evaluation.devices[device].peak), base::format_memory(b.evaluation.devices[device].peak),
                     format_time(a.idle(device)), format_time(b.idle(device))});
-    for (const Activity cause : timeline::schedule_causes)
+    for (const BarKind cause : timeline::schedule_causes)
       rows.back().push_back(answer::change_text(a.idle(device, cause), b.idle(device, cause), format_time));
     const pipeline::DeviceDifference& order = difference.schedules.devices[device];
     rows.back().push_back(fmt::format("{} of {}", order.moved, order.matched));
@@ -253,7 +253,7 @@ answer::Json side_json(const Side& side, base::TimeUnit unit) {
 
 answer::Json device_side_json(const Side& side, std::size_t device, base::TimeUnit unit) {
   answer::Json object{{"peak_activation", answer::json_memory(side.evaluation.devices[device].peak)}, {"idle", answer::Json::object()}};
-  for (const Activity cause : timeline::schedule_causes)
+  for (const BarKind cause : timeline::schedule_causes)
     object["idle"][std::string(timeline::name_of(cause))] = answer::json_time(side.idle(device, cause), unit);
   return object;
 }

@@ -37,8 +37,8 @@ constexpr double negligible = 0.0005;
 
 const std::string& name_of(const ExplainedPlan& explained, std::size_t task) { return explained.scenario.job.workflow.tasks[task].name; }
 
-std::string step_name(const ExplainedPlan& explained, const planner::StepComparison& step) {
-  return answer::step_words(explained.scenario.job, step.kind, step.task);
+std::string activity_name(const ExplainedPlan& explained, const planner::ActivityComparison& step) {
+  return answer::activity_words(explained.scenario.job, step.kind, step.task);
 }
 
 std::string plain_seconds(double seconds) { return seconds < negligible ? "-" : answer::seconds_text(seconds); }
@@ -140,7 +140,7 @@ std::string changes_text(const ExplainedPlan& explained) {
 std::string step_seconds_text(double seconds, bool fused) { return fused && seconds < negligible ? "fused" : plain_seconds(seconds); }
 
 /// What makes the most of the difference; parts of what one plan alone fuses are of other kinds.
-std::string max_text(const planner::StepComparison& step) {
+std::string max_text(const planner::ActivityComparison& step) {
   if (step.fused_here != step.fused_there) return step.fused_here ? "fused here" : "fused in the best";
   if (step.part.empty() || std::abs(step.of_part.lost()) < negligible) return "";
   return fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
@@ -148,12 +148,12 @@ std::string max_text(const planner::StepComparison& step) {
 
 std::string steps_text(const ExplainedPlan& explained, const planner::Comparison& comparison) {
   std::vector<std::vector<std::string>> rows;
-  for (const planner::StepComparison& step : comparison.steps) {
+  for (const planner::ActivityComparison& step : comparison.activities) {
     if (step.seconds.here < negligible && step.seconds.there < negligible) continue;
     const auto critical = [](double share, double seconds) {
       return seconds < negligible ? "-" : answer::percent(std::clamp(share, 0.0, 1.0));
     };
-    rows.push_back({step_name(explained, step), step_seconds_text(step.seconds.here, step.fused_here),
+    rows.push_back({activity_name(explained, step), step_seconds_text(step.seconds.here, step.fused_here),
                     step_seconds_text(step.seconds.there, step.fused_there), signed_seconds(step.seconds.lost()),
                     critical(step.critical.here, step.seconds.here), critical(step.critical.there, step.seconds.there), max_text(step)});
   }
@@ -166,9 +166,9 @@ std::string steps_text(const ExplainedPlan& explained, const planner::Comparison
 /// Rules run on no device: what no task hides of them is idle time.
 std::string rules_text(const ExplainedPlan& explained, const planner::Comparison& comparison) {
   std::string text;
-  for (const planner::StepComparison& step : comparison.steps)
+  for (const planner::ActivityComparison& step : comparison.activities)
     if (explained.scenario.job.workflow.tasks[step.task].kind == workflow::TaskKind::rule && step.seconds.here >= negligible)
-      text += fmt::format("{} takes {} on no device; what no task hides of it is idle time.\n", step_name(explained, step),
+      text += fmt::format("{} takes {} on no device; what no task hides of it is idle time.\n", activity_name(explained, step),
                           answer::seconds_text(step.seconds.here));
   return text;
 }
@@ -248,9 +248,9 @@ answer::Json best_json(const ExplainedPlan& explained, const planner::RankedPlan
 
 answer::Json comparison_json(const ExplainedPlan& explained, const planner::Comparison& comparison) {
   answer::Json object{{"steps", answer::Json::array()}, {"uses", answer::Json::array()}, {"idle", answer::Json::array()}};
-  for (const planner::StepComparison& step : comparison.steps) {
+  for (const planner::ActivityComparison& step : comparison.activities) {
     answer::Json entry{
-        {"step", step_name(explained, step)},
+        {"step", activity_name(explained, step)},
         {"seconds", pair_json(step.seconds)},
         {"critical", answer::Json{{"here", answer::json_ratio(step.critical.here)}, {"best", answer::json_ratio(step.critical.there)}}}};
     if (!step.part.empty()) entry["part"] = answer::Json{{"name", step.part}, {"seconds", pair_json(step.of_part)}};

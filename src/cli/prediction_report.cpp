@@ -20,19 +20,21 @@
 namespace dovetail::cli {
 namespace {
 
-using plan::Step;
+using plan::Activity;
 
 /// Seconds from the beginning of an iteration until the step begins, with what each iteration takes beside its steps.
 double begin_of(const predict::Estimate& estimate, std::size_t index) {
   const base::Ticks period = estimate.timing.period;
   const base::Ticks overhead = base::ticks_of_seconds(estimate.iteration_seconds) - period;
-  return base::seconds_of_ticks(plan::with_overheads(estimate.timing.steps[index].begin, period, overhead));
+  return base::seconds_of_ticks(plan::with_overheads(estimate.timing.activities[index].begin, period, overhead));
 }
 
-std::string name_of(const Prediction& prediction, const Step& step) { return answer::step_words(prediction.job, step.kind, step.task); }
+std::string name_of(const Prediction& prediction, const Activity& activity) {
+  return answer::activity_words(prediction.job, activity.kind, activity.task);
+}
 
 /// The parts of a step's seconds that are a twentieth of it or more.
-std::string parts_text(const predict::StepSeconds& step) {
+std::string parts_text(const predict::ActivitySeconds& step) {
   std::vector<std::string> parts;
   for (const predict::SecondsPart& part : step.parts)
     if (part.seconds >= 0.05 * step.seconds && step.parts.size() > 1)
@@ -50,15 +52,15 @@ std::string memory_text(const predict::TaskMemory& memory) {
 std::string table_of(const Prediction& prediction) {
   const predict::Estimate& estimate = prediction.estimate;
   std::vector<std::vector<std::string>> rows;
-  for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
-    const Step& step = estimate.graph.steps[index];
-    const bool rule = prediction.job.workflow.tasks[step.task].kind == workflow::TaskKind::rule;
-    const plan::TaskPlan& planned = prediction.plan.tasks[step.task];
-    const bool task = step.kind == Step::Kind::task;
-    rows.push_back({name_of(prediction, step), rule ? "" : cluster::name_of(prediction.job.cluster, planned.mesh),
+  for (std::size_t index = 0; index < estimate.graph.activities.size(); ++index) {
+    const Activity& activity = estimate.graph.activities[index];
+    const bool rule = prediction.job.workflow.tasks[activity.task].kind == workflow::TaskKind::rule;
+    const plan::TaskPlan& planned = prediction.plan.tasks[activity.task];
+    const bool task = activity.kind == Activity::Kind::task;
+    rows.push_back({name_of(prediction, activity), rule ? "" : cluster::name_of(prediction.job.cluster, planned.mesh),
                     rule ? "" : llm::to_text(planned.layout), answer::seconds_text(begin_of(estimate, index)),
-                    step.within ? "fused" : answer::seconds_text(estimate.steps[index].seconds),
-                    task ? memory_text(estimate.memory[step.task]) : "", parts_text(estimate.steps[index])});
+                    activity.within ? "fused" : answer::seconds_text(estimate.activities[index].seconds),
+                    task ? memory_text(estimate.memory[activity.task]) : "", parts_text(estimate.activities[index])});
   }
   const std::vector<report::Column> columns{{"step", report::Align::left},
                                             {"devices", report::Align::left},
@@ -111,16 +113,16 @@ answer::Json to_json(const Prediction& prediction) {
   if (estimate.price) object["price"] = answer::json_ratio(*estimate.price);
   if (!prediction.profile_uses.empty())
     object["profile"] = profile_json(prediction.job, prediction.software.profile.name, prediction.profile_uses);
-  for (std::size_t index = 0; index < estimate.graph.steps.size(); ++index) {
-    const Step& step = estimate.graph.steps[index];
-    answer::Json entry{{"step", name_of(prediction, step)},
+  for (std::size_t index = 0; index < estimate.graph.activities.size(); ++index) {
+    const Activity& activity = estimate.graph.activities[index];
+    answer::Json entry{{"step", name_of(prediction, activity)},
                        {"begin", answer::json_seconds(begin_of(estimate, index))},
-                       {"seconds", answer::json_seconds(estimate.steps[index].seconds)}};
-    if (step.within) entry["within"] = prediction.job.workflow.tasks[*step.within].name;
+                       {"seconds", answer::json_seconds(estimate.activities[index].seconds)}};
+    if (activity.within) entry["within"] = prediction.job.workflow.tasks[*activity.within].name;
     entry["parts"] = answer::Json::array();
-    for (const predict::SecondsPart& part : estimate.steps[index].parts)
+    for (const predict::SecondsPart& part : estimate.activities[index].parts)
       entry["parts"].push_back(answer::Json{{"name", part.name}, {"seconds", answer::json_seconds(part.seconds)}});
-    if (const predict::TaskMemory& memory = estimate.memory[step.task]; step.kind == Step::Kind::task && memory.usable > 0)
+    if (const predict::TaskMemory& memory = estimate.memory[activity.task]; activity.kind == Activity::Kind::task && memory.usable > 0)
       entry["device_memory"] =
           answer::Json{{"bytes", memory.needed()}, {"usable", memory.usable}, {"device", memory.device}, {"host_bytes", memory.host}};
     object["steps"].push_back(std::move(entry));

@@ -32,7 +32,7 @@ double seconds_of(const predict::Scenario& scenario, const Estimate& estimate, T
   base::Ticks end;
   for (std::size_t task = 0; task < scenario.job.workflow.tasks.size(); ++task) {
     if (scenario.job.workflow.tasks[task].kind != kind) continue;
-    const plan::StepTime& time = estimate.timing.steps[task];
+    const plan::ActivityTime& time = estimate.timing.activities[task];
     begin = begin ? std::min(*begin, time.begin) : time.begin;
     end = std::max(end, time.end);
   }

@@ -38,8 +38,8 @@ std::vector<double> seconds_of(const std::vector<Phase>& phases, const plan::Job
   std::vector<double> seconds = {iteration.iteration_seconds};
   for (const Phase& phase : phases) {
     seconds.push_back(0);
-    for (std::size_t step = 0; step < iteration.steps.size(); ++step)
-      seconds.back() += seconds_in_phase(phase, job, iteration.graph.steps[step], iteration.steps[step]);
+    for (std::size_t activity = 0; activity < iteration.activities.size(); ++activity)
+      seconds.back() += seconds_in_phase(phase, job, iteration.graph.activities[activity], iteration.activities[activity]);
   }
   return seconds;
 }

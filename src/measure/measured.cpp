@@ -34,7 +34,7 @@ Result<LogFormat> format_of(const StepLog& log, const std::optional<LogFormat>& 
   const bool nemo_rl = has_times(log, LogFormat::nemo_rl);
   if (asked) {
     if (*asked == LogFormat::verl ? verl : nemo_rl) return *asked;
-    return error_of(log, fmt::format("there are no times of {} in the log; accepted: keys `{}...`", name_of(*asked), time_prefix(*asked)));
+    return error_of(log, fmt::format("there are no times of {} in the log; accepted: keys `{}...`", base::enum_name(*asked), time_prefix(*asked)));
   }
   if (verl && nemo_rl) return error_of(log, "there are times of verl and of NeMo-RL in the log; accepted: --format verl or nemo-rl");
   if (verl) return LogFormat::verl;

@@ -2,12 +2,14 @@
 // says that nobody asked for.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "base/result.h"
 #include "measure/measured_keys.h"
 #include "measure/step_log.h"
@@ -15,6 +17,9 @@
 namespace dovetail::measure {
 
 enum class Statistic { median, mean };
+constexpr auto names_of(Statistic) {
+  return std::array{base::EnumName{"median", Statistic::median}, base::EnumName{"mean", Statistic::mean}};
+}
 
 /// Which of the steps of a log count, and how they become one number.
 struct MeasuredOptions {

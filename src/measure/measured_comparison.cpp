@@ -46,11 +46,11 @@ class Comparer {
 
   /// Seconds of the plan's steps in a phase; where `among` is not empty only of those tasks.
   double predicted(const Phase& phase, const std::vector<std::size_t>& among = {}) const {
-    const std::vector<plan::Step>& steps = of_.estimate.graph.steps;
+    const std::vector<plan::Activity>& steps = of_.estimate.graph.activities;
     double seconds = 0;
     for (std::size_t index = 0; index < steps.size(); ++index)
       if (among.empty() || std::find(among.begin(), among.end(), steps[index].task) != among.end())
-        seconds += seconds_in_phase(phase, job_, steps[index], of_.estimate.steps[index]);
+        seconds += seconds_in_phase(phase, job_, steps[index], of_.estimate.activities[index]);
     return seconds;
   }
 

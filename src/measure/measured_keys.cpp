@@ -68,14 +68,6 @@ const std::vector<TimedKey>& nemo_rl_keys() {
 
 }  // namespace
 
-std::string_view name_of(LogFormat format) { return format == LogFormat::verl ? "verl" : "nemo-rl"; }
-
-std::optional<LogFormat> log_format_named(std::string_view name) {
-  for (const LogFormat format : {LogFormat::verl, LogFormat::nemo_rl})
-    if (name == name_of(format)) return format;
-  return std::nullopt;
-}
-
 std::string_view time_prefix(LogFormat format) { return format == LogFormat::verl ? "timing_s/" : "timing/train/"; }
 
 const std::vector<TimedKey>& timed_keys(LogFormat format) { return format == LogFormat::verl ? verl_keys() : nemo_rl_keys(); }

@@ -4,21 +4,21 @@
 // `timing/train/...` of its GRPO and PPO (nemo_rl/algorithms/grpo.py, ppo.py). Both names have changed over versions; the table has all.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "measure/measurement.h"
 
 namespace dovetail::measure {
 
 enum class LogFormat { verl, nemo_rl };
-
-/// "verl" or "nemo-rl".
-std::string_view name_of(LogFormat format);
-/// The format of that name, if there is one.
-std::optional<LogFormat> log_format_named(std::string_view name);
+constexpr auto names_of(LogFormat) {
+  return std::array{base::EnumName{"verl", LogFormat::verl}, base::EnumName{"nemo-rl", LogFormat::nemo_rl}};
+}
 
 /// What a logged time is of the iteration.
 enum class TimeKind {
@@ -29,6 +29,11 @@ enum class TimeKind {
   part,          ///< contained in another time
   rate,          ///< no time at all
 };
+constexpr auto names_of(TimeKind) {
+  return std::array{base::EnumName{"iteration", TimeKind::iteration}, base::EnumName{"phase", TimeKind::phase},
+                    base::EnumName{"other", TimeKind::other},         base::EnumName{"interruption", TimeKind::interruption},
+                    base::EnumName{"part", TimeKind::part},           base::EnumName{"rate", TimeKind::rate}};
+}
 
 struct TimedKey {
   std::string_view name;  ///< behind the prefix

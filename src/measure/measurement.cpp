@@ -15,8 +15,8 @@ std::optional<Phase> phase_named(std::string_view name, const plan::Job& job) {
   return std::nullopt;
 }
 
-bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Step& step) {
-  if (step.kind == plan::Step::Kind::reallocation) return phase == Phase(PhaseKind::refit);
+bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step) {
+  if (step.kind == plan::Activity::Kind::reallocation) return phase == Phase(PhaseKind::refit);
   if (plan::is_host_transfer(step)) return false;
   const TaskKind kind = job.workflow.tasks[step.task].kind;
   if (kind == TaskKind::rule) return false;
@@ -35,7 +35,7 @@ bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Step& ste
   return false;
 }
 
-double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Step& step, const predict::StepSeconds& seconds) {
+double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step, const predict::ActivitySeconds& seconds) {
   if (!is_in_phase(phase, job, step)) return 0;
   double offload = 0;
   for (const predict::SecondsPart& part : seconds.parts)

@@ -15,7 +15,7 @@
 #include "plan/iteration_graph.h"
 #include "plan/job.h"
 #include "plan/plan.h"
-#include "predict/closed_form/step_seconds.h"
+#include "predict/closed_form/activity_seconds.h"
 
 namespace dovetail::measure {
 
@@ -88,10 +88,10 @@ struct Measurements {
 };
 
 /// Whether a step has something of the phase. Rules have no phase; nor have host transfers beside other tasks: no task waits for them.
-bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Step& step);
+bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step);
 
 /// How many of a step's seconds belong to the phase: all of a task, of training and offload their parts.
-double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Step& step, const predict::StepSeconds& seconds);
+double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step, const predict::ActivitySeconds& seconds);
 
 /// How much a phase weighs in the fit beside its row's iteration: half of it where it is a tenth of the iteration or more, else a tenth.
 double phase_weight(const Measurement& row, double seconds);

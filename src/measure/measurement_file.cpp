@@ -184,7 +184,8 @@ class RowReader {
     if (!phases) return {};
     const plan::IterationGraph graph = plan::iteration_graph(row.job, row.plan);
     const auto is_there = [&](const Phase& phase) {
-      return std::any_of(graph.steps.begin(), graph.steps.end(), [&](const plan::Step& step) { return is_in_phase(phase, row.job, step); });
+      return std::any_of(graph.activities.begin(), graph.activities.end(),
+                         [&](const plan::Activity& step) { return is_in_phase(phase, row.job, step); });
     };
     std::vector<std::string_view> accepted;
     for (const PhaseKind kind : phase_kinds)

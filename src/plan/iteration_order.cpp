@@ -7,25 +7,25 @@
 namespace dovetail::plan {
 namespace {
 
-/// [step] whether the iteration has to run it before or as one of `tasks`.
+/// [activity] whether the iteration has to run it before or as one of `tasks`.
 std::vector<bool> needed_for(const IterationGraph& graph, const std::vector<std::size_t>& tasks) {
-  std::vector<bool> needed(graph.steps.size(), false);
+  std::vector<bool> needed(graph.activities.size(), false);
   std::vector<std::size_t> open = tasks;
   while (!open.empty()) {
-    const std::size_t step = open.back();
+    const std::size_t activity = open.back();
     open.pop_back();
-    if (needed[step]) continue;
-    needed[step] = true;
-    for (const StepEdge& edge : graph.edges)
-      if (edge.to == step && edge.iterations == 0) open.push_back(edge.from);
+    if (needed[activity]) continue;
+    needed[activity] = true;
+    for (const ActivityEdge& edge : graph.edges)
+      if (edge.to == activity && edge.iterations == 0) open.push_back(edge.from);
   }
   return needed;
 }
 
-/// [step] whether it waits for nothing of its own iteration.
-std::vector<bool> first_steps(const IterationGraph& graph) {
-  std::vector<bool> first(graph.steps.size(), true);
-  for (const StepEdge& edge : graph.edges)
+/// [activity] whether it waits for nothing of its own iteration.
+std::vector<bool> first_activities(const IterationGraph& graph) {
+  std::vector<bool> first(graph.activities.size(), true);
+  for (const ActivityEdge& edge : graph.edges)
     if (edge.iterations == 0) first[edge.to] = false;
   return first;
 }
@@ -34,10 +34,10 @@ void add_barrier(IterationGraph& graph, const std::vector<std::size_t>& tasks) {
   std::vector<bool> waits = needed_for(graph, tasks);
   waits.flip();
   const bool between_iterations = std::find(waits.begin(), waits.end(), true) == waits.end();
-  if (between_iterations) waits = first_steps(graph);
+  if (between_iterations) waits = first_activities(graph);
   for (const std::size_t task : tasks)
-    for (std::size_t step = 0; step < waits.size(); ++step)
-      if (waits[step]) graph.edges.push_back({task, step, between_iterations ? 1 : 0});
+    for (std::size_t activity = 0; activity < waits.size(); ++activity)
+      if (waits[activity]) graph.edges.push_back({task, activity, between_iterations ? 1 : 0});
 }
 
 }  // namespace
@@ -50,14 +50,14 @@ void add_order(IterationGraph& graph, const IterationOrder& order) {
 }
 
 bool has_circle(const IterationGraph& graph) {
-  std::vector<std::size_t> waits_for(graph.steps.size(), 0);
-  for (const StepEdge& edge : graph.edges)
+  std::vector<std::size_t> waits_for(graph.activities.size(), 0);
+  for (const ActivityEdge& edge : graph.edges)
     if (edge.iterations == 0) ++waits_for[edge.to];
   std::vector<std::size_t> ready;
-  for (std::size_t step = 0; step < waits_for.size(); ++step)
-    if (waits_for[step] == 0) ready.push_back(step);
+  for (std::size_t activity = 0; activity < waits_for.size(); ++activity)
+    if (waits_for[activity] == 0) ready.push_back(activity);
   for (std::size_t done = 0; done < ready.size(); ++done)
-    for (const StepEdge& edge : graph.edges)
+    for (const ActivityEdge& edge : graph.edges)
       if (edge.iterations == 0 && edge.from == ready[done] && --waits_for[edge.to] == 0) ready.push_back(edge.to);
   return ready.size() < waits_for.size();
 }

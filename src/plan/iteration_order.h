@@ -28,11 +28,11 @@ struct IterationOrder {
   bool empty() const { return edges.empty() && barriers.empty(); }
 };
 
-/// Lets the steps of the graph wait as the order says. REQUIRES: nothing is within another step yet; edges make no
+/// Lets the activities of the graph wait as the order says. REQUIRES: nothing is within another activity yet; edges make no
 /// circle with the graph's.
 void add_order(IterationGraph& graph, const IterationOrder& order);
 
-/// Whether some step of an iteration waits for itself.
+/// Whether some activity of an iteration waits for itself.
 bool has_circle(const IterationGraph& graph);
 
 }  // namespace dovetail::plan

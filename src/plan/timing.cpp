@@ -19,17 +19,17 @@ constexpr int max_warm_up = 24;
 /// Plays iteration after iteration until they repeat.
 class IterationPlayer {
  public:
-  explicit IterationPlayer(const IterationGraph& graph) : edges_(edges_by_step(graph.edges, graph.steps.size())) {
-    for (const Step& step : graph.steps) {
-      is_reallocation_.push_back(step.kind == Step::Kind::reallocation ? 1 : 0);
-      is_host_transfer_.push_back(is_host_transfer(step) ? 1 : 0);
+  explicit IterationPlayer(const IterationGraph& graph) : edges_(edges_by_activity(graph.edges, graph.activities.size())) {
+    for (const Activity& activity : graph.activities) {
+      is_reallocation_.push_back(activity.kind == Activity::Kind::reallocation ? 1 : 0);
+      is_host_transfer_.push_back(is_host_transfer(activity) ? 1 : 0);
     }
   }
 
   void set_early(std::size_t from, std::size_t to, Ticks early) {
-    for (StepEdge& edge : edges_.out_of[from])
+    for (ActivityEdge& edge : edges_.out_of[from])
       if (edge.to == to) edge.early = early;
-    for (StepEdge& edge : edges_.into[to])
+    for (ActivityEdge& edge : edges_.into[to])
       if (edge.from == from) edge.early = early;
   }
 
@@ -65,66 +65,66 @@ class IterationPlayer {
     Timing timing;
     timing.period = period(length);
     Ticks first = nodes_[index_of(last, 0)].time.begin;
-    for (std::size_t step = 0; step < steps(); ++step)
-      if (is_host_transfer_[step] == 0) first = std::min(first, nodes_[index_of(last, step)].time.begin);
-    for (std::size_t step = 0; step < steps(); ++step) {
-      const StepTime& time = nodes_[index_of(last, step)].time;
-      timing.steps.push_back({time.begin - first, time.end - first});
+    for (std::size_t activity = 0; activity < activities(); ++activity)
+      if (is_host_transfer_[activity] == 0) first = std::min(first, nodes_[index_of(last, activity)].time.begin);
+    for (std::size_t activity = 0; activity < activities(); ++activity) {
+      const ActivityTime& time = nodes_[index_of(last, activity)].time;
+      timing.activities.push_back({time.begin - first, time.end - first});
     }
     return timing;
   }
 
  private:
-  /// A step of one iteration.
+  /// An activity of one iteration.
   struct Node {
-    StepTime time;
+    ActivityTime time;
     Ticks ready;
     std::size_t waits_for = 0;
     std::size_t turn = 0;  ///< how many have run with it; 0 while it has not
   };
 
-  std::size_t steps() const { return is_reallocation_.size(); }
+  std::size_t activities() const { return is_reallocation_.size(); }
 
   /// What the busiest device has to do in an iteration.
   Ticks busiest() const {
     std::vector<Ticks> work(free_.size());
-    for (std::size_t step = 0; step < steps(); ++step)
-      for (const BlockRange& range : blocks_->of[step])
-        for (std::size_t block = range.begin; block < range.end; ++block) work[block] += (*durations_)[step];
+    for (std::size_t activity = 0; activity < activities(); ++activity)
+      for (const BlockRange& range : blocks_->of[activity])
+        for (std::size_t block = range.begin; block < range.end; ++block) work[block] += (*durations_)[activity];
     return work.empty() ? Ticks(0) : *std::max_element(work.begin(), work.end());
   }
 
-  std::size_t index_of(std::size_t iteration, std::size_t step) const { return iteration * steps() + step; }
+  std::size_t index_of(std::size_t iteration, std::size_t activity) const { return iteration * activities() + activity; }
 
   /// Begins with the next iteration at `time` at the earliest.
   void open(Ticks time) {
     const std::size_t iteration = left_.size();
-    left_.push_back(steps());
-    nodes_.resize(nodes_.size() + steps());
-    for (std::size_t step = 0; step < steps(); ++step) {
-      Node& node = nodes_[index_of(iteration, step)];
+    left_.push_back(activities());
+    nodes_.resize(nodes_.size() + activities());
+    for (std::size_t activity = 0; activity < activities(); ++activity) {
+      Node& node = nodes_[index_of(iteration, activity)];
       node.ready = time;
-      for (const StepEdge& edge : edges_.into[step]) {
+      for (const ActivityEdge& edge : edges_.into[activity]) {
         const auto lag = static_cast<std::size_t>(edge.iterations);
         if (lag > iteration) continue;
         const Node& from = nodes_[index_of(iteration - lag, edge.from)];
         if (from.turn == 0) ++node.waits_for;
         if (from.turn != 0) node.ready = std::max(node.ready, let_go(edge, from.time.end));
       }
-      if (node.waits_for == 0) waiting_.push_back(index_of(iteration, step));
+      if (node.waits_for == 0) waiting_.push_back(index_of(iteration, activity));
     }
   }
 
-  /// When a step can start, and its turn.
+  /// When an activity can start, and its turn.
   struct Key {
     Ticks begin;
     Turn turn;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   Key key_of(std::size_t index) const {
-    const std::size_t step = index % steps();
-    const BlockRange& second = blocks_->of[step][1];
-    return {begin_of(index), {!is_urgent(is_reallocation_[step] != 0, second.begin != second.end), index}};
+    const std::size_t activity = index % activities();
+    const BlockRange& second = blocks_->of[activity][1];
+    return {begin_of(index), {!is_urgent(is_reallocation_[activity] != 0, second.begin != second.end), index}};
   }
 
   std::size_t take_next() {
@@ -144,22 +144,22 @@ class IterationPlayer {
 
   Ticks begin_of(std::size_t index) const {
     Ticks begin = nodes_[index].ready;
-    for (const BlockRange& range : blocks_->of[index % steps()])
+    for (const BlockRange& range : blocks_->of[index % activities()])
       for (std::size_t block = range.begin; block < range.end; ++block) begin = std::max(begin, free_[block]);
     return begin;
   }
 
   void run(std::size_t index) {
-    const std::size_t step = index % steps();
+    const std::size_t activity = index % activities();
     Node& node = nodes_[index];
     const Ticks begin = begin_of(index);
-    node.time = {begin, begin + (*durations_)[step]};
-    for (const BlockRange& range : blocks_->of[step])
+    node.time = {begin, begin + (*durations_)[activity]};
+    for (const BlockRange& range : blocks_->of[activity])
       for (std::size_t block = range.begin; block < range.end; ++block) free_[block] = node.time.end;
     node.turn = ++turns_;
-    --left_[index / steps()];
-    for (const StepEdge& edge : edges_.out_of[step]) {
-      const std::size_t next = index_of(index / steps() + static_cast<std::size_t>(edge.iterations), edge.to);
+    --left_[index / activities()];
+    for (const ActivityEdge& edge : edges_.out_of[activity]) {
+      const std::size_t next = index_of(index / activities() + static_cast<std::size_t>(edge.iterations), edge.to);
       if (next >= nodes_.size()) continue;
       nodes_[next].ready = std::max(nodes_[next].ready, let_go(edge, node.time.end));
       if (--nodes_[next].waits_for == 0) waiting_.push_back(next);
@@ -170,7 +170,7 @@ class IterationPlayer {
   std::size_t end_iteration() {
     const std::size_t iteration = ended_.size();
     Ticks end = ended_.empty() ? Ticks(0) : ended_.back().time;
-    for (std::size_t step = 0; step < steps(); ++step) end = std::max(end, nodes_[index_of(iteration, step)].time.end);
+    for (std::size_t activity = 0; activity < activities(); ++activity) end = std::max(end, nodes_[index_of(iteration, activity)].time.end);
     ended_.push_back({end, turns_});
     const std::size_t under_way = edges_.under_way;
     for (std::size_t length = 1; length + under_way <= iteration + 1 && length <= 2 * under_way; ++length)
@@ -193,7 +193,7 @@ class IterationPlayer {
     const std::size_t under_way = edges_.under_way;
     for (std::size_t index = index_of(last + 1 - under_way, 0); index < index_of(last + under_way, 0); ++index) {
       const Node& node = nodes_[index];
-      const Node& before = nodes_[index - length * steps()];
+      const Node& before = nodes_[index - length * activities()];
       const bool has_run = node.turn != 0;
       if (has_run != (before.turn != 0 && before.turn <= then.turns)) return false;
       if (has_run && node.time.begin - before.time.begin != later) return false;
@@ -209,11 +209,11 @@ class IterationPlayer {
 
   const Blocks* blocks_ = nullptr;
   const std::vector<Ticks>* durations_ = nullptr;
-  std::vector<char> is_reallocation_;   // [step]
-  std::vector<char> is_host_transfer_;  // [step]
-  EdgesByStep edges_;
-  std::vector<Node> nodes_;        // [iteration * steps + step]
-  std::vector<std::size_t> left_;  // [iteration] steps that have not run
+  std::vector<char> is_reallocation_;   // [activity]
+  std::vector<char> is_host_transfer_;  // [activity]
+  EdgesByActivity edges_;
+  std::vector<Node> nodes_;        // [iteration * activities + activity]
+  std::vector<std::size_t> left_;  // [iteration] activities that have not run
   std::vector<Ended> ended_;       // [iteration]
   std::vector<Ticks> free_;        // [block]
   std::size_t turns_ = 0;
@@ -224,8 +224,8 @@ class IterationPlayer {
 void find_blocks(const std::vector<std::array<cluster::Mesh, 2>>& meshes, Blocks& blocks) {
   std::vector<int>& borders = blocks.borders;
   borders.clear();
-  for (const auto& of_step : meshes)
-    for (const cluster::Mesh& mesh : of_step)
+  for (const auto& of_activity : meshes)
+    for (const cluster::Mesh& mesh : of_activity)
       if (mesh.count > 0) borders.insert(borders.end(), {mesh.first, mesh.first + mesh.count});
   std::sort(borders.begin(), borders.end());
   borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
@@ -233,10 +233,10 @@ void find_blocks(const std::vector<std::array<cluster::Mesh, 2>>& meshes, Blocks
     return static_cast<std::size_t>(std::lower_bound(borders.begin(), borders.end(), border) - borders.begin());
   };
   blocks.of.assign(meshes.size(), {});
-  for (std::size_t step = 0; step < meshes.size(); ++step)
+  for (std::size_t activity = 0; activity < meshes.size(); ++activity)
     for (std::size_t part = 0; part < 2; ++part)
-      if (const cluster::Mesh& mesh = meshes[step][part]; mesh.count > 0)
-        blocks.of[step][part] = {index_of(mesh.first), index_of(mesh.first + mesh.count)};
+      if (const cluster::Mesh& mesh = meshes[activity][part]; mesh.count > 0)
+        blocks.of[activity][part] = {index_of(mesh.first), index_of(mesh.first + mesh.count)};
 }
 
 Ticks with_overheads(Ticks time, Ticks period, Ticks overhead) {
@@ -251,7 +251,7 @@ IterationTimer::IterationTimer(IterationTimer&&) noexcept = default;
 IterationTimer& IterationTimer::operator=(IterationTimer&&) noexcept = default;
 
 void IterationTimer::release(const IterationGraph& graph, std::size_t leader, Ticks early) {
-  for (const StepEdge& edge : graph.edges)
+  for (const ActivityEdge& edge : graph.edges)
     if (is_released(graph, leader, edge)) player_->set_early(edge.from, edge.to, early);
 }
 
@@ -265,12 +265,12 @@ Ticks IterationTimer::period(const Blocks& blocks, const std::vector<Ticks>& dur
 
 Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& plan, const std::vector<Ticks>& durations) {
   std::vector<std::array<cluster::Mesh, 2>> meshes;
-  for (const Step& step : graph.steps) {
-    const std::vector<cluster::Mesh> of_step = meshes_of(step, job, plan);
+  for (const Activity& activity : graph.activities) {
+    const std::vector<cluster::Mesh> of_activity = meshes_of(activity, job, plan);
     meshes.emplace_back();
-    std::copy(of_step.begin(), of_step.end(), meshes.back().begin());
+    std::copy(of_activity.begin(), of_activity.end(), meshes.back().begin());
     // A device's link to host memory has the device's number behind all devices.
-    if (const cluster::Mesh links = host_links_of(step, plan); links.count > 0)
+    if (const cluster::Mesh links = host_links_of(activity, plan); links.count > 0)
       meshes.back()[0] = {cluster::device_count(job.cluster) + links.first, links.count};
   }
   Blocks blocks;

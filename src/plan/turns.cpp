@@ -4,16 +4,16 @@
 
 namespace dovetail::plan {
 
-EdgesByStep edges_by_step(const std::vector<StepEdge>& edges, std::size_t steps) {
-  EdgesByStep by_step{std::vector<std::vector<StepEdge>>(steps), std::vector<std::vector<StepEdge>>(steps)};
+EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::size_t activities) {
+  EdgesByActivity by_activity{std::vector<std::vector<ActivityEdge>>(activities), std::vector<std::vector<ActivityEdge>>(activities)};
   int longest = 1;
-  for (const StepEdge& edge : edges) {
-    by_step.into[edge.to].push_back(edge);
-    by_step.out_of[edge.from].push_back(edge);
+  for (const ActivityEdge& edge : edges) {
+    by_activity.into[edge.to].push_back(edge);
+    by_activity.out_of[edge.from].push_back(edge);
     longest = std::max(longest, edge.iterations);
   }
-  by_step.under_way = static_cast<std::size_t>(longest) + 1;
-  return by_step;
+  by_activity.under_way = static_cast<std::size_t>(longest) + 1;
+  return by_activity;
 }
 
 }  // namespace dovetail::plan

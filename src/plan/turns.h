@@ -15,17 +15,17 @@
 namespace dovetail::plan {
 
 /// The edges of a graph where they are looked for.
-struct EdgesByStep {
-  std::vector<std::vector<StepEdge>> into;    ///< [step]
-  std::vector<std::vector<StepEdge>> out_of;  ///< [step]
+struct EdgesByActivity {
+  std::vector<std::vector<ActivityEdge>> into;    ///< [activity]
+  std::vector<std::vector<ActivityEdge>> out_of;  ///< [activity]
   /// Iterations that are under way at a time: as many as the longest edge spans, at least one, and one more. So what
   /// waits for no other task runs no further ahead.
   std::size_t under_way = 2;
 };
-EdgesByStep edges_by_step(const std::vector<StepEdge>& edges, std::size_t steps);
+EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::size_t activities);
 
 /// When the edge lets go what waits for a node that ends at `end`.
-inline base::Ticks let_go(const StepEdge& edge, base::Ticks end) { return end - edge.early; }
+inline base::Ticks let_go(const ActivityEdge& edge, base::Ticks end) { return end - edge.early; }
 
 /// Whether an activity goes before others that can begin at the same time: a reallocation between two meshes, as
 /// generation on other devices waits for it.

@@ -13,13 +13,13 @@ namespace {
 
 using base::Ticks;
 
-/// Times by task and activity.
+/// Times by task and bar kind.
 class Sums {
  public:
   void add(const Lane& lane, std::int64_t devices) {
     for (const Span& span : lane.spans) {
-      times_[{span.task, span.activity}] += (span.end - span.begin - span.launch) * devices;
-      times_[{span.task, Activity::launch}] += span.launch * devices;
+      times_[{span.task, span.bar_kind}] += (span.end - span.begin - span.launch) * devices;
+      times_[{span.task, BarKind::launch}] += span.launch * devices;
     }
   }
 
@@ -31,14 +31,14 @@ class Sums {
   }
 
  private:
-  std::map<std::pair<std::int32_t, Activity>, Ticks> times_;
+  std::map<std::pair<std::int32_t, BarKind>, Ticks> times_;
 };
 
 template <class Condition>
 Ticks sum_of(const std::vector<Use>& uses, Condition condition) {
   Ticks sum;
   for (const Use& use : uses)
-    if (condition(use.activity)) sum += use.time;
+    if (condition(use.bar_kind)) sum += use.time;
   return sum;
 }
 
@@ -82,20 +82,20 @@ std::vector<Use> uses_of(const Lane& lane) {
 }
 
 Ticks busy_time(const std::vector<Use>& uses) {
-  return sum_of(uses, [](Activity activity) { return !is_idle(activity); });
+  return sum_of(uses, [](BarKind bar_kind) { return !is_idle(bar_kind); });
 }
 
 Ticks idle_time(const std::vector<Use>& uses) { return sum_of(uses, is_idle); }
 
-Ticks time_of(const std::vector<Use>& uses, Activity activity) {
-  return sum_of(uses, [activity](Activity other) { return other == activity; });
+Ticks time_of(const std::vector<Use>& uses, BarKind bar_kind) {
+  return sum_of(uses, [bar_kind](BarKind other) { return other == bar_kind; });
 }
 
 void add_memory(std::vector<std::pair<Ticks, std::int64_t>>& memory, Ticks begin, Ticks end, std::int64_t bytes) {
   if (begin >= end || bytes == 0) return;
   // Of several entries at one time the last one counts.
   const auto split = [&memory](Ticks time) {
-    const auto after = std::find_if(memory.begin(), memory.end(), [time](const auto& step) { return step.first > time; });
+    const auto after = std::find_if(memory.begin(), memory.end(), [time](const auto& activity) { return activity.first > time; });
     const std::int64_t held = after == memory.begin() ? 0 : std::prev(after)->second;
     if (after == memory.begin() || std::prev(after)->first < time) memory.insert(after, {time, held});
   };
@@ -107,8 +107,8 @@ void add_memory(std::vector<std::pair<Ticks, std::int64_t>>& memory, Ticks begin
 
 std::pair<Ticks, std::int64_t> peak_of(const Lane& lane) {
   std::pair<Ticks, std::int64_t> peak;
-  for (const auto& step : lane.memory)
-    if (step.second > peak.second) peak = step;
+  for (const auto& activity : lane.memory)
+    if (activity.second > peak.second) peak = activity;
   return peak;
 }
 

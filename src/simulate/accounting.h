@@ -12,12 +12,12 @@ namespace dovetail::simulate {
 
 /// Time of devices that is used alike: for a task, or waiting for it.
 struct Use {
-  Activity activity = Activity::dependency;
+  BarKind bar_kind = BarKind::dependency;
   std::int32_t task = -1;  ///< -1: nobody's
   base::Ticks time;        ///< of all devices together
 };
 
-/// Uses by (task, activity), none of no time. What work waits for launches is a use of its own, Activity::launch. All together are the
+/// Uses by (task, bar kind), none of no time. What work waits for launches is a use of its own, BarKind::launch. All together are the
 /// trace's end times its devices.
 std::vector<Use> uses_of(const Trace& trace);
 /// Of one of the lane's devices: all together are the lane's end.
@@ -26,8 +26,8 @@ std::vector<Use> uses_of(const Lane& lane);
 /// The time of uses that are work, or idle.
 base::Ticks busy_time(const std::vector<Use>& uses);
 base::Ticks idle_time(const std::vector<Use>& uses);
-/// The time of one activity, of all tasks.
-base::Ticks time_of(const std::vector<Use>& uses, Activity activity);
+/// The time of one bar kind, of all tasks.
+base::Ticks time_of(const std::vector<Use>& uses, BarKind bar_kind);
 
 /// Holds `bytes` more from `begin` on, before `end`. REQUIRES: `memory` as Lane::memory has it, from time 0 on.
 void add_memory(std::vector<std::pair<base::Ticks, std::int64_t>>& memory, base::Ticks begin, base::Ticks end, std::int64_t bytes);

@@ -27,7 +27,7 @@ struct Node {
 struct Early {
   Ticks time;  ///< when it is there
   std::size_t node = 0;
-  plan::StepEdge edge;
+  plan::ActivityEdge edge;
 };
 
 /// What decides how things go on once an iteration has ended.
@@ -44,7 +44,7 @@ class Engine {
       : activities_(activities),
         most_(max_iterations),
         cancellation_(cancellation),
-        edges_(plan::edges_by_step(activities.edges, activities.items.size())),
+        edges_(plan::edges_by_activity(activities.edges, activities.items.size())),
         traffic_(activities.links, &courses) {
     std::vector<std::array<cluster::Mesh, 2>> meshes;
     for (const Activities::Item& item : activities.items) meshes.push_back(item.devices);
@@ -75,7 +75,7 @@ class Engine {
     nodes_.resize(first + size());
     play_.played.resize(first + size(), {Ticks(0), Ticks(-1), {}, nothing});
     for (std::size_t item = 0; item < size(); ++item) {
-      for (const plan::StepEdge& edge : edges_.into[item]) {
+      for (const plan::ActivityEdge& edge : edges_.into[item]) {
         const auto back = static_cast<std::size_t>(edge.iterations) * size();
         if (back <= first && !has_made(first - back + edge.from, edge)) ++nodes_[first + item].waits_for;
       }
@@ -84,12 +84,12 @@ class Engine {
   }
 
   /// When the node has made what the edge waits for, as far as is known.
-  std::optional<Ticks> made_at(std::size_t node, const plan::StepEdge& edge) const {
+  std::optional<Ticks> made_at(std::size_t node, const plan::ActivityEdge& edge) const {
     if (nodes_[node].state == State::ended) return plan::let_go(edge, play_.played[node].end);
     if (nodes_[node].state == State::waiting || edge.early == Ticks(0)) return std::nullopt;
     return plan::let_go(edge, nodes_[node].prepared);
   }
-  bool has_made(std::size_t node, const plan::StepEdge& edge) const {
+  bool has_made(std::size_t node, const plan::ActivityEdge& edge) const {
     const std::optional<Ticks> made = made_at(node, edge);
     return made && *made <= now_;
   }
@@ -129,7 +129,7 @@ class Engine {
     nodes_[node].state = State::preparing;
     nodes_[node].prepared = now_ + item_of(node).duration;
     running_.push_back(node);
-    for (const plan::StepEdge& edge : edges_.out_of[node % size()])
+    for (const plan::ActivityEdge& edge : edges_.out_of[node % size()])
       if (edge.early > Ticks(0)) early_.push_back({plan::let_go(edge, nodes_[node].prepared), node, edge});
     if (nodes_[node].prepared == now_ || has_early()) settle();
   }
@@ -137,7 +137,7 @@ class Engine {
   /// What ended just now and let `node` begin.
   std::size_t awaited(std::size_t node) {
     const std::size_t iteration = node / size();
-    for (const plan::StepEdge& edge : edges_.into[node % size()]) {
+    for (const plan::ActivityEdge& edge : edges_.into[node % size()]) {
       const auto lag = static_cast<std::size_t>(edge.iterations);
       if (lag > iteration) continue;
       const std::size_t from = (iteration - lag) * size() + edge.from;
@@ -186,11 +186,11 @@ class Engine {
       holder_[block] = nothing;
       released_by_[block] = node;
     });
-    for (const plan::StepEdge& edge : edges_.out_of[node % size()])
+    for (const plan::ActivityEdge& edge : edges_.out_of[node % size()])
       if (edge.early == Ticks(0)) pass_on(node, edge);
   }
 
-  void pass_on(std::size_t node, const plan::StepEdge& edge) {
+  void pass_on(std::size_t node, const plan::ActivityEdge& edge) {
     const std::size_t next = (node / size() + static_cast<std::size_t>(edge.iterations)) * size() + edge.to;
     if (next < nodes_.size() && --nodes_[next].waits_for == 0) ready_.push_back(next);
   }
@@ -265,7 +265,7 @@ class Engine {
   const Activities& activities_;
   std::size_t most_;
   const parallel::Cancellation* cancellation_;
-  plan::EdgesByStep edges_;
+  plan::EdgesByActivity edges_;
   plan::Blocks blocks_;
   std::vector<std::size_t> holder_;       // [block] the node that has it
   std::vector<std::size_t> released_by_;  // [block] the last that had it

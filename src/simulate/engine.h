@@ -29,8 +29,8 @@ struct Activities {
     bool urgent = false;
   };
   std::vector<Item> items;
-  std::vector<plan::StepEdge> edges;  ///< between items; early ones of items that last no less, and have no transfers
-  int links = 0;                      ///< how many there are for transfers
+  std::vector<plan::ActivityEdge> edges;  ///< between items; early ones of items that last no less, and have no transfers
+  int links = 0;                          ///< how many there are for transfers
 };
 
 /// No predecessor, no activity.

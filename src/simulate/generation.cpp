@@ -83,7 +83,7 @@ void add_counts(const InstanceLog& log, GenerationCounts& counts) {
   counts.peak = std::max(counts.peak, log.peak);
 }
 
-std::vector<Span> without_gaps(const std::vector<Span>& spans, Ticks end, Activity idle, std::int32_t task) {
+std::vector<Span> without_gaps(const std::vector<Span>& spans, Ticks end, BarKind idle, std::int32_t task) {
   std::vector<Span> filled;
   Ticks at;
   const auto fill = [&](Ticks to) {
@@ -112,8 +112,7 @@ Generation simulate_generation(const GenerationTask& task, const std::vector<Sam
   generation.trace.end = generation.end;
   for (std::size_t index = 0; index < instances.size(); ++index) {
     const InstanceLog& log = instances[index].log();
-    generation.trace.lanes.push_back(
-        {fleet.devices[index], without_gaps(log.spans, generation.end, Activity::tail, task.task), log.memory});
+    generation.trace.lanes.push_back({fleet.devices[index], without_gaps(log.spans, generation.end, BarKind::tail, task.task), log.memory});
   }
   return generation;
 }

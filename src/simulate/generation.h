@@ -80,6 +80,6 @@ std::vector<Instance> instances_of(Fleet& fleet, const GenerationTask& task, con
 /// Adds what an instance did to what others did.
 void add_counts(const InstanceLog& log, GenerationCounts& counts);
 /// Fills the gaps of `spans` from 0 to `end` with idling of this kind.
-std::vector<Span> without_gaps(const std::vector<Span>& spans, base::Ticks end, Activity idle, std::int32_t task);
+std::vector<Span> without_gaps(const std::vector<Span>& spans, base::Ticks end, BarKind idle, std::int32_t task);
 
 }  // namespace dovetail::simulate

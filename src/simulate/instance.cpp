@@ -83,11 +83,11 @@ void Instance::show_chunks(const MixedSeconds& seconds, const Batch& decoding, c
   const Ticks decoded = std::min(end, now_ + base::ticks_of_seconds(seconds.decode.all));
   const double part = static_cast<double>(prefill.again) / static_cast<double>(prefill.first + prefill.again);
   const auto computed = static_cast<std::int64_t>(sequences);
-  if (decoding.sequences > 0) show_span(decoded, Activity::decode, decoding.sequences, base::ticks_of_seconds(seconds.decode.launch));
+  if (decoding.sequences > 0) show_span(decoded, BarKind::decode, decoding.sequences, base::ticks_of_seconds(seconds.decode.launch));
   if (prefill.again > 0)
-    show_span(prefill.first > 0 ? std::min(end, decoded + base::ticks_of_seconds(seconds.prefill * part)) : end, Activity::recompute,
+    show_span(prefill.first > 0 ? std::min(end, decoded + base::ticks_of_seconds(seconds.prefill * part)) : end, BarKind::recompute,
               computed, Ticks(0));
-  if (prefill.first > 0) show_span(end, Activity::prefill, computed, Ticks(0));
+  if (prefill.first > 0) show_span(end, BarKind::prefill, computed, Ticks(0));
 }
 
 /// All decode steps up to the next event.
@@ -99,12 +99,12 @@ void Instance::play_stretch(const batching::EngineStep& step, Ticks time) {
     steps = std::min(steps, members_[sequence.id].response - sequence.done);
   }
   steps = steps_until(arrivals_.empty() ? time : std::min(time, arrivals_.front().first), decoding, engine_.steps_unchanged(steps));
-  const StepSeconds seconds = clock_->decode(decoding.sequences, decoding.context, steps);
+  const ActivitySeconds seconds = clock_->decode(decoding.sequences, decoding.context, steps);
   const Ticks length = std::max(Ticks(steps), base::ticks_of_seconds(seconds.all));
   const std::int64_t parts = std::clamp<std::int64_t>(steps / 64, 1, 16);
   for (std::int64_t part = 0; part < parts; ++part)
     show_memory(now_ + Ticks(length.count() / parts * part), engine_.blocks_after(steps * (part + 1) / parts));
-  show_span(now_ + length, Activity::decode, decoding.sequences, std::min(length, base::ticks_of_seconds(seconds.launch)));
+  show_span(now_ + length, BarKind::decode, decoding.sequences, std::min(length, base::ticks_of_seconds(seconds.launch)));
   now_ += length;
   log_.decoded += steps * decoding.sequences;
   engine_.advance(steps);
@@ -171,16 +171,16 @@ void Instance::show_memory(Ticks time, std::int64_t blocks) {
 }
 
 /// From the end of the last one, or from now where nothing ran before.
-void Instance::show_span(Ticks end, Activity activity, std::int64_t amount, Ticks launch) {
+void Instance::show_span(Ticks end, BarKind bar_kind, std::int64_t amount, Ticks launch) {
   const Ticks begin = std::max(now_, shown_until_);
   shown_until_ = std::max(begin, end);
   if (end <= begin) return;
   Span* last = log_.spans.empty() ? nullptr : &log_.spans.back();
-  if (last && last->end == begin && last->activity == activity && last->amount == amount) {
+  if (last && last->end == begin && last->bar_kind == bar_kind && last->amount == amount) {
     last->end = end;
     last->launch += launch;
   } else {
-    log_.spans.push_back({begin, end, activity, task_, amount, launch});
+    log_.spans.push_back({begin, end, bar_kind, task_, amount, launch});
   }
 }
 

@@ -97,7 +97,7 @@ class Instance {
   Batch batch_of(const batching::EngineStep& step) const;
   Prefill prefill_of(const batching::EngineStep& step) const;
   void show_memory(base::Ticks time, std::int64_t blocks);
-  void show_span(base::Ticks end, Activity activity, std::int64_t amount, base::Ticks launch);
+  void show_span(base::Ticks end, BarKind bar_kind, std::int64_t amount, base::Ticks launch);
 
   InstanceLimits limits_;
   StepClock* clock_;

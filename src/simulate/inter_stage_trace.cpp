@@ -19,7 +19,7 @@ class LaneSpans {
   LaneSpans(const PlayedStages& played, std::int32_t task) : played_(played), task_(task) {}
 
   /// What goes on beyond the end, such as weights for which nothing is left to do, is cut.
-  void add(Span span, Activity idle) {
+  void add(Span span, BarKind idle) {
     span.end = std::min(span.end, played_.end);
     if (span.end <= span.begin) return;
     idle_until(span.begin, idle);
@@ -28,17 +28,17 @@ class LaneSpans {
   }
 
   /// Up to the end of generation it is the tail.
-  void idle_until(Ticks time, Activity idle) {
+  void idle_until(Ticks time, BarKind idle) {
     const Ticks in_tail = std::min(time, played_.generation_end);
-    if (in_tail > at_) put(in_tail, Activity::tail);
+    if (in_tail > at_) put(in_tail, BarKind::tail);
     if (time > at_) put(time, idle);
   }
 
   std::vector<Span> take() { return std::move(spans_); }
 
  private:
-  void put(Ticks end, Activity activity) {
-    spans_.push_back({at_, end, activity, task_});
+  void put(Ticks end, BarKind bar_kind) {
+    spans_.push_back({at_, end, bar_kind, task_});
     at_ = end;
   }
 
@@ -52,18 +52,18 @@ Lane lane_of(const InterStageTask& stages, const PlayedStages& played, std::size
   const std::int32_t task = stages.generation.task;
   const InstanceLog& log = played.logs[instance];
   LaneSpans spans(played, task);
-  for (const Span& span : log.spans) spans.add(span, Activity::tail);
-  spans.idle_until(played.stopped[instance], Activity::tail);
+  for (const Span& span : log.spans) spans.add(span, BarKind::tail);
+  spans.idle_until(played.stopped[instance], BarKind::tail);
   const Ticks left = played.left[instance];
-  if (left > played.stopped[instance]) spans.add({played.stopped[instance], left, Activity::migration, task}, Activity::tail);
+  if (left > played.stopped[instance]) spans.add({played.stopped[instance], left, BarKind::migration, task}, BarKind::tail);
   Lane lane;
   lane.memory = log.memory;
   for (auto& [time, bytes] : lane.memory) bytes += stages.held;
   if (worker != nobody) {
     const auto index = static_cast<std::size_t>(worker);
     const std::vector<Span>& scored = played.scoring.spans[index];
-    if (!scored.empty()) spans.add({left, left + stages.drop, Activity::loading, task}, Activity::dependency);
-    for (const Span& span : scored) spans.add(span, Activity::dependency);
+    if (!scored.empty()) spans.add({left, left + stages.drop, BarKind::loading, task}, BarKind::dependency);
+    for (const Span& span : scored) spans.add(span, BarKind::dependency);
     for (const auto& step : played.scoring.memory[index]) {
       if (step.first > played.end) break;
       // What comes at the same moment takes the place of what was there.
@@ -71,7 +71,7 @@ Lane lane_of(const InterStageTask& stages, const PlayedStages& played, std::size
       lane.memory.push_back(step);
     }
   }
-  spans.idle_until(played.end, Activity::imbalance);
+  spans.idle_until(played.end, BarKind::imbalance);
   lane.spans = spans.take();
   return lane;
 }

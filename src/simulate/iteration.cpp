@@ -26,31 +26,31 @@ Transfer transfer_of(const DeviceTransfer& way) {
   return transfer;
 }
 
-Activities activities_of(const Workload& workload) {
-  Activities activities;
-  activities.edges = workload.edges;
-  activities.links = links_of_a_device * workload.devices;
-  for (const Step& step : workload.steps) {
+Activities bar_kinds_of(const Workload& workload) {
+  Activities bar_kinds;
+  bar_kinds.edges = workload.edges;
+  bar_kinds.links = links_of_a_device * workload.devices;
+  for (const Activity& activity : workload.activities) {
     Activities::Item item;
-    item.devices = step.devices;
+    item.devices = activity.devices;
     // A device's link to host memory has the device's number behind all devices.
-    if (step.host) item.devices[0] = {workload.devices + step.host->devices.first, step.host->devices.count};
-    item.duration = step.trace.end;
+    if (activity.host) item.devices[0] = {workload.devices + activity.host->devices.first, activity.host->devices.count};
+    item.duration = activity.trace.end;
     // Generation on other devices waits for new weights.
-    item.urgent = plan::is_urgent(step.reallocation, step.devices[1].count > 0);
-    for (const DeviceTransfer& way : step.transfers) item.transfers.push_back(transfer_of(way));
-    activities.items.push_back(std::move(item));
+    item.urgent = plan::is_urgent(activity.reallocation, activity.devices[1].count > 0);
+    for (const DeviceTransfer& way : activity.transfers) item.transfers.push_back(transfer_of(way));
+    bar_kinds.items.push_back(std::move(item));
   }
-  return activities;
+  return bar_kinds;
 }
 
 bool has_ended(const Played& played) { return played.end >= played.begin; }
 bool has_begun(const Played& played) { return has_ended(played) || played.begin > Ticks(0); }
 
-/// Why who waits for the step idles.
-Activity cause_of(const Step& step) {
-  if (step.host) return Activity::transfer;
-  return step.reallocation ? Activity::awaiting : Activity::dependency;
+/// Why who waits for the activity idles.
+BarKind cause_of(const Activity& activity) {
+  if (activity.host) return BarKind::transfer;
+  return activity.reallocation ? BarKind::awaiting : BarKind::dependency;
 }
 
 /// `time` x `part` / `whole`, to a ns: a product of whole numbers could be too large.
@@ -61,45 +61,45 @@ Ticks part_of(Ticks time, Ticks part, Ticks whole) {
 
 bool is_on(const cluster::Mesh& mesh, int device) { return device >= mesh.first && device < mesh.first + mesh.count; }
 
-/// Where the steps' traces have each device.
+/// Where the activities' traces have each device.
 class Places {
  public:
   explicit Places(const Workload& workload) : workload_(workload), lane_of_(static_cast<std::size_t>(workload.devices)) {
-    for (std::vector<int>& lanes : lane_of_) lanes.assign(workload.steps.size(), absent);
-    for (std::size_t step = 0; step < workload.steps.size(); ++step) place(step);
+    for (std::vector<int>& lanes : lane_of_) lanes.assign(workload.activities.size(), absent);
+    for (std::size_t activity = 0; activity < workload.activities.size(); ++activity) place(activity);
   }
 
   static constexpr int absent = -1;
   static constexpr int without_lane = -2;
 
-  int lane(int device, std::size_t step) const { return lane_of_[static_cast<std::size_t>(device)][step]; }
+  int lane(int device, std::size_t activity) const { return lane_of_[static_cast<std::size_t>(device)][activity]; }
 
-  /// In which lanes the device is, and what it holds in each step: equal where two devices do the same, but for transfers.
+  /// In which lanes the device is, and what it holds in each activity: equal where two devices do the same, but for transfers.
   std::vector<std::int64_t> key(int device) const {
     const std::vector<int>& lanes = lane_of_[static_cast<std::size_t>(device)];
     std::vector<std::int64_t> key(lanes.begin(), lanes.end());
     if (!workload_.resident) return key;
     key.push_back(workload_.resident(device, std::nullopt));
-    for (std::size_t step = 0; step < lanes.size(); ++step)
-      if (lanes[step] != absent) key.push_back(workload_.resident(device, step));
+    for (std::size_t activity = 0; activity < lanes.size(); ++activity)
+      if (lanes[activity] != absent) key.push_back(workload_.resident(device, activity));
     return key;
   }
 
  private:
-  void place(std::size_t step) {
-    const Step& here = workload_.steps[step];
+  void place(std::size_t activity) {
+    const Activity& here = workload_.activities[activity];
     for (const cluster::Mesh& mesh : here.devices)
       for (int device = mesh.first; device < mesh.first + mesh.count; ++device)
-        lane_of_[static_cast<std::size_t>(device)][step] = without_lane;
+        lane_of_[static_cast<std::size_t>(device)][activity] = without_lane;
     for (std::size_t lane = 0; lane < here.trace.lanes.size(); ++lane)
       for (const int device : here.trace.lanes[lane].devices) {
         DOVETAIL_ASSERT(is_on(here.devices[0], device) || is_on(here.devices[1], device));
-        lane_of_[static_cast<std::size_t>(device)][step] = static_cast<int>(lane);
+        lane_of_[static_cast<std::size_t>(device)][activity] = static_cast<int>(lane);
       }
   }
 
   const Workload& workload_;
-  std::vector<std::vector<int>> lane_of_;  // [device][step]
+  std::vector<std::vector<int>> lane_of_;  // [device][activity]
 };
 
 /// What is cut out.
@@ -115,7 +115,7 @@ class Cutter {
   Cutter(const Workload& workload, const Play& play, const Stretch& stretch)
       : workload_(workload), play_(play), stretch_(stretch), places_(workload) {
     for (std::size_t node = 0; node < play.played.size(); ++node)
-      if (play.played[node].end > stretch.begin && !step_of(node).transfers.empty()) own_arrivals_[node] = arrivals_of(node);
+      if (play.played[node].end > stretch.begin && !activity_of(node).transfers.empty()) own_arrivals_[node] = arrivals_of(node);
   }
 
   Trace cut() const {
@@ -136,11 +136,11 @@ class Cutter {
   std::vector<Lane> host_links() const {
     std::map<std::pair<int, int>, Lane> lanes;
     for (std::size_t node = 0; node < play_.played.size(); ++node) {
-      const Step& step = step_of(node);
-      if (!step.host || !has_ended(play_.played[node])) continue;
-      const cluster::Mesh& mesh = step.host->devices;
+      const Activity& activity = activity_of(node);
+      if (!activity.host || !has_ended(play_.played[node])) continue;
+      const cluster::Mesh& mesh = activity.host->devices;
       Lane& lane = lanes[{mesh.first, mesh.count}];
-      add(lane, play_.played[node].begin, play_.played[node].end, {{}, {}, Activity::loading, step.task, 0, {}});
+      add(lane, play_.played[node].begin, play_.played[node].end, {{}, {}, BarKind::loading, activity.task, 0, {}});
     }
     std::vector<Lane> made;
     for (auto& [mesh, lane] : lanes) {
@@ -156,10 +156,10 @@ class Cutter {
   /// the last of them: they are then of devices that do the same.
   std::vector<Ticks> arrivals_of(std::size_t node) const {
     const Played& played = play_.played[node];
-    const Step& step = step_of(node);
-    std::vector<Ticks> arrivals(static_cast<std::size_t>(workload_.devices), played.begin + step.trace.end);
-    for (std::size_t index = 0; index < step.transfers.size(); ++index)
-      for (const int device : {step.transfers[index].from, step.transfers[index].to})
+    const Activity& activity = activity_of(node);
+    std::vector<Ticks> arrivals(static_cast<std::size_t>(workload_.devices), played.begin + activity.trace.end);
+    for (std::size_t index = 0; index < activity.transfers.size(); ++index)
+      for (const int device : {activity.transfers[index].from, activity.transfers[index].to})
         if (device != DeviceTransfer::nobody) {
           Ticks& arrival = arrivals[static_cast<std::size_t>(device)];
           arrival = std::max(arrival, played.arrivals[index]);
@@ -191,8 +191,8 @@ class Cutter {
   }
 
   Ticks length() const { return stretch_.end - stretch_.begin; }
-  std::size_t steps() const { return workload_.steps.size(); }
-  const Step& step_of(std::size_t node) const { return workload_.steps[node % steps()]; }
+  std::size_t activities() const { return workload_.activities.size(); }
+  const Activity& activity_of(std::size_t node) const { return workload_.activities[node % activities()]; }
 
   /// The nodes that have `device` for some time within the stretch, and the first behind it, in order.
   std::vector<std::size_t> nodes_on(int device) const {
@@ -200,7 +200,7 @@ class Cutter {
     for (std::size_t node = 0; node < play_.played.size(); ++node) {
       const Played& played = play_.played[node];
       if (played.end <= played.begin || played.end <= stretch_.begin) continue;
-      if (places_.lane(device, node % steps()) != Places::absent) nodes.push_back(node);
+      if (places_.lane(device, node % activities()) != Places::absent) nodes.push_back(node);
     }
     const auto begin = [this](std::size_t node) { return std::pair(play_.played[node].begin, node); };
     std::sort(nodes.begin(), nodes.end(), [&](std::size_t a, std::size_t b) { return begin(a) < begin(b); });
@@ -225,18 +225,18 @@ class Cutter {
     }
     if (lane.spans.empty() || now < stretch_.end) {
       hold(lane, now, resident(device, std::nullopt));
-      add(lane, now, stretch_.end, {{}, {}, Activity::dependency, -1, 0, {}});
+      add(lane, now, stretch_.end, {{}, {}, BarKind::dependency, -1, 0, {}});
     }
     if (workload_.overhead > Ticks(0)) {
       hold(lane, stretch_.end, resident(device, std::nullopt));
       const Ticks overhead = workload_.overhead * static_cast<std::int64_t>(play_.iterations);
-      lane.spans.push_back({length(), length() + overhead, Activity::hand_over, -1, 0, {}});
+      lane.spans.push_back({length(), length() + overhead, BarKind::hand_over, -1, 0, {}});
     }
     return lane;
   }
 
-  std::int64_t resident(int device, std::optional<std::size_t> step) const {
-    return workload_.resident ? workload_.resident(device, step) : 0;
+  std::int64_t resident(int device, std::optional<std::size_t> activity) const {
+    return workload_.resident ? workload_.resident(device, activity) : 0;
   }
 
   /// `span` from `begin` to `end`, as far as it is in the stretch; of the launches in it the same part.
@@ -249,26 +249,26 @@ class Cutter {
     span.begin = from - stretch_.begin;
     span.end = to - stretch_.begin;
     const bool goes_on =
-        !lane.spans.empty() && is_idle(span.activity) && lane.spans.back().activity == span.activity && lane.spans.back().task == span.task;
+        !lane.spans.empty() && is_idle(span.bar_kind) && lane.spans.back().bar_kind == span.bar_kind && lane.spans.back().task == span.task;
     if (goes_on)
       lane.spans.back().end = span.end;
     else
       lane.spans.push_back(span);
   }
 
-  /// What host transfers have on the device beside the steps.
+  /// What host transfers have on the device beside the activities.
   void add_held(Lane& lane, int device, Ticks end) const {
     for (std::size_t node = 0; node < play_.played.size(); ++node) {
-      const std::optional<HostTransfer>& host = step_of(node).host;
+      const std::optional<HostTransfer>& host = activity_of(node).host;
       if (!host || !is_on(host->devices, device)) continue;
       const Played& moved = play_.played[node];
-      const Played& served = play_.played[node - node % steps() + host->step];
+      const Played& served = play_.played[node - node % activities() + host->activity];
       if (!has_begun(moved) || (host->back && !has_ended(served))) continue;
       const Ticks from = host->back ? served.end : moved.begin;
       const bool is_over = host->back ? has_ended(moved) : has_begun(served);
       const Ticks until = host->back ? moved.end : served.begin;
       if (from >= stretch_.end || (is_over && until <= stretch_.begin)) continue;
-      // What is loaded for a step that begins with the next stretch is there until then.
+      // What is loaded for an activity that begins with the next stretch is there until then.
       const bool stays = !is_over || until > stretch_.end || (until == stretch_.end && !host->back);
       add_memory(lane.memory, std::max(from, stretch_.begin) - stretch_.begin, stays ? end : until - stretch_.begin, host->bytes);
     }
@@ -288,13 +288,13 @@ class Cutter {
     Ticks until = to;
     while (until > from) {
       if (critical_predecessor == nothing) {
-        causes.push_back({from, until, Activity::dependency, -1, 0, {}});
+        causes.push_back({from, until, BarKind::dependency, -1, 0, {}});
         break;
       }
       const Played& played = play_.played[critical_predecessor];
-      const Step& step = step_of(critical_predecessor);
+      const Activity& activity = activity_of(critical_predecessor);
       const Ticks since = std::clamp(played.begin, from, until);
-      if (since < until) causes.push_back({since, until, cause_of(step), step.task, 0, {}});
+      if (since < until) causes.push_back({since, until, cause_of(activity), activity.task, 0, {}});
       until = since;
       critical_predecessor = played.critical_predecessor;
     }
@@ -303,23 +303,23 @@ class Cutter {
 
   void work(Lane& lane, int device, std::size_t node) const {
     const Played& played = play_.played[node];
-    const Step& step = step_of(node);
-    const std::int64_t base = resident(device, node % steps());
+    const Activity& activity = activity_of(node);
+    const std::int64_t base = resident(device, node % activities());
     hold(lane, played.begin, base);
-    const int own = places_.lane(device, node % steps());
+    const int own = places_.lane(device, node % activities());
     Ticks now = played.begin;
     if (own >= 0) {
-      const Lane& trace = step.trace.lanes[static_cast<std::size_t>(own)];
+      const Lane& trace = activity.trace.lanes[static_cast<std::size_t>(own)];
       for (const Span& span : trace.spans) add(lane, played.begin + span.begin, played.begin + span.end, span);
       for (const auto& [time, bytes] : trace.memory)
         if (played.begin + time < stretch_.end) hold(lane, played.begin + time, base + bytes);
-      now += step.trace.end;
+      now += activity.trace.end;
     }
-    if (step.transfers.empty()) return;
+    if (activity.transfers.empty()) return;
     // What it sends and receives itself, then what others do.
     const Ticks arrived = own_arrivals_.at(node)[static_cast<std::size_t>(device)];
-    add(lane, now, arrived, {{}, {}, Activity::reallocation, step.task, 0, {}});
-    add(lane, arrived, played.end, {{}, {}, Activity::awaiting, step.task, 0, {}});
+    add(lane, now, arrived, {{}, {}, BarKind::reallocation, activity.task, 0, {}});
+    add(lane, arrived, played.end, {{}, {}, BarKind::awaiting, activity.task, 0, {}});
   }
 
   const Workload& workload_;
@@ -329,27 +329,27 @@ class Cutter {
   std::map<std::size_t, std::vector<Ticks>> own_arrivals_;  // of nodes with transfers
 };
 
-/// When the first step of the iteration begins, but host transfers.
-Ticks beginning_of(const Play& play, const std::vector<Step>& steps, std::size_t iteration) {
+/// When the first activity of the iteration begins, but host transfers.
+Ticks beginning_of(const Play& play, const std::vector<Activity>& activities, std::size_t iteration) {
   std::optional<Ticks> first;
-  for (std::size_t step = 0; step < steps.size(); ++step)
-    if (const Ticks begin = play.played[iteration * steps.size() + step].begin; !steps[step].host)
+  for (std::size_t activity = 0; activity < activities.size(); ++activity)
+    if (const Ticks begin = play.played[iteration * activities.size() + activity].begin; !activities[activity].host)
       first = std::min(first.value_or(begin), begin);
   return first.value_or(Ticks(0));
 }
 
 /// As long as what repeats, from where the first iteration in that begins.
-Stretch stretch_of(const Play& play, const std::vector<Step>& steps) {
+Stretch stretch_of(const Play& play, const std::vector<Activity>& activities) {
   std::size_t iteration = play.last + 1 - play.iterations;
-  while (beginning_of(play, steps, iteration) < play.begin) ++iteration;
-  const Ticks begin = beginning_of(play, steps, iteration);
+  while (beginning_of(play, activities, iteration) < play.begin) ++iteration;
+  const Ticks begin = beginning_of(play, activities, iteration);
   return {begin, begin + (play.end - play.begin), iteration};
 }
 
-std::vector<plan::StepTime> steps_of(const Play& play, std::size_t steps, const Stretch& stretch) {
-  std::vector<plan::StepTime> times;
-  for (std::size_t step = 0; step < steps; ++step) {
-    const Played& played = play.played[stretch.iteration * steps + step];
+std::vector<plan::ActivityTime> activities_of(const Play& play, std::size_t activities, const Stretch& stretch) {
+  std::vector<plan::ActivityTime> times;
+  for (std::size_t activity = 0; activity < activities; ++activity) {
+    const Played& played = play.played[stretch.iteration * activities + activity];
     times.push_back({played.begin - stretch.begin, played.end - stretch.begin});
   }
   return times;
@@ -358,10 +358,10 @@ std::vector<plan::StepTime> steps_of(const Play& play, std::size_t steps, const 
 }  // namespace
 
 Iteration play_iterations(const Workload& workload) {
-  for (const Step& step : workload.steps) DOVETAIL_ASSERT(!find_fault(step.trace));
-  const Activities every = activities_of(workload);
+  for (const Activity& activity : workload.activities) DOVETAIL_ASSERT(!find_fault(activity.trace));
+  const Activities every = bar_kinds_of(workload);
   const Play played = play(every, workload.max_iterations, workload.courses, workload.cancellation);
-  const Stretch stretch = stretch_of(played, workload.steps);
+  const Stretch stretch = stretch_of(played, workload.activities);
   Iteration iteration;
   iteration.trace = Cutter(workload, played, stretch).cut();
   iteration.iterations = played.iterations;
@@ -369,7 +369,7 @@ Iteration play_iterations(const Workload& workload) {
   iteration.steady = played.steady;
   iteration.stretch = stretch.end - stretch.begin;
   iteration.period = played.period();
-  iteration.steps = steps_of(played, workload.steps.size(), stretch);
+  iteration.activities = activities_of(played, workload.activities.size(), stretch);
   DOVETAIL_ASSERT(!find_fault(iteration.trace));
   return iteration;
 }

@@ -12,15 +12,15 @@ using timeline::Bar;
 using timeline::Timeline;
 
 /// What `amount` of a span counts.
-bool counts_sequences(Activity activity) { return activity == Activity::decode || activity == Activity::score; }
-bool counts_batches(Activity activity) {
-  return activity == Activity::forward || activity == Activity::backward || activity == Activity::optimizer;
+bool counts_sequences(BarKind bar_kind) { return bar_kind == BarKind::decode || bar_kind == BarKind::score; }
+bool counts_batches(BarKind bar_kind) {
+  return bar_kind == BarKind::forward || bar_kind == BarKind::backward || bar_kind == BarKind::optimizer;
 }
 
 Bar bar_of(const Span& span) {
-  Bar bar{span.begin, span.end, span.activity, span.task};
-  if (counts_sequences(span.activity)) bar.sequences = span.amount;
-  if (counts_batches(span.activity)) bar.microbatch = static_cast<std::int32_t>(span.amount);
+  Bar bar{span.begin, span.end, span.bar_kind, span.task};
+  if (counts_sequences(span.bar_kind)) bar.sequences = span.amount;
+  if (counts_batches(span.bar_kind)) bar.microbatch = static_cast<std::int32_t>(span.amount);
   bar.launch = span.launch;
   return bar;
 }

@@ -178,8 +178,8 @@ class Scorer {
     const Ticks end = begin + set_up(state, task);
     state.begun[task] = true;
     if (end == now_) return;
-    if (handed > begin) show(worker, {begin, handed, Activity::hand_over, tasks_[task].task});
-    if (end > handed) show(worker, {handed, end, Activity::loading, tasks_[task].task});
+    if (handed > begin) show(worker, {begin, handed, BarKind::hand_over, tasks_[task].task});
+    if (end > handed) show(worker, {handed, end, BarKind::loading, tasks_[task].task});
     state.free = false;
     state.available = end;
     push(end, Event::Kind::free, worker);
@@ -199,9 +199,9 @@ class Scorer {
     const BatchSeconds seconds = seconds_of(tasks_[task], batch.samples, own, samples_);
     const Ticks next = now_ + std::max(Ticks(1), base::ticks_of_seconds(seconds.next));
     const Ticks done = std::max(next, now_ + base::ticks_of_seconds(seconds.done));
-    show(worker, {now_, next, Activity::score, tasks_[task].task, static_cast<std::int64_t>(batch.samples.size()),
+    show(worker, {now_, next, BarKind::score, tasks_[task].task, static_cast<std::int64_t>(batch.samples.size()),
                   std::min(next - now_, base::ticks_of_seconds(seconds.launch))});
-    if (done > next) show(worker, {next, done, Activity::bubble, tasks_[task].task});
+    if (done > next) show(worker, {next, done, BarKind::bubble, tasks_[task].task});
     state.free = false;
     state.available = next;
     state.drained = done;

@@ -106,10 +106,10 @@ void Stages::play_plain() {
 /// Behind what plain_ has.
 void Stages::score_alone(const InferTask& infer) {
   plain_.scoring.memory.front().emplace_back(plain_.end, infer.held);
-  for (const auto& [length, activity] :
-       {std::pair(infer.hand_over, Activity::hand_over), {infer.load, Activity::loading}, {infer.alone, Activity::score}}) {
+  for (const auto& [length, bar_kind] :
+       {std::pair(infer.hand_over, BarKind::hand_over), {infer.load, BarKind::loading}, {infer.alone, BarKind::score}}) {
     if (length == Ticks(0)) continue;
-    plain_.scoring.spans.front().push_back({plain_.end, plain_.end + length, activity, infer.task, 0, {}});
+    plain_.scoring.spans.front().push_back({plain_.end, plain_.end + length, bar_kind, infer.task, 0, {}});
     plain_.end += length;
   }
   plain_.scoring.scored.emplace_back(samples_.size(), plain_.end);

@@ -56,7 +56,7 @@ const StepClock::Batch& StepClock::batch_of(std::int64_t sequences) {
   return batch;
 }
 
-StepSeconds StepClock::decode(std::int64_t sequences, double context, std::int64_t steps) {
+ActivitySeconds StepClock::decode(std::int64_t sequences, double context, std::int64_t steps) {
   DOVETAIL_ASSERT(sequences >= 1);
   const auto sum_of = [&](const Pieces& pieces) {
     double sum = 0;

@@ -14,14 +14,14 @@
 namespace dovetail::simulate {
 
 /// Seconds of steps, and what of them the device waits for launches and other work of the host.
-struct StepSeconds {
+struct ActivitySeconds {
   double all = 0;
   double launch = 0;
 };
 
 /// Of a step that decodes and prefills: what decoding takes alone, and what prefilling adds to it.
 struct MixedSeconds {
-  StepSeconds decode;
+  ActivitySeconds decode;
   double prefill = 0;
 };
 
@@ -37,7 +37,7 @@ class StepClock {
 
   /// `steps` decode steps of `sequences`, the first with `context` tokens before each on average, each next with one more.
   /// REQUIRES: sequences >= 1.
-  StepSeconds decode(std::int64_t sequences, double context, std::int64_t steps);
+  ActivitySeconds decode(std::int64_t sequences, double context, std::int64_t steps);
 
   /// One step that decodes a token of `sequences` (0: none) and computes keys and values of `prefilled`: cost::mixed_step_seconds.
   MixedSeconds mixed(std::int64_t sequences, double context, const llm::Tokens& prefilled);

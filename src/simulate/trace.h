@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/quantity.h"
-#include "timeline/activity.h"
+#include "timeline/bar_kind.h"
 
 namespace dovetail::simulate {
 
-using timeline::activities;
-using timeline::Activity;
+using timeline::bar_kinds;
+using timeline::BarKind;
 using timeline::is_idle;
 using timeline::name_of;
 
@@ -19,7 +19,7 @@ using timeline::name_of;
 struct Span {
   base::Ticks begin;
   base::Ticks end;
-  Activity activity = Activity::dependency;
+  BarKind bar_kind = BarKind::dependency;
   std::int32_t task = -1;   ///< of the workflow: whose work it is, or what is waited for; -1: nobody's
   std::int64_t amount = 0;  ///< sequences decoded or scored, the number of a micro-batch or mini-batch; 0 where that says nothing
   base::Ticks launch = {};  ///< of work: the part in which the device waits for launches

@@ -32,10 +32,10 @@ std::optional<std::size_t> policy_task(const workflow::Workflow& workflow) {
 int version_lag(const plan::Job& job, const plan::IterationGraph& graph, const plan::Timing& timing, std::size_t generate) {
   const std::size_t train = job.workflow.trained_by[job.workflow.role_of[generate]->index()]->index();
   std::size_t taken = generate;
-  for (const plan::StepEdge& edge : graph.edges)
-    if (edge.to == generate && graph.steps[edge.from].kind == plan::Step::Kind::reallocation) taken = edge.from;
-  const std::int64_t ended = timing.steps[graph.steps[train].within.value_or(train)].end.count();
-  const std::int64_t begun = timing.steps[taken].begin.count();
+  for (const plan::ActivityEdge& edge : graph.edges)
+    if (edge.to == generate && graph.activities[edge.from].kind == plan::Activity::Kind::reallocation) taken = edge.from;
+  const std::int64_t ended = timing.activities[graph.activities[train].within.value_or(train)].end.count();
+  const std::int64_t begun = timing.activities[taken].begin.count();
   const std::int64_t period = timing.period.count();
   DOVETAIL_ASSERT(period > 0);
   // Training i of iteration 0's neighbours ends at ended + i * period: of i = -1, -2, ... those that end behind `begun` are missed.

@@ -27,7 +27,7 @@ PlayedPlan played(const predict::Scenario& scenario, predict::Simulator& simulat
   auto simulation = simulator.simulate(plan);
   if (simulation.ok())
     return {simulation->closed.graph,
-            {simulation->iteration.period, simulation->iteration.steps},
+            {simulation->iteration.period, simulation->iteration.activities},
             simulation->iteration_seconds,
             simulation->closed.fit(),
             true,
@@ -222,9 +222,9 @@ class Study {
   /// An iteration of what was played last without inter-stage fusion, with generation that takes so long.
   double seconds_with_generation(const plan::Plan& plan, base::Ticks generation) const {
     std::vector<base::Ticks> durations;
-    for (std::size_t step = 0; step < base_->graph.steps.size(); ++step) {
-      const plan::StepTime& time = base_->timing.steps[step];
-      durations.push_back(base_->graph.steps[step].within ? base::Ticks(0) : time.end - time.begin);
+    for (std::size_t step = 0; step < base_->graph.activities.size(); ++step) {
+      const plan::ActivityTime& time = base_->timing.activities[step];
+      durations.push_back(base_->graph.activities[step].within ? base::Ticks(0) : time.end - time.begin);
     }
     durations[*policy_] = generation;
     const plan::Timing timing = plan::time_iterations(base_->graph, scenario_.job, plan, durations);

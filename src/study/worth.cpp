@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "plan/fusion.h"
-#include "predict/closed_form/step_seconds.h"
+#include "predict/closed_form/activity_seconds.h"
 #include "predict/closed_form/working_memory.h"
 #include "predict/played/generation.h"
 #include "predict/played/inter_stage.h"
@@ -79,7 +79,7 @@ constexpr const char* too_large = "the phase is longer or larger than schedules 
 double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::size_t generate, std::uint64_t seed) {
   const simulate::Generation generation = predict::generation_of(scenario, generate, plan.tasks[generate], {seed, 0});
   base::Ticks tail;
-  for (const simulate::Lane& lane : generation.trace.lanes) tail += simulate::time_of(simulate::uses_of(lane), simulate::Activity::tail);
+  for (const simulate::Lane& lane : generation.trace.lanes) tail += simulate::time_of(simulate::uses_of(lane), simulate::BarKind::tail);
   const double all = base::seconds_of_ticks(generation.end) * static_cast<double>(generation.trace.lanes.size());
   return all > 0 ? base::seconds_of_ticks(tail) / all : 0;
 }

@@ -134,7 +134,7 @@ class TraceReader {
     see(end);
     DOVETAIL_TRY(const std::string_view name, text_of(event, "name"));
     DOVETAIL_TRY(const std::string_view category, text_of(event, "cat"));
-    Bar bar{begin, end, category == idle_category ? Activity::idle : Activity::work};
+    Bar bar{begin, end, category == idle_category ? BarKind::idle : BarKind::work};
     bar.name = names_.number(name);
     bar.category = categories_.number(category);
     thread_of(event).events.push_back({phase, bar});

@@ -10,7 +10,7 @@
 
 namespace dovetail::timeline {
 
-/// The category of slices that stand for idle time, whose bars are Activity::idle. A process with two threads, one of which has nothing
+/// The category of slices that stand for idle time, whose bars are BarKind::idle. A process with two threads, one of which has nothing
 /// else, is one lane.
 inline constexpr std::string_view idle_category = "idle";
 

@@ -83,11 +83,11 @@ class TraceWriter {
   }
 
   void add_slice(std::size_t lane, const Bar& bar) {
-    const bool idle = is_idle(bar.activity);
+    const bool idle = is_idle(bar.bar_kind);
     begin_event();
     append(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"cat":"{}","name":{},"args":{{)", process(lane),
            idle ? idle_thread(lane) : work_thread(lane), microseconds(bar.begin), microseconds(bar.end - bar.begin),
-           idle ? idle_category : name_of(bar.activity), json_string(full_title(timeline_, bar)));
+           idle ? idle_category : name_of(bar.bar_kind), json_string(full_title(timeline_, bar)));
     if (idle) {
       add_cause(bar);
     } else {
@@ -106,13 +106,13 @@ class TraceWriter {
     }
     if (bar.stage >= 0) append(R"("stage":{},)", bar.stage);
     if (bar.microbatch >= 0) append(R"("microbatch":{},)", bar.microbatch);
-    if (bar.stage >= 0) append(R"("kind":"{}",)", letter_of(bar.activity));
+    if (bar.stage >= 0) append(R"("kind":"{}",)", letter_of(bar.bar_kind));
     if (bar.sequences >= 0) append(R"("sequences":{},)", bar.sequences);
     if (bar.launch > Ticks()) append(R"("launch":{},)", base::format_time(bar.launch, unit_));
   }
 
   void add_cause(const Bar& bar) {
-    append(R"("cause":"{}",)", name_of(bar.activity));
+    append(R"("cause":"{}",)", name_of(bar.bar_kind));
     if (bar.awaits < 0) return;
     const auto awaited = static_cast<std::size_t>(bar.awaits);
     append(R"("awaits":{},"awaits_on":{},)", json_string(describe(timeline_, timeline_.bars[awaited])),
@@ -135,7 +135,7 @@ class TraceWriter {
     const Bar& receiver = timeline_.bars[to];
     // A slice without length has no moment that an arrow could bind to.
     if (sender.begin == sender.end || receiver.begin == receiver.end) return;
-    const std::string_view name = sender.activity == Activity::forward ? "activation" : "gradient";
+    const std::string_view name = sender.bar_kind == BarKind::forward ? "activation" : "gradient";
     begin_event();
     append(R"({{"ph":"s","pid":{},"tid":{},"ts":{},"cat":"transfer","name":"{}","id":{}}})", process(lane_of_[from]),
            work_thread(lane_of_[from]), just_before_end(sender), name, index);

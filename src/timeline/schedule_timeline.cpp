@@ -53,7 +53,7 @@ class Builder {
       timeline.bars.push_back(work_bar(ops[i]));
       now = end_of(ops[i]);
     }
-    add_idle(timeline.bars, now, timeline.end, Activity::drain, std::nullopt);
+    add_idle(timeline.bars, now, timeline.end, BarKind::drain, std::nullopt);
     timeline.lanes.push_back({fmt::format("device {}", device), timeline.bars.size() - first});
     timeline.counters.push_back({std::string(activation_held), "", device, memory_of(ops)});
   }
@@ -97,7 +97,7 @@ class Builder {
     Bar bar;
     bar.begin = start_of(op);
     bar.end = end_of(op);
-    bar.activity = activity_of(label.kind);
+    bar.bar_kind = bar_kind_of(label.kind);
     bar.track = first_track_[label.model.index()] + label.replica.value;
     bar.microbatch = label.microbatch.value;
     bar.stage = label.stage.value;
@@ -109,21 +109,21 @@ class Builder {
     const Ticks to = start_of(next);
     if (to == from) return;
     const std::optional<Awaited> awaited = latest_predecessor(next);
-    if (first) return add_idle(bars, from, to, Activity::warm_up, awaited);
+    if (first) return add_idle(bars, from, to, BarKind::warm_up, awaited);
     const Ticks ended = awaited ? std::clamp(awaited->ended, from, to) : from;
     const Ticks arrived = awaited ? std::clamp(awaited->arrived, from, to) : from;
-    add_idle(bars, from, ended, Activity::dependency, awaited);
-    add_idle(bars, ended, arrived, Activity::transfer, awaited);
-    add_idle(bars, arrived, to, Activity::delay, std::nullopt);
+    add_idle(bars, from, ended, BarKind::dependency, awaited);
+    add_idle(bars, ended, arrived, BarKind::transfer, awaited);
+    add_idle(bars, arrived, to, BarKind::delay, std::nullopt);
   }
 
-  void add_idle(std::vector<Bar>& bars, Ticks from, Ticks to, Activity cause, const std::optional<Awaited>& awaited) {
+  void add_idle(std::vector<Bar>& bars, Ticks from, Ticks to, BarKind cause, const std::optional<Awaited>& awaited) {
     if (to <= from) return;
     if (awaited) waits_.push_back({bars.size(), awaited->op});
     Bar bar;
     bar.begin = from;
     bar.end = to;
-    bar.activity = cause;
+    bar.bar_kind = cause;
     bars.push_back(bar);
   }
 

@@ -32,9 +32,9 @@ Bar joined(Bars bars, std::size_t first, std::size_t end) {
     Ticks time;
     Ticks launch;
   };
-  std::map<std::pair<Activity, std::int32_t>, Part> parts;
+  std::map<std::pair<BarKind, std::int32_t>, Part> parts;
   for (std::size_t index = first; index < end; ++index) {
-    Part& part = parts[{bars[index].activity, bars[index].track}];
+    Part& part = parts[{bars[index].bar_kind, bars[index].track}];
     part.time += bars[index].end - bars[index].begin;
     part.launch += bars[index].launch;
   }

@@ -13,7 +13,7 @@ struct Thinned {
 };
 
 /// `timeline` with at most `max_bars` bars, where that needs no stretch to be made one that is a hundredth of it or longer. A bar that
-/// stands for several has the activity and the track that most of their time is of, their launches, and nothing else. Of a counter the
+/// stands for several has the bar kind and the track that most of their time is of, their launches, and nothing else. Of a counter the
 /// most within each such stretch is kept, and what it ends with. REQUIRES: lanes have no gaps, and no bar awaits one or is an arrow's.
 Thinned thinned(Timeline timeline, std::size_t max_bars);
 

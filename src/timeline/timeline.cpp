@@ -64,28 +64,28 @@ double amount_of(const Counter& counter, base::Memory value) {
   return counter.unit.empty() ? count / millionths : count;
 }
 
-TimeByActivity time_by_activity(std::span<const Bar> bars) {
+TimeByActivity time_by_bar_kind(std::span<const Bar> bars) {
   TimeByActivity time;
-  for (const Bar& bar : bars) time[index_of(bar.activity)] += bar.end - bar.begin;
+  for (const Bar& bar : bars) time[index_of(bar.bar_kind)] += bar.end - bar.begin;
   return time;
 }
 
-bool is_known_by_name(const Bar& bar) { return bar.activity == Activity::work || bar.activity == Activity::idle; }
+bool is_known_by_name(const Bar& bar) { return bar.bar_kind == BarKind::work || bar.bar_kind == BarKind::idle; }
 
 std::string title_of(const Timeline& timeline, const Bar& bar) {
   if (is_known_by_name(bar) && bar.name >= 0) return timeline.names[static_cast<std::size_t>(bar.name)];
-  if (is_idle(bar.activity)) return std::string(name_of(bar.activity));
+  if (is_idle(bar.bar_kind)) return std::string(name_of(bar.bar_kind));
   if (bar.track >= 0 && timeline.tracks[static_cast<std::size_t>(bar.track)].kind == Track::Kind::pipeline)
-    return fmt::format("{}{} {}", letter_of(bar.activity), bar.microbatch, track_name(timeline, bar));
-  return describe(bar.activity, track_name(timeline, bar));
+    return fmt::format("{}{} {}", letter_of(bar.bar_kind), bar.microbatch, track_name(timeline, bar));
+  return describe(bar.bar_kind, track_name(timeline, bar));
 }
 
 std::string full_title(const Timeline& timeline, const Bar& bar) {
-  return is_idle(bar.activity) && bar.track >= 0 ? describe(bar.activity, track_name(timeline, bar)) : title_of(timeline, bar);
+  return is_idle(bar.bar_kind) && bar.track >= 0 ? describe(bar.bar_kind, track_name(timeline, bar)) : title_of(timeline, bar);
 }
 
 std::string describe(const Timeline& timeline, const Bar& op) {
-  return fmt::format("{}{} of {}, stage {}", letter_of(op.activity), op.microbatch, track_name(timeline, op), op.stage);
+  return fmt::format("{}{} of {}, stage {}", letter_of(op.bar_kind), op.microbatch, track_name(timeline, op), op.stage);
 }
 
 }  // namespace dovetail::timeline

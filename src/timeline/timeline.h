@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/quantity.h"
-#include "timeline/activity.h"
+#include "timeline/bar_kind.h"
 
 namespace dovetail::timeline {
 
@@ -29,7 +29,7 @@ struct Track {
 struct Bar {
   base::Ticks begin;
   base::Ticks end;
-  Activity activity = Activity::work;
+  BarKind bar_kind = BarKind::work;
   std::int32_t track = -1;       ///< index into Timeline::tracks: whose work it is, or the task that idle time waits for
   std::int32_t microbatch = -1;  ///< or mini-batch of a step
   std::int32_t stage = -1;
@@ -103,9 +103,9 @@ std::pair<base::Ticks, base::Memory> peak_of(const Counter& counter);
 /// A value of `counter` in its unit. For pictures.
 double amount_of(const Counter& counter, base::Memory value);
 
-/// Time by Activity. That of a lane without gaps sums up to the timeline's end. REQUIRES, of all lanes: lanes x end fits 63 bits.
-using TimeByActivity = std::array<base::Ticks, activities>;
-TimeByActivity time_by_activity(std::span<const Bar> bars);
+/// Time by BarKind. That of a lane without gaps sums up to the timeline's end. REQUIRES, of all lanes: lanes x end fits 63 bits.
+using TimeByActivity = std::array<base::Ticks, bar_kinds>;
+TimeByActivity time_by_bar_kind(std::span<const Bar> bars);
 
 /// Whether nothing but the name of a bar says what it is.
 bool is_known_by_name(const Bar& bar);

@@ -64,7 +64,7 @@ std::vector<std::vector<Bar>> levels_of(const std::vector<Bar>& slices) {
 }
 
 bool is_idle_thread(const TraceThread& thread) {
-  return std::all_of(thread.events.begin(), thread.events.end(), [](const TraceEvent& event) { return is_idle(event.bar.activity); });
+  return std::all_of(thread.events.begin(), thread.events.end(), [](const TraceEvent& event) { return is_idle(event.bar.bar_kind); });
 }
 
 /// Of two threads, one of which is idle time only, makes one.

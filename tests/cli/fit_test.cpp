@@ -66,7 +66,7 @@ TEST(Fit, JsonPartsAddUp) {
       run_program({"fit", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan), "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json object = json::parse(result.out);
-  EXPECT_EQ(object["format"], "dovetail/fit@1");
+  EXPECT_EQ(object["format"], "dovetail/fit@2");
   ASSERT_EQ(object["tasks"].size(), 4U);
   for (const json& task : object["tasks"]) {
     std::int64_t sum = 0;

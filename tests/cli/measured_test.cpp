@@ -77,7 +77,9 @@ TEST(Measured, ComparesAFusedPlanWithoutItsFusion) {
   EXPECT_EQ(written.exit_code, 2);
   EXPECT_THAT(written.err, HasSubstr("accepted: a plan without `fusion`"));
   EXPECT_EQ(content_of(folder.file("out.yaml")), "");
-  EXPECT_THAT(compared({folder.file("plan.json"), "--json", "-o", "-"}).err, HasSubstr("both want standard output"));
+  const json both = json::parse(compared({folder.file("plan.json"), "--json", "-o", "-"}).out);
+  EXPECT_EQ(both["format"], "dovetail/measured@1");
+  EXPECT_THAT(both["output"].get<std::string>(), HasSubstr("format: dovetail/measurement@1"));
 }
 
 TEST(Measured, MistakesAreTold) {

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // Iterations off-policy are played by the thousand.
   if (job->workload.steps_off_policy > 10) return 0;
   const plan::IterationGraph graph = plan::iteration_graph(*job, made);
-  const std::vector<dovetail::base::Ticks> durations(graph.steps.size(), dovetail::base::Ticks(1));
+  const std::vector<dovetail::base::Ticks> durations(graph.activities.size(), dovetail::base::Ticks(1));
   DOVETAIL_ASSERT(plan::time_iterations(graph, *job, made, durations).period.count() >= 0);
   return 0;
 }

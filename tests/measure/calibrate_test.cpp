@@ -37,9 +37,9 @@ Measurements measured_by(const cost::Efficiency& truth) {
         predict::estimate(predict::scenario_of(row.job, {predict::conventions_of(row.job.software).value(), truth}), row.plan);
     row.seconds = estimate.iteration_seconds;
     row.phases = {{PhaseKind::training, 0}, {PhaseKind::generation, 0}};
-    for (std::size_t step = 0; step < estimate.steps.size(); ++step)
+    for (std::size_t step = 0; step < estimate.activities.size(); ++step)
       for (MeasuredPhase& phase : row.phases)
-        phase.seconds += seconds_in_phase(phase.phase, row.job, estimate.graph.steps[step], estimate.steps[step]);
+        phase.seconds += seconds_in_phase(phase.phase, row.job, estimate.graph.activities[step], estimate.activities[step]);
   }
   return measurements;
 }
@@ -55,7 +55,7 @@ TEST(Calibrate, ARowIsPredictedAsAPlanIs) {
   ASSERT_EQ(predicted.size(), 7U);  // the iteration, five kinds, and actor_train
   EXPECT_EQ(predicted[0], estimate.iteration_seconds);
   const auto train = workflow::find_task(job.workflow, "actor_train")->index();
-  EXPECT_EQ(predicted[6], estimate.steps[train].seconds);
+  EXPECT_EQ(predicted[6], estimate.activities[train].seconds);
   EXPECT_EQ(predicted[3], predicted[6]) << "all training is the actor's, and nothing leaves the devices";
   double kinds = 0;
   for (std::size_t i = 1; i <= 5; ++i) kinds += predicted[i];
@@ -83,8 +83,8 @@ Measurements measured_example(const Example& example) {
   row.seconds = estimate.iteration_seconds;
   for (const PhaseKind kind : phase_kinds) {
     MeasuredPhase& phase = row.phases.emplace_back(MeasuredPhase{kind, 0});
-    for (std::size_t step = 0; step < estimate.steps.size(); ++step)
-      phase.seconds += seconds_in_phase(kind, row.job, estimate.graph.steps[step], estimate.steps[step]);
+    for (std::size_t step = 0; step < estimate.activities.size(); ++step)
+      phase.seconds += seconds_in_phase(kind, row.job, estimate.graph.activities[step], estimate.activities[step]);
   }
   std::erase_if(row.phases, [](const MeasuredPhase& phase) { return phase.seconds == 0; });
   Measurements measurements{

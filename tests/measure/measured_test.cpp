@@ -189,8 +189,8 @@ class ComparedRun : public testing::Test {
 
   double predicted(const std::string& phase) const {
     double seconds = 0;
-    for (std::size_t step = 0; step < estimate.steps.size(); ++step)
-      seconds += seconds_in_phase(phase_named(phase, job).value(), job, estimate.graph.steps[step], estimate.steps[step]);
+    for (std::size_t step = 0; step < estimate.activities.size(); ++step)
+      seconds += seconds_in_phase(phase_named(phase, job).value(), job, estimate.graph.activities[step], estimate.activities[step]);
     return seconds;
   }
 

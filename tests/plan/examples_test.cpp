@@ -47,7 +47,7 @@ TEST(ExampleJobs, PlansAreOfTheirJobs) {
     const std::string content = base::read_file(path.string()).value();
     const auto plan = parse_plan(content, path.string(), job);
     ASSERT_TRUE(plan.ok()) << base::to_text(plan.error());
-    EXPECT_GE(iteration_graph(job, *plan).steps.size(), job.workflow.tasks.size());
+    EXPECT_GE(iteration_graph(job, *plan).activities.size(), job.workflow.tasks.size());
     // Those in JSON are as programs write them.
     if (path.extension() == ".json") {
       EXPECT_EQ(plan_to_json(*plan, job), content);
@@ -92,7 +92,7 @@ TEST(FormatsPage, ItsExamplesAreAccepted) {
   ASSERT_TRUE(plan.ok()) << base::to_text(plan.error());
   EXPECT_EQ(plan_to_json(*plan, *job), block_from("```json\n{\"format\": \"dovetail/plan@1\""));
   // As the text says, one reallocation of the actor's weights and one of the critic's.
-  EXPECT_EQ(iteration_graph(*job, *plan).steps.size(), job->workflow.tasks.size() + 2);
+  EXPECT_EQ(iteration_graph(*job, *plan).activities.size(), job->workflow.tasks.size() + 2);
 }
 
 }  // namespace

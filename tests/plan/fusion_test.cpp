@@ -109,7 +109,7 @@ TEST_F(PpoFusion, PinsDemandAndForbid) {
 /// A whole iteration of one device that does one step after the other, with what is within a step in that step's time.
 TEST_F(PpoFusion, StepsWithinAnotherTakeNoTimeAndEndWithIt) {
   IterationGraph graph = iteration_graph(job, plan);
-  std::vector<base::Ticks> durations(graph.steps.size(), base::Ticks(10));
+  std::vector<base::Ticks> durations(graph.activities.size(), base::Ticks(10));
   const base::Ticks apart = time_iterations(graph, job, plan, durations).period;
   const auto stage = generation_stage(job, plan.tasks).value();
   put_within(graph, stage.generate, stage.infer);
@@ -119,11 +119,11 @@ TEST_F(PpoFusion, StepsWithinAnotherTakeNoTimeAndEndWithIt) {
   const Timing timing = time_iterations(graph, job, plan, durations);
   EXPECT_EQ(timing.period, apart - base::Ticks(40));
   for (const std::size_t task : stage.infer) {
-    EXPECT_EQ(timing.steps[task].begin, timing.steps[stage.generate].end);
-    EXPECT_EQ(timing.steps[task].end, timing.steps[stage.generate].end);
-    EXPECT_TRUE(meshes_of(graph.steps[task], job, plan).empty());
+    EXPECT_EQ(timing.activities[task].begin, timing.activities[stage.generate].end);
+    EXPECT_EQ(timing.activities[task].end, timing.activities[stage.generate].end);
+    EXPECT_TRUE(meshes_of(graph.activities[task], job, plan).empty());
   }
-  EXPECT_EQ(timing.steps[pair()[1]].end, timing.steps[pair()[0]].end);
+  EXPECT_EQ(timing.activities[pair()[1]].end, timing.activities[pair()[0]].end);
 }
 
 /// Actor and reference on devices 0-3, reward and critic on 4-7: what scores there waits for generation, not for the reference beside it.
@@ -131,7 +131,7 @@ TEST_F(PpoFusion, WhatWaitsForTheLeaderAloneBeginsBeforeItsMembersEnd) {
   for (const char* name : {"actor_generate", "reference_infer", "actor_train"}) test::task_of(plan, job, name).mesh = {0, 4};
   for (const char* name : {"reward_infer", "critic_infer", "critic_train"}) test::task_of(plan, job, name).mesh = {4, 4};
   IterationGraph graph = iteration_graph(job, plan);
-  std::vector<base::Ticks> durations(graph.steps.size(), base::Ticks(10));
+  std::vector<base::Ticks> durations(graph.activities.size(), base::Ticks(10));
   const auto stage = generation_stage(job, plan.tasks).value();
   ASSERT_EQ(stage.infer.size(), 1U);
   put_within(graph, stage.generate, stage.infer);
@@ -140,7 +140,7 @@ TEST_F(PpoFusion, WhatWaitsForTheLeaderAloneBeginsBeforeItsMembersEnd) {
   const auto beginnings = [&](const Timing& timing) {
     std::vector<base::Ticks> waits;
     for (const char* name : {"reward_infer", "actor_train"})
-      waits.push_back(timing.steps[workflow::find_task(job.workflow, name)->index()].begin - timing.steps[stage.generate].begin);
+      waits.push_back(timing.activities[workflow::find_task(job.workflow, name)->index()].begin - timing.activities[stage.generate].begin);
     return waits;
   };
   EXPECT_GE(beginnings(time_iterations(graph, job, plan, durations))[0], base::Ticks(100));

@@ -18,13 +18,13 @@ using base::Ticks;
 using cluster::Mesh;
 using testing::UnorderedElementsAre;
 
-using Kind = Step::Kind;
+using Kind = Activity::Kind;
 
-std::string name_of(const Job& job, const Step& step) {
-  const std::string& task = job.workflow.tasks[step.task].name;
-  if (step.kind == Kind::load) return "load " + task;
-  if (step.kind == Kind::unload) return "unload " + task;
-  return step.kind == Kind::task ? task : "weights to " + task;
+std::string name_of(const Job& job, const Activity& activity) {
+  const std::string& task = job.workflow.tasks[activity.task].name;
+  if (activity.kind == Kind::load) return "load " + task;
+  if (activity.kind == Kind::unload) return "unload " + task;
+  return activity.kind == Kind::task ? task : "weights to " + task;
 }
 
 Conflicts no_conflicts(const Job& job) {
@@ -36,8 +36,8 @@ Conflicts no_conflicts(const Job& job) {
 std::vector<std::string> new_edges(const Job& job, const Plan& plan, const IterationGraph& graph) {
   std::vector<std::string> names;
   for (std::size_t edge = iteration_graph(job, plan).edges.size(); edge < graph.edges.size(); ++edge) {
-    const StepEdge& made = graph.edges[edge];
-    names.push_back(fmt::format("{} -> {}{}", name_of(job, graph.steps[made.from]), name_of(job, graph.steps[made.to]),
+    const ActivityEdge& made = graph.edges[edge];
+    names.push_back(fmt::format("{} -> {}{}", name_of(job, graph.activities[made.from]), name_of(job, graph.activities[made.to]),
                                 made.iterations == 0 ? "" : fmt::format(" +{}", made.iterations)));
   }
   return names;
@@ -114,12 +114,12 @@ TEST(WithHostTransfers, WhatIsInConflictBehindWaitsForAnUnload) {
 /// Seconds of tasks by hand: generation 100, passes 10 each, training 50; transfers as told.
 Timing timing_of(const Grpo& grpo, const std::vector<HostTransfer>& transfers, std::int64_t ticks) {
   const IterationGraph graph = grpo.with(transfers);
-  std::vector<Ticks> durations(graph.steps.size(), Ticks(0));
+  std::vector<Ticks> durations(graph.activities.size(), Ticks(0));
   durations[grpo.generate] = Ticks(100);
   durations[grpo.actor] = durations[grpo.reference] = Ticks(10);
   durations[grpo.train] = Ticks(50);
-  for (std::size_t step = 0; step < graph.steps.size(); ++step)
-    if (is_host_transfer(graph.steps[step])) durations[step] = Ticks(ticks);
+  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity)
+    if (is_host_transfer(graph.activities[activity])) durations[activity] = Ticks(ticks);
   return time_iterations(graph, grpo.job, grpo.plan, durations);
 }
 
@@ -140,18 +140,18 @@ TEST(WithHostTransfers, TransfersOfOneDeviceFollowEachOther) {
   const Grpo grpo;
   const Timing timing = timing_of(grpo, {{Kind::load, grpo.actor}, {Kind::load, grpo.reference}}, 100);
   EXPECT_EQ(timing.period, Ticks(200)) << "the links have more to do than the devices";
-  const StepTime& first = timing.steps[timing.steps.size() - 2];
-  const StepTime& second = timing.steps.back();
+  const ActivityTime& first = timing.activities[timing.activities.size() - 2];
+  const ActivityTime& second = timing.activities.back();
   EXPECT_TRUE(first.end <= second.begin || second.end <= first.begin);
 }
 
-/// The least number of iterations by which each step waits for each; half of the largest int where it does not.
+/// The least number of iterations by which each activity waits for each; half of the largest int where it does not.
 std::vector<std::vector<int>> min_lags(const IterationGraph& graph) {
-  const std::size_t steps = graph.steps.size();
-  std::vector<std::vector<int>> lags(steps, std::vector<int>(steps, std::numeric_limits<int>::max() / 2));
-  for (std::size_t round = 0; round < steps; ++round)
-    for (std::size_t from = 0; from < steps; ++from)
-      for (const StepEdge& edge : graph.edges) {
+  const std::size_t activities = graph.activities.size();
+  std::vector<std::vector<int>> lags(activities, std::vector<int>(activities, std::numeric_limits<int>::max() / 2));
+  for (std::size_t round = 0; round < activities; ++round)
+    for (std::size_t from = 0; from < activities; ++from)
+      for (const ActivityEdge& edge : graph.edges) {
         const int before = edge.from == from ? 0 : lags[from][edge.from];
         lags[from][edge.to] = std::min(lags[from][edge.to], before + edge.iterations);
       }
@@ -174,10 +174,10 @@ RC_GTEST_PROP(WithHostTransfers, NothingInConflictRunsWhileATaskHasWhatItBrought
   }
   const IterationGraph graph = with_host_transfers(iteration_graph(job, plan), job, plan, transfers, conflicts);
   const std::vector<std::vector<int>> lags = min_lags(graph);
-  for (std::size_t step = 0; step < graph.steps.size(); ++step) RC_ASSERT(lags[step][step] > 0);
-  // Between an end of a step in conflict and its next beginning there is all from the load's beginning to the unload's end.
-  for (std::size_t moving = 0; moving < graph.steps.size(); ++moving) {
-    const Step& transfer = graph.steps[moving];
+  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity) RC_ASSERT(lags[activity][activity] > 0);
+  // Between an end of an activity in conflict and its next beginning there is all from the load's beginning to the unload's end.
+  for (std::size_t moving = 0; moving < graph.activities.size(); ++moving) {
+    const Activity& transfer = graph.activities[moving];
     if (!is_host_transfer(transfer)) continue;
     for (std::size_t other = 0; other < plan.tasks.size(); ++other) {
       if (!conflicts[transfer.task][other]) continue;

@@ -17,17 +17,17 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
-std::string name_of(const Job& job, const Step& step) {
+std::string name_of(const Job& job, const Activity& activity) {
   const auto& tasks = job.workflow.tasks;
-  if (step.kind == Step::Kind::task) return tasks[step.task].name;
-  return fmt::format("{} => {}", tasks[step.train].name, tasks[step.task].name);
+  if (activity.kind == Activity::Kind::task) return tasks[activity.task].name;
+  return fmt::format("{} => {}", tasks[activity.train].name, tasks[activity.task].name);
 }
 
 /// "actor_train => actor_generate": of all reallocations.
 std::vector<std::string> reallocations(const Job& job, const Plan& plan) {
   std::vector<std::string> names;
-  for (const Step& step : iteration_graph(job, plan).steps)
-    if (step.kind == Step::Kind::reallocation) names.push_back(name_of(job, step));
+  for (const Activity& activity : iteration_graph(job, plan).activities)
+    if (activity.kind == Activity::Kind::reallocation) names.push_back(name_of(job, activity));
   return names;
 }
 
@@ -35,8 +35,8 @@ std::vector<std::string> reallocations(const Job& job, const Plan& plan) {
 std::vector<std::string> edges(const Job& job, const Plan& plan) {
   const IterationGraph graph = iteration_graph(job, plan);
   std::vector<std::string> names;
-  for (const StepEdge& edge : graph.edges)
-    names.push_back(fmt::format("{} -> {}{}", name_of(job, graph.steps[edge.from]), name_of(job, graph.steps[edge.to]),
+  for (const ActivityEdge& edge : graph.edges)
+    names.push_back(fmt::format("{} -> {}{}", name_of(job, graph.activities[edge.from]), name_of(job, graph.activities[edge.to]),
                                 edge.iterations == 0 ? "" : fmt::format(" +{}", edge.iterations)));
   return names;
 }
@@ -55,12 +55,12 @@ TEST(IterationGraph, OnOneMeshOnlyTheEngineGetsWeights) {
                                    "actor_generate -> actor_train => actor_generate +1"));
 }
 
-TEST(IterationGraph, TheFirstStepsAreTheTasks) {
+TEST(IterationGraph, TheFirstActivitiesAreTheTasks) {
   const Job job = test::job_of("grpo");
   const IterationGraph graph = iteration_graph(job, test::together(job, {0, 8}));
   for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
-    EXPECT_EQ(graph.steps.at(task).kind, Step::Kind::task);
-    EXPECT_EQ(graph.steps.at(task).task, task);
+    EXPECT_EQ(graph.activities.at(task).kind, Activity::Kind::task);
+    EXPECT_EQ(graph.activities.at(task).task, task);
   }
 }
 
@@ -173,12 +173,12 @@ TEST(ShareWeights, LooksAtWhatWeightsKnowOf) {
 TEST(MeshesOf, ReallocationsKeepBothEndsBusy) {
   const Job job = test::job_of("{name: grpo, reward: rule}", 2);
   Plan plan = test::together(job, {0, 8});
-  EXPECT_THAT(meshes_of({Step::Kind::task, test::index_of(job, "actor_train"), 0}, job, plan), ElementsAre(Mesh{0, 8}));
-  EXPECT_THAT(meshes_of({Step::Kind::task, test::index_of(job, "reward_rule"), 0}, job, plan), IsEmpty());
-  const Step step{Step::Kind::reallocation, test::index_of(job, "actor_generate"), test::index_of(job, "actor_train")};
-  EXPECT_THAT(meshes_of(step, job, plan), ElementsAre(Mesh{0, 8}));
+  EXPECT_THAT(meshes_of({Activity::Kind::task, test::index_of(job, "actor_train"), 0}, job, plan), ElementsAre(Mesh{0, 8}));
+  EXPECT_THAT(meshes_of({Activity::Kind::task, test::index_of(job, "reward_rule"), 0}, job, plan), IsEmpty());
+  const Activity activity{Activity::Kind::reallocation, test::index_of(job, "actor_generate"), test::index_of(job, "actor_train")};
+  EXPECT_THAT(meshes_of(activity, job, plan), ElementsAre(Mesh{0, 8}));
   test::task_of(plan, job, "actor_generate").mesh.first = 8;
-  EXPECT_THAT(meshes_of(step, job, plan), ElementsAre(Mesh{0, 8}, Mesh{8, 8}));
+  EXPECT_THAT(meshes_of(activity, job, plan), ElementsAre(Mesh{0, 8}, Mesh{8, 8}));
 }
 
 RC_GTEST_PROP(IterationGraph, EveryUseOfATrainedRoleWaitsForItsTraining, ()) {
@@ -186,22 +186,22 @@ RC_GTEST_PROP(IterationGraph, EveryUseOfATrainedRoleWaitsForItsTraining, ()) {
   const Plan plan = test::random_plan(job);
   const IterationGraph graph = iteration_graph(job, plan);
   for (const workflow::VersionEdge& version : workflow::version_edges(job.workflow, job.workload.steps_off_policy)) {
-    const bool waits = std::any_of(graph.edges.begin(), graph.edges.end(), [&](const StepEdge& into) {
+    const bool waits = std::any_of(graph.edges.begin(), graph.edges.end(), [&](const ActivityEdge& into) {
       if (into.to != version.use.index()) return false;
       if (into.from == version.train.index()) return into.iterations == version.iterations;
-      const Step& step = graph.steps[into.from];
-      if (step.kind != Step::Kind::reallocation || step.train != version.train.index()) return false;
-      return std::any_of(graph.edges.begin(), graph.edges.end(), [&](const StepEdge& before) {
-        return before.to == into.from && before.from == step.train && before.iterations + into.iterations == version.iterations;
+      const Activity& activity = graph.activities[into.from];
+      if (activity.kind != Activity::Kind::reallocation || activity.train != version.train.index()) return false;
+      return std::any_of(graph.edges.begin(), graph.edges.end(), [&](const ActivityEdge& before) {
+        return before.to == into.from && before.from == activity.train && before.iterations + into.iterations == version.iterations;
       });
     });
     RC_ASSERT(waits);
   }
   // Each reallocation is for at least one use, and the first of them names it.
-  for (std::size_t step = job.workflow.tasks.size(); step < graph.steps.size(); ++step) {
-    RC_ASSERT(graph.steps[step].kind == Step::Kind::reallocation);
+  for (std::size_t activity = job.workflow.tasks.size(); activity < graph.activities.size(); ++activity) {
+    RC_ASSERT(graph.activities[activity].kind == Activity::Kind::reallocation);
     RC_ASSERT(std::any_of(graph.edges.begin(), graph.edges.end(),
-                          [&](const StepEdge& edge) { return edge.from == step && edge.to == graph.steps[step].task; }));
+                          [&](const ActivityEdge& edge) { return edge.from == activity && edge.to == graph.activities[activity].task; }));
   }
 }
 

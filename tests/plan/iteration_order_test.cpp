@@ -16,7 +16,7 @@ using base::Ticks;
 
 bool has_edge(const IterationGraph& graph, std::size_t from, std::size_t to, int iterations) {
   return std::any_of(graph.edges.begin(), graph.edges.end(),
-                     [&](const StepEdge& edge) { return edge.from == from && edge.to == to && edge.iterations == iterations; });
+                     [&](const ActivityEdge& edge) { return edge.from == from && edge.to == to && edge.iterations == iterations; });
 }
 
 TEST(IterationOrder, EmptyLeavesTheGraphAsItIs) {
@@ -35,7 +35,7 @@ TEST(IterationOrder, ABarrierHoldsBackAllButWhatItWaitsFor) {
   EXPECT_TRUE(has_edge(graph, critic, test::index_of(job, "reward_infer"), 0));
   EXPECT_TRUE(has_edge(graph, critic, test::index_of(job, "actor_train"), 0));
   EXPECT_FALSE(has_edge(graph, critic, test::index_of(job, "actor_generate"), 0)) << "the critic waits for generation";
-  EXPECT_FALSE(has_edge(graph, critic, graph.steps.size() - 1, 0)) << "and generation for its weights";
+  EXPECT_FALSE(has_edge(graph, critic, graph.activities.size() - 1, 0)) << "and generation for its weights";
 }
 
 TEST(IterationOrder, ABarrierBehindAllHoldsBackTheNextIteration) {
@@ -44,7 +44,7 @@ TEST(IterationOrder, ABarrierBehindAllHoldsBackTheNextIteration) {
   const std::size_t actor = test::index_of(job, "actor_train");
   const std::size_t critic = test::index_of(job, "critic_train");
   add_order(graph, {.edges = {}, .barriers = {{actor, critic}}});
-  EXPECT_TRUE(has_edge(graph, critic, graph.steps.size() - 1, 1)) << "the weights that generation waits for come first";
+  EXPECT_TRUE(has_edge(graph, critic, graph.activities.size() - 1, 1)) << "the weights that generation waits for come first";
   EXPECT_FALSE(has_edge(graph, critic, test::index_of(job, "actor_generate"), 1)) << "which waits for them anyway";
 }
 
@@ -67,14 +67,14 @@ RC_GTEST_PROP(IterationOrder, BarriersAreKept, ()) {
   add_order(ordered, {.edges = {}, .barriers = {first, random_tasks(job)}});
   RC_ASSERT(!has_circle(ordered));
   std::vector<Ticks> durations;
-  for (std::size_t step = 0; step < graph.steps.size(); ++step) durations.emplace_back(*rc::gen::inRange(1, 50));
+  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity) durations.emplace_back(*rc::gen::inRange(1, 50));
   const Timing timing = time_iterations(ordered, job, plan, durations);
-  for (const StepEdge& edge : ordered.edges)
-    if (edge.iterations == 0) RC_ASSERT(timing.steps[edge.from].end <= timing.steps[edge.to].begin);
-  for (std::size_t step = 0; step < ordered.steps.size(); ++step) {
-    const bool waits = has_edge(with_first, first.front(), step, 0) && !has_edge(graph, first.front(), step, 0);
+  for (const ActivityEdge& edge : ordered.edges)
+    if (edge.iterations == 0) RC_ASSERT(timing.activities[edge.from].end <= timing.activities[edge.to].begin);
+  for (std::size_t activity = 0; activity < ordered.activities.size(); ++activity) {
+    const bool waits = has_edge(with_first, first.front(), activity, 0) && !has_edge(graph, first.front(), activity, 0);
     for (const std::size_t task : first)
-      if (waits) RC_ASSERT(timing.steps[step].begin >= timing.steps[task].end);
+      if (waits) RC_ASSERT(timing.activities[activity].begin >= timing.activities[task].end);
   }
 }
 

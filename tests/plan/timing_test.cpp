@@ -27,10 +27,11 @@ struct Timed {
 
 Timed time_plan(const Job& job, const Plan& plan, const Durations& durations) {
   Timed timed{iteration_graph(job, plan), {}};
-  std::vector<Ticks> of_steps(timed.graph.steps.size(), Ticks(0));
-  for (const auto& [name, duration] : durations.tasks) of_steps.at(test::index_of(job, name)) = Ticks(duration);
-  for (std::size_t step = job.workflow.tasks.size(); step < of_steps.size(); ++step) of_steps[step] = Ticks(durations.reallocation);
-  timed.timing = time_iterations(timed.graph, job, plan, of_steps);
+  std::vector<Ticks> of_activities(timed.graph.activities.size(), Ticks(0));
+  for (const auto& [name, duration] : durations.tasks) of_activities.at(test::index_of(job, name)) = Ticks(duration);
+  for (std::size_t activity = job.workflow.tasks.size(); activity < of_activities.size(); ++activity)
+    of_activities[activity] = Ticks(durations.reallocation);
+  timed.timing = time_iterations(timed.graph, job, plan, of_activities);
   return timed;
 }
 
@@ -38,7 +39,9 @@ std::int64_t period_of(const Job& job, const Plan& plan, const Durations& durati
   return time_plan(job, plan, durations).timing.period.count();
 }
 
-StepTime time_of(const Timed& timed, const Job& job, std::string_view task) { return timed.timing.steps.at(test::index_of(job, task)); }
+ActivityTime time_of(const Timed& timed, const Job& job, std::string_view task) {
+  return timed.timing.activities.at(test::index_of(job, task));
+}
 
 const Durations ppo_durations{{{"actor_generate", 100},
                                {"reward_infer", 10},
@@ -53,7 +56,7 @@ TEST(TimeIterations, AddsUpWhatSharesAllDevices) {
   const Timed timed = time_plan(job, test::together(job, {0, 8}), ppo_durations);
   EXPECT_EQ(timed.timing.period, Ticks(250 + 7));
   // The reallocation comes first, and of tasks that can start together the first in the workflow.
-  EXPECT_EQ(timed.timing.steps.back().begin, Ticks(0));
+  EXPECT_EQ(timed.timing.activities.back().begin, Ticks(0));
   EXPECT_EQ(time_of(timed, job, "actor_generate").begin, Ticks(7));
   EXPECT_EQ(time_of(timed, job, "reward_infer").begin, Ticks(107));
   EXPECT_EQ(time_of(timed, job, "actor_train").begin, Ticks(167));
@@ -109,7 +112,7 @@ std::int64_t disaggregated_period(int steps_off_policy, std::int64_t generate, s
 
 TEST(TimeIterations, OnPolicyOneSideWaitsForTheOther) { EXPECT_EQ(disaggregated_period(0, 100, 60, 5), 165); }
 
-TEST(TimeIterations, OneStepOffPolicyTheLongerSideDecides) {
+TEST(TimeIterations, OneActivityOffPolicyTheLongerSideDecides) {
   // The refit keeps both sides busy, so it is exposed.
   EXPECT_EQ(disaggregated_period(1, 100, 60, 5), 105);
   EXPECT_EQ(disaggregated_period(1, 60, 100, 5), 105);
@@ -119,19 +122,19 @@ TEST(TimeIterations, OneStepOffPolicyTheLongerSideDecides) {
   EXPECT_EQ(disaggregated_period(1, 72, 80, 5), 85);
 }
 
-TEST(TimeIterations, MoreStepsOffPolicyGainNothingWithoutNoise) {
-  for (const int steps : {2, 3, 10}) {
-    EXPECT_EQ(disaggregated_period(steps, 100, 60, 5), 105) << steps;
-    EXPECT_EQ(disaggregated_period(steps, 60, 100, 5), 105) << steps;
+TEST(TimeIterations, MoreActivitiesOffPolicyGainNothingWithoutNoise) {
+  for (const int activities : {2, 3, 10}) {
+    EXPECT_EQ(disaggregated_period(activities, 100, 60, 5), 105) << activities;
+    EXPECT_EQ(disaggregated_period(activities, 60, 100, 5), 105) << activities;
   }
 }
 
 TEST(TimeIterations, OffPolicyOnOneMeshGainsNothing) {
   // What is measured must not end with the last iterations, which no generation of later ones competes with.
-  for (const int steps : {0, 1, 2, 5}) {
-    const Job job = test::job_of("{name: grpo, reward: rule, reference: skip}", 1, steps);
+  for (const int activities : {0, 1, 2, 5}) {
+    const Job job = test::job_of("{name: grpo, reward: rule, reference: skip}", 1, activities);
     const Durations durations{{{"actor_generate", 100}, {"actor_infer", 10}, {"actor_train", 50}}, 5};
-    EXPECT_EQ(period_of(job, test::together(job, {0, 8}), durations), 165) << steps;
+    EXPECT_EQ(period_of(job, test::together(job, {0, 8}), durations), 165) << activities;
   }
 }
 
@@ -158,7 +161,7 @@ TEST(TimeIterations, NothingToDoTakesNoTime) {
   EXPECT_EQ(period_of(job, test::together(job, {0, 8}), {}), 0);
 }
 
-/// A job, a plan and how long its steps take.
+/// A job, a plan and how long its activities take.
 struct Case {
   Job job;
   Plan plan;
@@ -172,16 +175,16 @@ Case random_case() {
   IterationGraph graph = iteration_graph(job, plan);
   std::vector<Ticks> durations;
   const int longest = *rc::gen::element(3, 20, 1'000'000);
-  for (std::size_t step = 0; step < graph.steps.size(); ++step) durations.emplace_back(*rc::gen::inRange(0, longest));
-  for (StepEdge& edge : graph.edges)
+  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity) durations.emplace_back(*rc::gen::inRange(0, longest));
+  for (ActivityEdge& edge : graph.edges)
     if (*rc::gen::inRange(0, 4) == 0) edge.early = Ticks(*rc::gen::inRange<std::int64_t>(0, durations[edge.from].count() + 1));
   return {std::move(job), std::move(plan), std::move(graph), std::move(durations)};
 }
 
 Ticks period_of(const Case& random) { return time_iterations(random.graph, random.job, random.plan, random.durations).period; }
 
-bool uses(const Case& random, const Step& step, int device) {
-  const auto meshes = meshes_of(step, random.job, random.plan);
+bool uses(const Case& random, const Activity& activity, int device) {
+  const auto meshes = meshes_of(activity, random.job, random.plan);
   return std::any_of(meshes.begin(), meshes.end(), [device](const Mesh& mesh) { return cluster::overlap(mesh, {device, 1}); });
 }
 
@@ -189,20 +192,20 @@ Ticks max_load(const Case& random) {
   Ticks largest(0);
   for (int device = 0; device < cluster::device_count(random.job.cluster); ++device) {
     Ticks load(0);
-    for (std::size_t step = 0; step < random.graph.steps.size(); ++step)
-      if (uses(random, random.graph.steps[step], device)) load += random.durations[step];
+    for (std::size_t activity = 0; activity < random.graph.activities.size(); ++activity)
+      if (uses(random, random.graph.activities[activity], device)) load += random.durations[activity];
     largest = std::max(largest, load);
   }
   return largest;
 }
 
-/// Whether a circle of edges takes longer than `period` for each iteration that it spans: where the longest paths, of what steps take less
-/// the periods that edges span, grow for ever.
+/// Whether a circle of edges takes longer than `period` for each iteration that it spans: where the longest paths, of what activities take
+/// less the periods that edges span, grow for ever.
 bool a_circle_takes_longer(const Case& random, Ticks period) {
-  std::vector<Ticks> longest(random.graph.steps.size(), Ticks(0));
+  std::vector<Ticks> longest(random.graph.activities.size(), Ticks(0));
   for (std::size_t round = 0; round <= longest.size(); ++round) {
     bool grew = false;
-    for (const StepEdge& edge : random.graph.edges) {
+    for (const ActivityEdge& edge : random.graph.edges) {
       const Ticks path = longest[edge.from] + random.durations[edge.from] - edge.early - period * edge.iterations;
       if (path <= longest[edge.to]) continue;
       longest[edge.to] = path;
@@ -223,25 +226,25 @@ RC_GTEST_PROP(TimeIterations, IsNoShorterThanACircleOfDependencies, ()) {
   RC_ASSERT(!a_circle_takes_longer(random, period_of(random)));
 }
 
-RC_GTEST_PROP(TimeIterations, IsNoLongerThanAllStepsOneByOne, ()) {
+RC_GTEST_PROP(TimeIterations, IsNoLongerThanAllActivitiesOneByOne, ()) {
   const Case random = random_case();
   Ticks sum(0);
   for (const Ticks duration : random.durations) sum += duration;
   RC_ASSERT(period_of(random) <= sum);
 }
 
-RC_GTEST_PROP(TimeIterations, StepsOfAnIterationKeepItsEdgesAndShareNoDevice, ()) {
+RC_GTEST_PROP(TimeIterations, ActivitiesOfAnIterationKeepItsEdgesAndShareNoDevice, ()) {
   const Case random = random_case();
   const Timing timing = time_iterations(random.graph, random.job, random.plan, random.durations);
-  for (std::size_t step = 0; step < timing.steps.size(); ++step)
-    RC_ASSERT(timing.steps[step].end - timing.steps[step].begin == random.durations[step]);
-  for (const StepEdge& edge : random.graph.edges)
-    if (edge.iterations == 0) RC_ASSERT(timing.steps[edge.from].end - edge.early <= timing.steps[edge.to].begin);
-  for (std::size_t a = 0; a < timing.steps.size(); ++a)
+  for (std::size_t activity = 0; activity < timing.activities.size(); ++activity)
+    RC_ASSERT(timing.activities[activity].end - timing.activities[activity].begin == random.durations[activity]);
+  for (const ActivityEdge& edge : random.graph.edges)
+    if (edge.iterations == 0) RC_ASSERT(timing.activities[edge.from].end - edge.early <= timing.activities[edge.to].begin);
+  for (std::size_t a = 0; a < timing.activities.size(); ++a)
     for (std::size_t b = 0; b < a; ++b) {
-      const bool apart = timing.steps[a].end <= timing.steps[b].begin || timing.steps[b].end <= timing.steps[a].begin;
-      for (const Mesh& mesh : meshes_of(random.graph.steps[a], random.job, random.plan))
-        for (const Mesh& other : meshes_of(random.graph.steps[b], random.job, random.plan))
+      const bool apart = timing.activities[a].end <= timing.activities[b].begin || timing.activities[b].end <= timing.activities[a].begin;
+      for (const Mesh& mesh : meshes_of(random.graph.activities[a], random.job, random.plan))
+        for (const Mesh& other : meshes_of(random.graph.activities[b], random.job, random.plan))
           RC_ASSERT(apart || !cluster::overlap(mesh, other));
     }
 }
@@ -262,9 +265,9 @@ class LongRun {
  public:
   explicit LongRun(const Case& random)
       : random_(random),
-        ends_(iterations, std::vector<std::optional<Ticks>>(random.graph.steps.size())),
+        ends_(iterations, std::vector<std::optional<Ticks>>(random.graph.activities.size())),
         free_(static_cast<std::size_t>(cluster::device_count(random.job.cluster))) {
-    for (const StepEdge& edge : random.graph.edges) under_way_ = std::max(under_way_, static_cast<std::size_t>(edge.iterations) + 1);
+    for (const ActivityEdge& edge : random.graph.edges) under_way_ = std::max(under_way_, static_cast<std::size_t>(edge.iterations) + 1);
   }
 
   /// The mean of those after warming up.
@@ -281,11 +284,11 @@ class LongRun {
   static constexpr std::size_t counted = 840;  // a multiple of all numbers of iterations, up to 8, that may repeat together
   static constexpr std::size_t iterations = warm_up + counted + 10;  // the last have none after them to share devices with
 
-  std::optional<Ticks> ready_at(std::size_t iteration, std::size_t step) const {
+  std::optional<Ticks> ready_at(std::size_t iteration, std::size_t activity) const {
     Ticks ready = iteration < under_way_ ? Ticks(0) : ended_[iteration - under_way_];
-    for (const StepEdge& edge : random_.graph.edges) {
+    for (const ActivityEdge& edge : random_.graph.edges) {
       const auto lag = static_cast<std::size_t>(edge.iterations);
-      if (edge.to != step || lag > iteration) continue;
+      if (edge.to != activity || lag > iteration) continue;
       const std::optional<Ticks> end = ends_[iteration - lag][edge.from];
       if (!end) return std::nullopt;
       ready = std::max(ready, *end - edge.early);
@@ -293,28 +296,28 @@ class LongRun {
     return ready;
   }
 
-  Ticks free_at(std::size_t step) const {
+  Ticks free_at(std::size_t activity) const {
     Ticks free(0);
     for (std::size_t device = 0; device < free_.size(); ++device)
-      if (uses(random_, random_.graph.steps[step], static_cast<int>(device))) free = std::max(free, free_[device]);
+      if (uses(random_, random_.graph.activities[activity], static_cast<int>(device))) free = std::max(free, free_[device]);
     return free;
   }
 
   void run_next() {
     std::optional<std::tuple<Ticks, bool, std::size_t, std::size_t>> next;
     for (std::size_t iteration = ended_.size(); iteration < std::min(iterations, ended_.size() + under_way_); ++iteration)
-      for (std::size_t step = 0; step < random_.graph.steps.size(); ++step) {
-        const std::optional<Ticks> ready = ends_[iteration][step] ? std::nullopt : ready_at(iteration, step);
+      for (std::size_t activity = 0; activity < random_.graph.activities.size(); ++activity) {
+        const std::optional<Ticks> ready = ends_[iteration][activity] ? std::nullopt : ready_at(iteration, activity);
         if (!ready) continue;
-        const bool goes_between = meshes_of(random_.graph.steps[step], random_.job, random_.plan).size() > 1;
-        const std::tuple key(std::max(*ready, free_at(step)), !goes_between, iteration, step);
+        const bool goes_between = meshes_of(random_.graph.activities[activity], random_.job, random_.plan).size() > 1;
+        const std::tuple key(std::max(*ready, free_at(activity)), !goes_between, iteration, activity);
         if (!next || key < *next) next = key;
       }
-    const auto [begin, goes_later, iteration, step] = *next;
-    const Ticks end = begin + random_.durations[step];
-    ends_[iteration][step] = end;
+    const auto [begin, goes_later, iteration, activity] = *next;
+    const Ticks end = begin + random_.durations[activity];
+    ends_[iteration][activity] = end;
     for (std::size_t device = 0; device < free_.size(); ++device)
-      if (uses(random_, random_.graph.steps[step], static_cast<int>(device))) free_[device] = end;
+      if (uses(random_, random_.graph.activities[activity], static_cast<int>(device))) free_[device] = end;
   }
 
   void end_iterations() {
@@ -330,7 +333,7 @@ class LongRun {
 
   const Case& random_;
   std::size_t under_way_ = 2;
-  std::vector<std::vector<std::optional<Ticks>>> ends_;  // [iteration][step]
+  std::vector<std::vector<std::optional<Ticks>>> ends_;  // [iteration][activity]
   std::vector<Ticks> free_;                              // [device]
   std::vector<Ticks> ended_;                             // [iteration] it and all before
 };

@@ -10,26 +10,26 @@ using base::Ticks;
 using testing::HasSubstr;
 using testing::Optional;
 
-Span span(std::int64_t begin, std::int64_t end, Activity activity, std::int32_t task = 0, std::int64_t launch = 0) {
-  return {Ticks(begin), Ticks(end), activity, task, 0, Ticks(launch)};
+Span span(std::int64_t begin, std::int64_t end, BarKind bar_kind, std::int32_t task = 0, std::int64_t launch = 0) {
+  return {Ticks(begin), Ticks(end), bar_kind, task, 0, Ticks(launch)};
 }
 
 /// Two devices decode for ten and wait for one that scores.
 Trace sound() {
   Trace trace{Ticks(30), {}};
   trace.lanes.push_back(
-      {{0, 1}, {span(0, 10, Activity::decode, 0, 4), span(10, 30, Activity::dependency, 1)}, {{Ticks(0), 7}, {Ticks(5), 9}}});
-  trace.lanes.push_back({{4}, {span(0, 30, Activity::score, 1)}, {}});
+      {{0, 1}, {span(0, 10, BarKind::decode, 0, 4), span(10, 30, BarKind::dependency, 1)}, {{Ticks(0), 7}, {Ticks(5), 9}}});
+  trace.lanes.push_back({{4}, {span(0, 30, BarKind::score, 1)}, {}});
   return trace;
 }
 
 TEST(UsesOf, AddUpToTheDevicesTime) {
   const Trace trace = sound();
   const std::vector<Use> uses = uses_of(trace);
-  EXPECT_EQ(time_of(uses, Activity::decode), Ticks(2 * 6)) << "without launches";
-  EXPECT_EQ(time_of(uses, Activity::launch), Ticks(2 * 4));
-  EXPECT_EQ(time_of(uses, Activity::dependency), Ticks(2 * 20));
-  EXPECT_EQ(time_of(uses, Activity::score), Ticks(30));
+  EXPECT_EQ(time_of(uses, BarKind::decode), Ticks(2 * 6)) << "without launches";
+  EXPECT_EQ(time_of(uses, BarKind::launch), Ticks(2 * 4));
+  EXPECT_EQ(time_of(uses, BarKind::dependency), Ticks(2 * 20));
+  EXPECT_EQ(time_of(uses, BarKind::score), Ticks(30));
   EXPECT_EQ(busy_time(uses), Ticks(12 + 30));
   EXPECT_EQ(busy_time(uses) + idle_time(uses), Ticks(3 * 30));
   EXPECT_EQ(idle_time(uses_of(trace.lanes.front())), Ticks(24));

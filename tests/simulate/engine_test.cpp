@@ -91,12 +91,12 @@ Drawn drawn() {
   std::vector<plan::HostTransfer> loads;
   for (std::size_t task = 0; task < tasks; ++task) {
     if (drawn.plan.tasks[task].mesh.count == 0 || *rc::gen::inRange(0, 3) > 0) continue;
-    loads.push_back({plan::Step::Kind::load, task});
+    loads.push_back({plan::Activity::Kind::load, task});
     for (std::size_t other = 0; other < tasks; ++other) conflicts[task][other] = other != task && *rc::gen::inRange(0, 4) == 0;
   }
   drawn.graph = plan::with_host_transfers(plan::iteration_graph(drawn.job, drawn.plan), drawn.job, drawn.plan, loads, conflicts);
-  for (std::size_t step = 0; step < drawn.graph.steps.size(); ++step) drawn.durations.emplace_back(*rc::gen::inRange(1, 30));
-  for (plan::StepEdge& edge : drawn.graph.edges)
+  for (std::size_t step = 0; step < drawn.graph.activities.size(); ++step) drawn.durations.emplace_back(*rc::gen::inRange(1, 30));
+  for (plan::ActivityEdge& edge : drawn.graph.edges)
     if (*rc::gen::inRange(0, 4) == 0) edge.early = Ticks(*rc::gen::inRange<std::int64_t>(0, drawn.durations[edge.from].count() + 1));
   return drawn;
 }
@@ -104,15 +104,15 @@ Drawn drawn() {
 Activities activities_of(const Drawn& drawn) {
   Activities activities;
   activities.edges = drawn.graph.edges;
-  for (std::size_t index = 0; index < drawn.graph.steps.size(); ++index) {
-    const plan::Step& step = drawn.graph.steps[index];
+  for (std::size_t index = 0; index < drawn.graph.activities.size(); ++index) {
+    const plan::Activity& step = drawn.graph.activities[index];
     Activities::Item& of = activities.items.emplace_back();
     const std::vector<Mesh> meshes = plan::meshes_of(step, drawn.job, drawn.plan);
     std::copy(meshes.begin(), meshes.end(), of.devices.begin());
     if (const Mesh links = plan::host_links_of(step, drawn.plan); links.count > 0)
       of.devices[0] = {cluster::device_count(drawn.job.cluster) + links.first, links.count};
     of.duration = drawn.durations[index];
-    of.urgent = step.kind == plan::Step::Kind::reallocation && meshes.size() > 1;
+    of.urgent = step.kind == plan::Activity::Kind::reallocation && meshes.size() > 1;
   }
   return activities;
 }
@@ -139,7 +139,7 @@ bool was_behind(const Activities& activities, const Play& play, std::size_t node
   if (after == nothing) return false;
   const std::size_t size = activities.items.size();
   return play.played[after].end == play.played[node].begin ||
-         std::any_of(activities.edges.begin(), activities.edges.end(), [&](const plan::StepEdge& edge) {
+         std::any_of(activities.edges.begin(), activities.edges.end(), [&](const plan::ActivityEdge& edge) {
            return edge.from == after % size && edge.to == node % size && play.played[after].end - edge.early == play.played[node].begin;
          });
 }
@@ -150,7 +150,7 @@ RC_GTEST_PROP(Engine, NothingIsOutOfOrder, ()) {
   activities.links = 3;
   for (std::size_t index = 0; index < activities.items.size(); ++index) {
     const bool is_early = std::any_of(activities.edges.begin(), activities.edges.end(),
-                                      [index](const plan::StepEdge& edge) { return edge.from == index && edge.early > Ticks(0); });
+                                      [index](const plan::ActivityEdge& edge) { return edge.from == index && edge.early > Ticks(0); });
     Activities::Item& with = activities.items[index];
     if (!is_early && *rc::gen::inRange(0, 3) == 0) with.transfers = {{{*rc::gen::inRange(0, 3)}, Ticks(*rc::gen::inRange(1, 20)), 1}};
   }
@@ -159,7 +159,7 @@ RC_GTEST_PROP(Engine, NothingIsOutOfOrder, ()) {
   for (std::size_t node = 0; node < played.played.size(); ++node) {
     const Played& here = played.played[node];
     if (!has_played(here)) continue;
-    for (const plan::StepEdge& edge : activities.edges) {
+    for (const plan::ActivityEdge& edge : activities.edges) {
       const auto back = static_cast<std::size_t>(edge.iterations);
       if (edge.to != node % size || back > node / size) continue;
       const Played& before = played.played[(node / size - back) * size + edge.from];

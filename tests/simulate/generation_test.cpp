@@ -60,7 +60,7 @@ TEST(SimulatedGeneration, EqualLengthsAreWavesOfTheClosedForm) {
         cost::decode_step_seconds(scenario.facts, scenario.task.layout, 0, 0, fast, scenario.task.efficiency);
     const double wave = prefill + decoding(scenario, 16, 100, 300);
     EXPECT_NEAR(static_cast<double>(generation.end.count()), 3 * wave * 1e9, 6) << "pipeline " << pipeline;
-    for (const Lane& lane : generation.trace.lanes) EXPECT_EQ(time_of(uses_of(lane), Activity::tail), Ticks(0));
+    for (const Lane& lane : generation.trace.lanes) EXPECT_EQ(time_of(uses_of(lane), BarKind::tail), Ticks(0));
     EXPECT_EQ(generation.counts.preemptions, 0);
     EXPECT_EQ(generation.counts.peak, static_cast<std::int64_t>(16 * (112 + 304) * scenario.token_bytes()));
   }
@@ -73,15 +73,15 @@ TEST(SimulatedGeneration, LongPromptsArePrefilledInChunksBesideDecoding) {
   // 600 and 400 tokens in the first step, then 999 beside the first sequence's decoding twice, then 602.
   const std::vector<Span>& spans = generation.trace.lanes[0].spans;
   ASSERT_GE(spans.size(), 8U);
-  EXPECT_EQ(spans[0].activity, Activity::prefill);
+  EXPECT_EQ(spans[0].bar_kind, BarKind::prefill);
   EXPECT_EQ(spans[0].amount, 2);
   for (const std::size_t step : {0U, 1U, 2U}) {
-    EXPECT_EQ(spans[1 + 2 * step].activity, Activity::decode);
+    EXPECT_EQ(spans[1 + 2 * step].bar_kind, BarKind::decode);
     EXPECT_EQ(spans[1 + 2 * step].amount, 1);
-    EXPECT_EQ(spans[2 + 2 * step].activity, Activity::prefill);
+    EXPECT_EQ(spans[2 + 2 * step].bar_kind, BarKind::prefill);
     EXPECT_EQ(spans[2 + 2 * step].amount, 1);
   }
-  EXPECT_EQ(spans[7].activity, Activity::decode);
+  EXPECT_EQ(spans[7].bar_kind, BarKind::decode);
   EXPECT_EQ(spans[7].amount, 2);
   EXPECT_EQ(generation.counts.prefilled, 3600);
   scenario.task.engine.chunked_prefill = false;

@@ -90,7 +90,7 @@ TEST(InterStage, AWorkerWaitsForWeightsThatItsDevicesLack) {
   int loading = 0;
   for (const Lane& lane : fused.trace.lanes)
     for (const Span& span : lane.spans)
-      if (span.activity == Activity::loading) {
+      if (span.bar_kind == BarKind::loading) {
         EXPECT_EQ(span.end - span.begin, base::ticks_of_seconds(0.25));
         ++loading;
       }
@@ -112,7 +112,7 @@ TEST(InterStage, PaddedSamplesAreScoredAsLongAsTheirRow) {
   std::int64_t scored = 0;
   for (const Lane& lane : fused.trace.lanes)
     for (const Span& span : lane.spans)
-      if (span.activity == Activity::score) {
+      if (span.bar_kind == BarKind::score) {
         EXPECT_EQ(span.end - span.begin, pass);
         scored += span.amount;
       }
@@ -130,7 +130,7 @@ TEST(InterStage, DevicesHoldTheActorThenWhatTheyScoreFor) {
   int scorers = 0;
   for (const Lane& lane : fused.trace.lanes) {
     const auto load =
-        std::find_if(lane.spans.begin(), lane.spans.end(), [](const Span& span) { return span.activity == Activity::loading; });
+        std::find_if(lane.spans.begin(), lane.spans.end(), [](const Span& span) { return span.bar_kind == BarKind::loading; });
     const Ticks leaves = load == lane.spans.end() ? Ticks::max() : load->begin;
     for (const auto& [time, bytes] : lane.memory) EXPECT_TRUE(time < leaves ? bytes >= 40'000 : bytes == 7'000) << bytes;
     if (leaves < Ticks::max()) ++scorers;

@@ -19,10 +19,10 @@ Trace small_trace() {
   Trace trace;
   trace.end = Ticks(10);
   trace.lanes.push_back({{0, 1},
-                         {{Ticks(0), Ticks(4), Activity::decode, 0, 128, Ticks(1)}, {Ticks(4), Ticks(10), Activity::tail, 0, 0}},
+                         {{Ticks(0), Ticks(4), BarKind::decode, 0, 128, Ticks(1)}, {Ticks(4), Ticks(10), BarKind::tail, 0, 0}},
                          {{Ticks(0), 100}, {Ticks(4), 0}}});
-  trace.lanes.push_back({{2}, {{Ticks(0), Ticks(7), Activity::decode, 0, 64}, {Ticks(7), Ticks(10), Activity::backward, 1, 3}}, {}});
-  trace.host_links.push_back({{2}, {{Ticks(1), Ticks(3), Activity::loading, 1, 0}}, {}});
+  trace.lanes.push_back({{2}, {{Ticks(0), Ticks(7), BarKind::decode, 0, 64}, {Ticks(7), Ticks(10), BarKind::backward, 1, 3}}, {}});
+  trace.host_links.push_back({{2}, {{Ticks(1), Ticks(3), BarKind::loading, 1, 0}}, {}});
   return trace;
 }
 

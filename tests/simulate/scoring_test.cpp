@@ -123,11 +123,11 @@ TEST(Scoring, HandsOverBeforeItLoads) {
   const Scoring scoring = score(scenario.task.infer, equal_samples(1, 100, 100), {Ticks(0)}, workers_of(1, 1, Ticks(0)));
   const std::vector<Span>& spans = scoring.spans[0];
   ASSERT_GE(spans.size(), 3U);
-  EXPECT_EQ(spans[0].activity, Activity::hand_over);
+  EXPECT_EQ(spans[0].bar_kind, BarKind::hand_over);
   EXPECT_EQ(spans[0].end, base::ticks_of_seconds(1));
-  EXPECT_EQ(spans[1].activity, Activity::loading);
+  EXPECT_EQ(spans[1].bar_kind, BarKind::loading);
   EXPECT_EQ(spans[1].end, base::ticks_of_seconds(3));
-  EXPECT_EQ(spans[2].activity, Activity::score);
+  EXPECT_EQ(spans[2].bar_kind, BarKind::score);
 }
 
 TEST(Scoring, AnswersThatAreReadComeFirst) {
@@ -163,7 +163,7 @@ RC_GTEST_PROP(Scoring, EachSampleIsScoredOnceByEachTask, ()) {
     for (const Span& span : scoring.spans[worker]) {
       RC_ASSERT(span.begin >= at && span.end > span.begin && span.launch <= span.end - span.begin);
       at = span.end;
-      if (span.activity == Activity::score) scored[static_cast<std::size_t>(span.task)] += span.amount;
+      if (span.bar_kind == BarKind::score) scored[static_cast<std::size_t>(span.task)] += span.amount;
     }
   }
   for (int task = 1; task <= tasks; ++task) RC_ASSERT(scored[static_cast<std::size_t>(task)] == static_cast<std::int64_t>(samples.size()));

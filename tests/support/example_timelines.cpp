@@ -5,21 +5,21 @@ namespace {
 
 using base::Memory;
 using base::Ticks;
-using timeline::Activity;
 using timeline::Bar;
+using timeline::BarKind;
 
-Bar work(int start, int end, Activity activity, int track, int microbatch, int stage) {
+Bar work(int start, int end, BarKind bar_kind, int track, int microbatch, int stage) {
   Bar bar;
   bar.begin = Ticks(start);
   bar.end = Ticks(end);
-  bar.activity = activity;
+  bar.bar_kind = bar_kind;
   bar.track = track;
   bar.microbatch = microbatch;
   bar.stage = stage;
   return bar;
 }
 
-Bar idle(int start, int end, Activity cause, int awaits) {
+Bar idle(int start, int end, BarKind cause, int awaits) {
   Bar bar = work(start, end, cause, -1, -1, -1);
   bar.awaits = awaits;
   return bar;
@@ -34,11 +34,11 @@ timeline::Timeline small_timeline() {
   timeline.end = Ticks(10);
   timeline.tracks = {{"actor", 0, 0}, {"critic", 1, 0}};
   add_lane(timeline, "device 0",
-           {work(0, 2, Activity::forward, 0, 7, 0), idle(2, 6, Activity::dependency, 6), idle(6, 7, Activity::transfer, 6),
-            work(7, 10, Activity::backward, 0, 7, 0)});
+           {work(0, 2, BarKind::forward, 0, 7, 0), idle(2, 6, BarKind::dependency, 6), idle(6, 7, BarKind::transfer, 6),
+            work(7, 10, BarKind::backward, 0, 7, 0)});
   add_lane(timeline, "device 1",
-           {idle(0, 2, Activity::warm_up, 0), work(2, 4, Activity::forward, 0, 7, 1), work(4, 6, Activity::backward, 0, 7, 1),
-            work(6, 7, Activity::forward, 1, 3, 0), work(7, 9, Activity::backward, 1, 3, 0), idle(9, 10, Activity::drain, -1)});
+           {idle(0, 2, BarKind::warm_up, 0), work(2, 4, BarKind::forward, 0, 7, 1), work(4, 6, BarKind::backward, 0, 7, 1),
+            work(6, 7, BarKind::forward, 1, 3, 0), work(7, 9, BarKind::backward, 1, 3, 0), idle(9, 10, BarKind::drain, -1)});
   timeline.counters = {{"activation held", "", 0, {{Ticks(0), Memory(1'640'000)}, {Ticks(10), Memory(0)}}},
                        {"activation held",
                         "",
@@ -70,10 +70,10 @@ timeline::Timeline large_timeline(std::size_t lanes, std::size_t bars) {
       const bool backward = i % 2 == 1;
       const int length = backward ? 4 : 2;
       const auto track = static_cast<int>((i / 2 + lane) % 3);
-      row.push_back(work(now, now + length, backward ? Activity::backward : Activity::forward, track, static_cast<int>(i / 2), 0));
+      row.push_back(work(now, now + length, backward ? BarKind::backward : BarKind::forward, track, static_cast<int>(i / 2), 0));
       held.steps.emplace_back(Ticks(now), Memory(backward ? 1'000'000 : 2'000'000));
       now += length;
-      if (i % 3 == 0) row.push_back(idle(now, now + 1, Activity::dependency, -1));
+      if (i % 3 == 0) row.push_back(idle(now, now + 1, BarKind::dependency, -1));
       if (i % 3 == 0) ++now;
     }
     held.steps.emplace_back(Ticks(now), Memory(0));

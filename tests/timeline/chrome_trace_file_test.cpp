@@ -108,8 +108,8 @@ TEST(ChromeTraceFile, AThreadOfIdleTimeJoinsTheOther) {
       {"ph":"X","pid":1,"tid":2,"ts":1,"dur":2,"name":"drain","cat":"idle"})");
   ASSERT_EQ(trace.lanes.size(), 1U);
   EXPECT_THAT(slices_of(trace, 0), ElementsAre("a 0-1000", "drain 1000-3000", "b 3000-4000"));
-  EXPECT_EQ(trace.bars[0].activity, Activity::work);
-  EXPECT_EQ(trace.bars[1].activity, Activity::idle);
+  EXPECT_EQ(trace.bars[0].bar_kind, BarKind::work);
+  EXPECT_EQ(trace.bars[1].bar_kind, BarKind::idle);
 }
 
 TEST(ChromeTraceFile, ReadsCounters) {

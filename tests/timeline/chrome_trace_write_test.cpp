@@ -131,10 +131,10 @@ TEST(ChromeTraceWrite, SaysWhatIsKnownOfWorkOfTasks) {
   timeline.end = base::Ticks(5000);
   timeline.beginning = Beginning::repeats;
   timeline.tracks = {{"gen", 2, 0, Track::Kind::task}};
-  Bar decode{base::Ticks(0), base::Ticks(4000), Activity::decode, 0};
+  Bar decode{base::Ticks(0), base::Ticks(4000), BarKind::decode, 0};
   decode.sequences = 12;
   decode.launch = base::Ticks(500);
-  add_lane(timeline, "devices 0-1", {decode, {base::Ticks(4000), base::Ticks(5000), Activity::dependency, 0}});
+  add_lane(timeline, "devices 0-1", {decode, {base::Ticks(4000), base::Ticks(5000), BarKind::dependency, 0}});
   timeline.counters = {{"memory in use", "bytes", 0, {{base::Ticks(1500), base::Memory(300)}}}};
   const json trace = json::parse(render_chrome_trace(timeline));
   EXPECT_EQ(events_of(trace, "X")[0], json::parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":4,"cat":"decode","name":"decode of gen",

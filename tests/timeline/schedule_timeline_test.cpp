@@ -72,7 +72,7 @@ Timeline hand_made() {
 /// "dependency 4-7 awaits 1/2", "forward 0-2": a bar as text.
 std::string to_text(const Timeline& timeline, const Bar& bar) {
   std::ostringstream text;
-  text << name_of(bar.activity) << ' ' << bar.begin.count() << '-' << bar.end.count();
+  text << name_of(bar.bar_kind) << ' ' << bar.begin.count() << '-' << bar.end.count();
   if (bar.awaits >= 0) {
     const std::vector<std::size_t> first = first_bars(timeline);
     const auto awaited = static_cast<std::size_t>(bar.awaits);
@@ -102,16 +102,16 @@ TEST(ScheduleTimeline, SplitsIdleTimeByItsCause) {
 
 TEST(ScheduleTimeline, SumsTimeByActivity) {
   const Timeline timeline = hand_made();
-  const TimeByActivity time = time_by_activity(timeline.bars);
-  const auto of = [&](Activity activity) { return time[index_of(activity)].count(); };
-  EXPECT_EQ(of(Activity::forward), 8);
-  EXPECT_EQ(of(Activity::backward), 8);
-  EXPECT_EQ(of(Activity::warm_up), 3);
-  EXPECT_EQ(of(Activity::dependency), 3);
-  EXPECT_EQ(of(Activity::transfer), 2);
-  EXPECT_EQ(of(Activity::delay), 1);
-  EXPECT_EQ(of(Activity::drain), 17);
-  EXPECT_EQ(time_by_activity(bars_of(timeline, 0))[index_of(Activity::transfer)], Ticks(2));
+  const TimeByActivity time = time_by_bar_kind(timeline.bars);
+  const auto of = [&](BarKind bar_kind) { return time[index_of(bar_kind)].count(); };
+  EXPECT_EQ(of(BarKind::forward), 8);
+  EXPECT_EQ(of(BarKind::backward), 8);
+  EXPECT_EQ(of(BarKind::warm_up), 3);
+  EXPECT_EQ(of(BarKind::dependency), 3);
+  EXPECT_EQ(of(BarKind::transfer), 2);
+  EXPECT_EQ(of(BarKind::delay), 1);
+  EXPECT_EQ(of(BarKind::drain), 17);
+  EXPECT_EQ(time_by_bar_kind(bars_of(timeline, 0))[index_of(BarKind::transfer)], Ticks(2));
 }
 
 TEST(ScheduleTimeline, StepsTheActivationHeld) {
@@ -142,7 +142,7 @@ TEST(ScheduleTimeline, AwaitsTheOutputThatArrivesLast) {
   const Timeline timeline = hand_made();
   const Bar& wait = bars_of(timeline, 0)[2];
   const Bar& awaited = timeline.bars[static_cast<std::size_t>(wait.awaits)];
-  EXPECT_EQ(awaited.activity, Activity::backward);
+  EXPECT_EQ(awaited.bar_kind, BarKind::backward);
   EXPECT_EQ(awaited.stage, 1);
   EXPECT_EQ(awaited.microbatch, 0);
 }
@@ -179,7 +179,7 @@ TEST(ScheduleTimeline, NamesTheTracksAfterThePipelines) {
   EXPECT_EQ(timeline.tracks[1].replica, 1);
   EXPECT_EQ(timeline.tracks[2].name, "critic");
   EXPECT_EQ(timeline.tracks[2].model, 1);
-  for (const Bar& bar : bars_of(timeline, 0)) EXPECT_EQ(bar.track, is_idle(bar.activity) ? -1 : 0);
+  for (const Bar& bar : bars_of(timeline, 0)) EXPECT_EQ(bar.track, is_idle(bar.bar_kind) ? -1 : 0);
 }
 
 /// Any order without deadlock: one ready op after another.
@@ -210,20 +210,20 @@ void check_lane(const Timeline& timeline, std::size_t lane, const pipeline::Devi
   Ticks sum;
   for (const Bar& bar : bars_of(timeline, lane)) {
     RC_ASSERT(bar.begin == now);
-    const bool has_length = is_idle(bar.activity) ? bar.end > bar.begin : bar.end >= bar.begin;
+    const bool has_length = is_idle(bar.bar_kind) ? bar.end > bar.begin : bar.end >= bar.begin;
     RC_ASSERT(has_length);
     now = bar.end;
-    if (!is_idle(bar.activity)) work += bar.end - bar.begin;
+    if (!is_idle(bar.bar_kind)) work += bar.end - bar.begin;
     if (bar.awaits < 0) continue;
-    RC_ASSERT(is_idle(bar.activity));
+    RC_ASSERT(is_idle(bar.bar_kind));
     const Bar& awaited = timeline.bars[static_cast<std::size_t>(bar.awaits)];
-    RC_ASSERT(!is_idle(awaited.activity));
-    if (bar.activity == Activity::dependency) RC_ASSERT(awaited.end >= bar.end);
-    if (bar.activity == Activity::transfer) RC_ASSERT(awaited.end <= bar.begin);
+    RC_ASSERT(!is_idle(awaited.bar_kind));
+    if (bar.bar_kind == BarKind::dependency) RC_ASSERT(awaited.end >= bar.end);
+    if (bar.bar_kind == BarKind::transfer) RC_ASSERT(awaited.end <= bar.begin);
   }
   RC_ASSERT(now == timeline.end);
   RC_ASSERT(work == use.busy);
-  for (const Ticks time : time_by_activity(bars_of(timeline, lane))) sum += time;
+  for (const Ticks time : time_by_bar_kind(bars_of(timeline, lane))) sum += time;
   RC_ASSERT(sum == timeline.end);
   const Counter& held = *drawn_counters(timeline)[lane];
   RC_ASSERT(peak_of(held).second == use.peak);
@@ -254,8 +254,8 @@ RC_GTEST_PROP(ScheduleTimelineProperty, CoversEveryLaneAndAgreesWithTheEvaluator
     const Bar& to = timeline.bars[static_cast<std::size_t>(arrow.to)];
     RC_ASSERT(lane_of(first, static_cast<std::size_t>(arrow.from)) != lane_of(first, static_cast<std::size_t>(arrow.to)));
     RC_ASSERT(from.end <= to.begin);
-    RC_ASSERT(!is_idle(from.activity));
-    RC_ASSERT(!is_idle(to.activity));
+    RC_ASSERT(!is_idle(from.bar_kind));
+    RC_ASSERT(!is_idle(to.bar_kind));
   }
 }
 

@@ -8,7 +8,7 @@ namespace {
 using base::Memory;
 using base::Ticks;
 
-Bar bar(std::int64_t begin, std::int64_t end, Activity activity, std::int32_t track) { return {Ticks(begin), Ticks(end), activity, track}; }
+Bar bar(std::int64_t begin, std::int64_t end, BarKind bar_kind, std::int32_t track) { return {Ticks(begin), Ticks(end), bar_kind, track}; }
 
 /// Decoding in a thousand bars with a short bubble behind each, then one long bar of training.
 Timeline busy_timeline() {
@@ -18,14 +18,14 @@ Timeline busy_timeline() {
   Counter memory{"memory", "bytes", 0, {}};
   std::int64_t now = 0;
   for (int number = 0; number < 1000; ++number) {
-    bars.push_back(bar(now, now + 900, Activity::decode, 0));
+    bars.push_back(bar(now, now + 900, BarKind::decode, 0));
     bars.back().sequences = 8;
     bars.back().launch = Ticks(10);
-    bars.push_back(bar(now + 900, now + 1000, Activity::bubble, 0));
+    bars.push_back(bar(now + 900, now + 1000, BarKind::bubble, 0));
     memory.steps.emplace_back(Ticks(now), Memory(number % 7));
     now += 1000;
   }
-  bars.push_back(bar(now, 2 * now, Activity::forward, 1));
+  bars.push_back(bar(now, 2 * now, BarKind::forward, 1));
   bars.back().microbatch = 3;
   timeline.end = Ticks(2 * now);
   add_lane(timeline, "device 0", bars);
@@ -54,7 +54,7 @@ TEST(Thinned, MakesShortNeighboursOneOfWhatMostOfTheirTimeIs) {
   for (std::size_t index = 0; index + 1 < bars.size(); ++index) {
     EXPECT_EQ(bars[index].end, bars[index + 1].begin);
     EXPECT_LE(bars[index].end - bars[index].begin, thin.shortest);
-    EXPECT_EQ(bars[index].activity, Activity::decode);
+    EXPECT_EQ(bars[index].bar_kind, BarKind::decode);
     launch += bars[index].launch;
   }
   EXPECT_EQ(launch, Ticks(10'000));
@@ -80,7 +80,7 @@ TEST(Thinned, MakesNoLongBarsOne) {
   Timeline timeline;
   std::vector<Bar> bars;
   for (int number = 0; number < 50; ++number)
-    bars.push_back(bar(number * 1000, number * 1000 + 1000, number % 2 == 0 ? Activity::forward : Activity::backward, 0));
+    bars.push_back(bar(number * 1000, number * 1000 + 1000, number % 2 == 0 ? BarKind::forward : BarKind::backward, 0));
   timeline.end = Ticks(50'000);
   add_lane(timeline, "device 0", bars);
   EXPECT_EQ(thinned(timeline, 10).timeline.bars.size(), 50U);

@@ -13,27 +13,27 @@ using base::Memory;
 using base::Ticks;
 using testing::ElementsAre;
 
-TEST(Activity, HasANameOfItsOwnForEveryOne) {
+TEST(BarKind, HasANameOfItsOwnForEveryOne) {
   std::set<std::string> names;
-  for (int activity = 0; activity < activities; ++activity) names.emplace(name_of(static_cast<Activity>(activity)));
-  EXPECT_EQ(names.size(), static_cast<std::size_t>(activities));
-  EXPECT_EQ(name_of(Activity::input_gradient), "input gradient");
-  EXPECT_EQ(name_of(Activity::hand_over), "hand-over");
-  EXPECT_EQ(name_of(Activity::warm_up), "warm-up");
-  EXPECT_EQ(name_of(Activity::awaiting), "new weights");
-  EXPECT_EQ(name_of(Activity::drain), "drain");
+  for (int bar_kind = 0; bar_kind < bar_kinds; ++bar_kind) names.emplace(name_of(static_cast<BarKind>(bar_kind)));
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(bar_kinds));
+  EXPECT_EQ(name_of(BarKind::input_gradient), "input gradient");
+  EXPECT_EQ(name_of(BarKind::hand_over), "hand-over");
+  EXPECT_EQ(name_of(BarKind::warm_up), "warm-up");
+  EXPECT_EQ(name_of(BarKind::awaiting), "new weights");
+  EXPECT_EQ(name_of(BarKind::drain), "drain");
 }
 
-TEST(Activity, IsWorkOrIdle) {
-  for (const Activity op : op_activities) EXPECT_FALSE(is_idle(op));
-  for (const Activity cause : schedule_causes) EXPECT_TRUE(is_idle(cause));
-  EXPECT_FALSE(is_idle(Activity::work));
-  EXPECT_TRUE(is_idle(Activity::tail));
+TEST(BarKind, IsWorkOrIdle) {
+  for (const BarKind op : op_bar_kinds) EXPECT_FALSE(is_idle(op));
+  for (const BarKind cause : schedule_causes) EXPECT_TRUE(is_idle(cause));
+  EXPECT_FALSE(is_idle(BarKind::work));
+  EXPECT_TRUE(is_idle(BarKind::tail));
 }
 
-TEST(Activity, HasLettersOfOps) {
+TEST(BarKind, HasLettersOfOps) {
   std::string letters;
-  for (const Activity op : op_activities) letters += letter_of(op);
+  for (const BarKind op : op_bar_kinds) letters += letter_of(op);
   EXPECT_EQ(letters, "FBIWS");
 }
 
@@ -53,14 +53,14 @@ Timeline example() {
   Timeline timeline;
   timeline.tracks = {{"gen", 0, 0, Track::Kind::task}, {"actor", 0, 0}};
   timeline.names = {"step 3"};
-  Bar op{Ticks(0), Ticks(2), Activity::backward, 1};
+  Bar op{Ticks(0), Ticks(2), BarKind::backward, 1};
   op.microbatch = 4;
   op.stage = 2;
   Bar named{Ticks(2), Ticks(3)};
   named.name = 0;
   add_lane(timeline, "a", {op, named});
   add_lane(timeline, "b", {});
-  add_lane(timeline, "c", {{Ticks(0), Ticks(5), Activity::decode, 0}, {Ticks(5), Ticks(6), Activity::dependency, 0}}, true);
+  add_lane(timeline, "c", {{Ticks(0), Ticks(5), BarKind::decode, 0}, {Ticks(5), Ticks(6), BarKind::dependency, 0}}, true);
   return timeline;
 }
 
@@ -68,7 +68,7 @@ TEST(Timeline, FindsBarsOfLanesAndLanesOfBars) {
   const Timeline timeline = example();
   EXPECT_EQ(bars_of(timeline, 0).size(), 2U);
   EXPECT_TRUE(bars_of(timeline, 1).empty());
-  EXPECT_EQ(bars_of(timeline, 2)[1].activity, Activity::dependency);
+  EXPECT_EQ(bars_of(timeline, 2)[1].bar_kind, BarKind::dependency);
   const std::vector<std::size_t> first = first_bars(timeline);
   EXPECT_THAT(first, ElementsAre(0, 2, 2, 4));
   EXPECT_EQ(lane_of(first, 1), 0U);
@@ -82,9 +82,9 @@ TEST(Timeline, SaysWhatBarsAre) {
   EXPECT_THAT(titles, ElementsAre("B4 actor", "step 3", "decode of gen", "dependency"));
   EXPECT_EQ(full_title(timeline, timeline.bars[3]), "dependency on gen");
   EXPECT_EQ(full_title(timeline, timeline.bars[2]), "decode of gen");
-  EXPECT_EQ(full_title(timeline, {Ticks(0), Ticks(1), Activity::hand_over}), "hand-over");
+  EXPECT_EQ(full_title(timeline, {Ticks(0), Ticks(1), BarKind::hand_over}), "hand-over");
   EXPECT_EQ(describe(timeline, timeline.bars[0]), "B4 of actor, stage 2");
-  EXPECT_EQ(describe(Activity::reallocation, "gen"), "reallocation for gen");
+  EXPECT_EQ(describe(BarKind::reallocation, "gen"), "reallocation for gen");
 }
 
 TEST(Timeline, DrawsTheFirstCounterOfEachLane) {

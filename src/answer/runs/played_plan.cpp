@@ -8,7 +8,7 @@
 #include "answer/words/amounts.h"
 #include "plan/fusion.h"
 #include "planner/bound/bound.h"
-#include "planner/space/fused_steps.h"
+#include "planner/space/fused_activities.h"
 #include "planner/space/search_space.h"
 #include "predict/played/inter_stage.h"
 

@@ -3,8 +3,8 @@
 
 #include "answer/plans/plan_json.h"
 #include "answer/question/json.h"
+#include "answer/runs/activity_lines.h"
 #include "answer/runs/simulation_figures.h"
-#include "answer/runs/step_lines.h"
 #include "simulate/accounting.h"
 #include "timeline/lane_names.h"
 
@@ -18,7 +18,7 @@ using timeline::device_ranges;
 Json uses_json(const SimulationAnswer& answer, const std::vector<Use>& uses) {
   Json array = Json::array();
   for (const Use& use : uses) {
-    Json entry{{"activity", simulate::name_of(use.activity)}, {"idle", simulate::is_idle(use.activity)}};
+    Json entry{{"activity", simulate::name_of(use.bar_kind)}, {"idle", simulate::is_idle(use.bar_kind)}};
     if (use.task >= 0) entry["task"] = task_name(answer, use.task);
     entry["device_seconds"] = json_simulated(base::seconds_of_ticks(use.time));
     array.push_back(std::move(entry));
@@ -32,7 +32,7 @@ Json spans_json(const SimulationAnswer& answer, const Lane& lane) {
     Json entry = Json::array();
     entry.push_back(span.begin.count());
     entry.push_back(span.end.count());
-    entry.push_back(simulate::name_of(span.activity));
+    entry.push_back(simulate::name_of(span.bar_kind));
     entry.push_back(task_name(answer, span.task));
     entry.push_back(span.amount);
     entry.push_back(span.launch.count());
@@ -64,7 +64,7 @@ Json variants_json(const SimulationAnswer& answer) {
         Json{{"fused", base::enum_name(variant.mode)},
              {"iteration_seconds", json_ratio(variant.seconds)},
              {"idle_seconds", json_ratio(mean_seconds(answer, simulate::idle_time(variant.uses)))},
-             {"hand_over_seconds", json_ratio(mean_seconds(answer, simulate::time_of(variant.uses, simulate::Activity::hand_over)))},
+             {"hand_over_seconds", json_ratio(mean_seconds(answer, simulate::time_of(variant.uses, simulate::BarKind::hand_over)))},
              {"played", variant.played},
              {"fits", variant.fits}});
   return variants;
@@ -92,7 +92,7 @@ Json head_json(const SimulationAnswer& answer) {
   object["iterations_played"] = simulation.iteration.played;
   object["iterations_shown"] = simulation.iteration.iterations;
   object["steps"] = Json::array();
-  for (const StepLine& line : step_lines(answer.scenario, answer.plan, answer.simulation))
+  for (const ActivityLine& line : activity_lines(answer.scenario, answer.plan, answer.simulation))
     object["steps"].push_back(Json{{"step", line.name},
                                    {"begin", json_ratio(line.begin)},
                                    {"seconds", json_ratio(line.simulated)},

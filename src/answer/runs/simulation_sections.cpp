@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "answer/plans/plan_tables.h"
+#include "answer/runs/activity_lines.h"
 #include "answer/runs/simulation_figures.h"
-#include "answer/runs/step_lines.h"
 #include "answer/words/amounts.h"
 #include "answer/words/figures.h"
 #include "answer/words/plan_words.h"
@@ -26,7 +26,7 @@ using timeline::device_ranges;
 
 Table steps_table(const SimulationAnswer& answer) {
   std::vector<std::vector<std::string>> rows;
-  for (const StepLine& line : step_lines(answer.scenario, answer.plan, answer.simulation))
+  for (const ActivityLine& line : activity_lines(answer.scenario, answer.plan, answer.simulation))
     rows.push_back({line.name, line.devices, seconds_text(line.begin), seconds_text(line.simulated), seconds_text(line.closed),
                     difference_text(line.simulated, line.closed)});
   return Table{{{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"simulated"}, {"closed form"}, {"difference"}}, rows};
@@ -34,14 +34,14 @@ Table steps_table(const SimulationAnswer& answer) {
 
 /// What a use is called, whatever its task.
 std::string use_name(const Use& use) {
-  if (simulate::is_idle(use.activity) && use.task < 0) return "no step is there";
-  return std::string(simulate::name_of(use.activity));
+  if (simulate::is_idle(use.bar_kind) && use.task < 0) return "no step is there";
+  return std::string(simulate::name_of(use.bar_kind));
 }
 
 /// Uses of one kind, the largest first, as seconds of the average device.
 Table uses_table(const SimulationAnswer& answer, bool idle) {
   std::vector<Use> uses = simulate::uses_of(answer.simulation.iteration.trace);
-  std::erase_if(uses, [idle](const Use& use) { return simulate::is_idle(use.activity) != idle; });
+  std::erase_if(uses, [idle](const Use& use) { return simulate::is_idle(use.bar_kind) != idle; });
   std::stable_sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.time > b.time; });
   const double devices = cluster::device_count(answer.scenario.job.cluster);
   const double iterations = static_cast<double>(answer.simulation.iteration.iterations);
@@ -58,7 +58,7 @@ Table uses_table(const SimulationAnswer& answer, bool idle) {
 std::string idle_text(const Lane& lane, base::Ticks end) {
   std::vector<Use> sums;
   for (const Use& use : simulate::uses_of(lane)) {
-    if (!simulate::is_idle(use.activity)) continue;
+    if (!simulate::is_idle(use.bar_kind)) continue;
     const auto known = std::find_if(sums.begin(), sums.end(), [&](const Use& sum) { return use_name(sum) == use_name(use); });
     if (known == sums.end())
       sums.push_back(use);
@@ -99,7 +99,7 @@ Sections variants_table(const SimulationAnswer& answer) {
     rows.push_back({std::string(base::enum_name(variant.mode)) + (variant.played ? " *" : ""), seconds_text(variant.seconds),
                     fmt::format("{:.2f}x", answer.variants.front().seconds / variant.seconds),
                     seconds_text(mean_seconds(answer, simulate::idle_time(variant.uses))),
-                    seconds_text(mean_seconds(answer, simulate::time_of(variant.uses, simulate::Activity::hand_over))),
+                    seconds_text(mean_seconds(answer, simulate::time_of(variant.uses, simulate::BarKind::hand_over))),
                     variant.fits ? "yes" : "NO"});
   const bool drawn = answer.simulation.draws.size() > 1;
   const std::string less = less_fusion_words(answer.variants);

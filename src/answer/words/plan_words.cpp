@@ -134,16 +134,16 @@ std::string job_line(const plan::Job& job) {
                      counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
 }
 
-std::string step_words(const plan::Job& job, plan::Step::Kind kind, std::size_t task) {
+std::string activity_words(const plan::Job& job, plan::Activity::Kind kind, std::size_t task) {
   const std::string& name = job.workflow.tasks[task].name;
   switch (kind) {
-    case plan::Step::Kind::task:
+    case plan::Activity::Kind::task:
       break;
-    case plan::Step::Kind::reallocation:
+    case plan::Activity::Kind::reallocation:
       return fmt::format("weights to {}", name);
-    case plan::Step::Kind::load:
+    case plan::Activity::Kind::load:
       return fmt::format("{}, from host", name);
-    case plan::Step::Kind::unload:
+    case plan::Activity::Kind::unload:
       return fmt::format("{}, to host", name);
   }
   return name;

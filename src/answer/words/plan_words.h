@@ -17,7 +17,7 @@ std::string job_line(const plan::Job& job);
 
 /// "actor_train"; "weights to actor_generate" of a reallocation; "actor_train, from host" and "actor_train, to host" of what a task has in
 /// host memory, where it moves beside other tasks.
-std::string step_words(const plan::Job& job, plan::Step::Kind kind, std::size_t task);
+std::string activity_words(const plan::Job& job, plan::Activity::Kind kind, std::size_t task);
 
 /// A task's part of a plan.
 struct TaskWords {

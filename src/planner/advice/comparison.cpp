@@ -8,9 +8,9 @@
 namespace dovetail::planner {
 namespace {
 
-using plan::Step;
+using plan::Activity;
 
-/// Devices that the meshes of a step have together: of two that overlap those in both count once.
+/// Devices that the meshes of an activity have together: of two that overlap those in both count once.
 int device_count(const std::vector<cluster::Mesh>& meshes) {
   if (meshes.empty()) return 0;
   int devices = meshes.front().count;
@@ -38,28 +38,28 @@ class Account {
   std::vector<TimeUse>& uses_;
 };
 
-/// Whether a step is fused with others.
-bool is_fused(const plan::IterationGraph& graph, std::size_t step) {
-  const auto is_member = [step](const Step& other) { return other.within == step; };
-  return graph.steps[step].within || std::any_of(graph.steps.begin(), graph.steps.end(), is_member);
+/// Whether an activity is fused with others.
+bool is_fused(const plan::IterationGraph& graph, std::size_t activity) {
+  const auto is_member = [activity](const Activity& other) { return other.within == activity; };
+  return graph.activities[activity].within || std::any_of(graph.activities.begin(), graph.activities.end(), is_member);
 }
 
 void add_uses(const predict::Scenario& scenario, const EstimatedPlan& of, double SecondsPair::* side, Account& account) {
   const double devices = cluster::device_count(scenario.job.cluster);
   double busy = 0;
   double hidden = 0;
-  for (std::size_t index = 0; index < of.estimate.steps.size(); ++index) {
-    const std::vector<Step>& steps = of.estimate.graph.steps;
-    const Step& step = steps[index];
-    // What is fused with another step is on its devices.
-    const Step& where = step.within ? steps[*step.within] : step;
+  for (std::size_t index = 0; index < of.estimate.activities.size(); ++index) {
+    const std::vector<Activity>& activities = of.estimate.graph.activities;
+    const Activity& activity = activities[index];
+    // What is fused with another activity is on its devices.
+    const Activity& where = activity.within ? activities[*activity.within] : activity;
     const double share = device_count(plan::meshes_of(where, scenario.job, of.plan)) / devices;
     const bool fused = is_fused(of.estimate.graph, index);
-    const predict::StepSeconds seconds = fused ? predict::step_seconds(scenario, of.plan, step) : of.estimate.steps[index];
-    if (fused) hidden += share * (of.estimate.steps[index].seconds - seconds.seconds);
+    const predict::ActivitySeconds seconds = fused ? predict::activity_seconds(scenario, of.plan, activity) : of.estimate.activities[index];
+    if (fused) hidden += share * (of.estimate.activities[index].seconds - seconds.seconds);
     for (const predict::SecondsPart& part : seconds.parts) {
       if (share == 0 || part.seconds == 0) continue;
-      account.add(step.kind == Step::Kind::reallocation ? "moving weights" : part.name, side, share * part.seconds);
+      account.add(activity.kind == Activity::Kind::reallocation ? "moving weights" : part.name, side, share * part.seconds);
       busy += share * part.seconds;
     }
   }
@@ -73,13 +73,13 @@ std::vector<IdleDevices> idle_devices(const predict::Scenario& scenario, const E
   const int devices = cluster::device_count(scenario.job.cluster);
   const double period = of.estimate.iteration_seconds - scenario.software.efficiency.iteration;
   std::vector<double> idle(static_cast<std::size_t>(devices), period);
-  for (std::size_t index = 0; index < of.estimate.steps.size(); ++index) {
+  for (std::size_t index = 0; index < of.estimate.activities.size(); ++index) {
     std::vector<bool> counted(idle.size(), false);
-    for (const cluster::Mesh& mesh : plan::meshes_of(of.estimate.graph.steps[index], scenario.job, of.plan))
+    for (const cluster::Mesh& mesh : plan::meshes_of(of.estimate.graph.activities[index], scenario.job, of.plan))
       for (int device = mesh.first; device < mesh.first + mesh.count; ++device) {
         if (counted[static_cast<std::size_t>(device)]) continue;
         counted[static_cast<std::size_t>(device)] = true;
-        idle[static_cast<std::size_t>(device)] -= of.estimate.steps[index].seconds;
+        idle[static_cast<std::size_t>(device)] -= of.estimate.activities[index].seconds;
       }
   }
   std::vector<IdleDevices> groups;
@@ -94,22 +94,23 @@ std::vector<IdleDevices> idle_devices(const predict::Scenario& scenario, const E
   return groups;
 }
 
-/// The step that does the same, among those of an estimate; nothing where there is none.
-const predict::StepSeconds* counterpart(const predict::Estimate& estimate, const Step& step, std::size_t& index) {
-  for (index = 0; index < estimate.graph.steps.size(); ++index)
-    if (const Step& other = estimate.graph.steps[index]; other.kind == step.kind && other.task == step.task) return &estimate.steps[index];
+/// The activity that does the same, among those of an estimate; nothing where there is none.
+const predict::ActivitySeconds* counterpart(const predict::Estimate& estimate, const Activity& activity, std::size_t& index) {
+  for (index = 0; index < estimate.graph.activities.size(); ++index)
+    if (const Activity& other = estimate.graph.activities[index]; other.kind == activity.kind && other.task == activity.task)
+      return &estimate.activities[index];
   return nullptr;
 }
 
-double seconds_of(const predict::StepSeconds* step, std::string_view part) {
-  if (step == nullptr) return 0;
+double seconds_of(const predict::ActivitySeconds* activity, std::string_view part) {
+  if (activity == nullptr) return 0;
   const auto found =
-      std::find_if(step->parts.begin(), step->parts.end(), [&](const predict::SecondsPart& known) { return known.name == part; });
-  return found == step->parts.end() ? 0 : found->seconds;
+      std::find_if(activity->parts.begin(), activity->parts.end(), [&](const predict::SecondsPart& known) { return known.name == part; });
+  return found == activity->parts.end() ? 0 : found->seconds;
 }
 
-/// The part of both steps that differs most.
-void find_part(const predict::StepSeconds& here, const predict::StepSeconds* there, StepComparison& comparison) {
+/// The part of both activities that differs most.
+void find_part(const predict::ActivitySeconds& here, const predict::ActivitySeconds* there, ActivityComparison& comparison) {
   double most = 0;
   for (const predict::SecondsPart& part : here.parts) {
     const SecondsPair seconds{part.seconds, seconds_of(there, part.name)};
@@ -120,37 +121,39 @@ void find_part(const predict::StepSeconds& here, const predict::StepSeconds* the
   }
 }
 
-std::vector<StepComparison> compare_steps(const predict::Scenario& scenario, const EstimatedPlan& here, const EstimatedPlan& there) {
+std::vector<ActivityComparison> compare_activities(const predict::Scenario& scenario, const EstimatedPlan& here,
+                                                   const EstimatedPlan& there) {
   const std::vector<double> critical_here = criticality(scenario, here);
   const std::vector<double> critical_there = criticality(scenario, there);
-  std::vector<StepComparison> steps;
-  for (std::size_t index = 0; index < here.estimate.steps.size(); ++index) {
-    const Step& step = here.estimate.graph.steps[index];
+  std::vector<ActivityComparison> activities;
+  for (std::size_t index = 0; index < here.estimate.activities.size(); ++index) {
+    const Activity& activity = here.estimate.graph.activities[index];
     std::size_t other = 0;
-    const predict::StepSeconds* same = counterpart(there.estimate, step, other);
-    StepComparison comparison{step.task, step.kind, {here.estimate.steps[index].seconds, 0}, {critical_here[index], 0}, "", {}};
+    const predict::ActivitySeconds* same = counterpart(there.estimate, activity, other);
+    ActivityComparison comparison{
+        activity.task, activity.kind, {here.estimate.activities[index].seconds, 0}, {critical_here[index], 0}, "", {}};
     comparison.fused_here = is_fused(here.estimate.graph, index);
     if (same != nullptr) {
       comparison.seconds.there = same->seconds;
       comparison.critical.there = critical_there[other];
       comparison.fused_there = is_fused(there.estimate.graph, other);
     }
-    if (comparison.fused_here == comparison.fused_there) find_part(here.estimate.steps[index], same, comparison);
-    steps.push_back(std::move(comparison));
+    if (comparison.fused_here == comparison.fused_there) find_part(here.estimate.activities[index], same, comparison);
+    activities.push_back(std::move(comparison));
   }
-  for (std::size_t index = 0; index < there.estimate.steps.size(); ++index) {
-    const Step& step = there.estimate.graph.steps[index];
+  for (std::size_t index = 0; index < there.estimate.activities.size(); ++index) {
+    const Activity& activity = there.estimate.graph.activities[index];
     std::size_t other = 0;
-    if (counterpart(here.estimate, step, other) != nullptr) continue;
-    steps.push_back({step.task, step.kind, {0, there.estimate.steps[index].seconds}, {0, critical_there[index]}, "", {}});
+    if (counterpart(here.estimate, activity, other) != nullptr) continue;
+    activities.push_back({activity.task, activity.kind, {0, there.estimate.activities[index].seconds}, {0, critical_there[index]}, "", {}});
   }
-  return steps;
+  return activities;
 }
 
 }  // namespace
 
 std::vector<double> criticality(const predict::Scenario& scenario, const EstimatedPlan& of) {
-  std::vector<base::Ticks> durations = predict::durations_of(of.estimate.steps);
+  std::vector<base::Ticks> durations = predict::durations_of(of.estimate.activities);
   std::vector<double> shares;
   for (base::Ticks& duration : durations) {
     const base::Ticks whole = duration;
@@ -166,13 +169,13 @@ std::vector<double> criticality(const predict::Scenario& scenario, const Estimat
 
 Comparison compare(const predict::Scenario& scenario, const EstimatedPlan& here, const EstimatedPlan& there) {
   Comparison comparison;
-  comparison.steps = compare_steps(scenario, here, there);
+  comparison.activities = compare_activities(scenario, here, there);
   Account account(comparison.uses);
   add_uses(scenario, here, &SecondsPair::here, account);
   add_uses(scenario, there, &SecondsPair::there, account);
   comparison.idle = idle_devices(scenario, here);
-  std::stable_sort(comparison.steps.begin(), comparison.steps.end(),
-                   [](const StepComparison& a, const StepComparison& b) { return a.seconds.lost() > b.seconds.lost(); });
+  std::stable_sort(comparison.activities.begin(), comparison.activities.end(),
+                   [](const ActivityComparison& a, const ActivityComparison& b) { return a.seconds.lost() > b.seconds.lost(); });
   std::stable_sort(comparison.uses.begin(), comparison.uses.end(),
                    [](const TimeUse& a, const TimeUse& b) { return a.seconds.lost() > b.seconds.lost(); });
   return comparison;

@@ -1,4 +1,4 @@
-// Where the time of one plan goes, and where that of another does: step by step, and by what devices do meanwhile.
+// Where the time of one plan goes, and where that of another does: activity by activity, and by what devices do meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ struct SecondsPair {
 
 /// A task, the weights that are moved to where it uses them (several tasks may share these: the first is named), or what it has in host
 /// memory.
-struct StepComparison {
+struct ActivityComparison {
   std::size_t task = 0;
-  plan::Step::Kind kind = plan::Step::Kind::task;
-  SecondsPair seconds;  ///< 0 where the plan has no such step
-  /// What one second less of the step takes off the iteration: 1 of a critical step, 0 of one that others hide.
+  plan::Activity::Kind kind = plan::Activity::Kind::task;
+  SecondsPair seconds;  ///< 0 where the plan has no such activity
+  /// What one second less of the activity takes off the iteration: 1 of a critical activity, 0 of one that others hide.
   SecondsPair critical;
   std::string part;  ///< of its seconds the one that differs most ("communication"); empty where none does, or one plan alone fuses it
   SecondsPair of_part;
-  /// Whether the plan fuses the step with others: their seconds stand at the first of them, the others have none of their own.
+  /// Whether the plan fuses the activity with others: their seconds stand at the first of them, the others have none of their own.
   bool fused_here = false;
   bool fused_there = false;
 };
@@ -53,9 +53,9 @@ struct IdleDevices {
 };
 
 struct Comparison {
-  std::vector<StepComparison> steps;  ///< by the seconds that are lost, the most first
-  std::vector<TimeUse> uses;          ///< likewise
-  std::vector<IdleDevices> idle;      ///< the idlest first
+  std::vector<ActivityComparison> activities;  ///< by the seconds that are lost, the most first
+  std::vector<TimeUse> uses;                   ///< likewise
+  std::vector<IdleDevices> idle;               ///< the idlest first
 };
 
 /// A plan with its estimate.
@@ -64,7 +64,7 @@ struct EstimatedPlan {
   const predict::Estimate& estimate;
 };
 
-/// How much the iteration has of each step: [step], the change of the period by a hundredth of the step, as a part of that.
+/// How much the iteration has of each activity: [activity], the change of the period by a hundredth of the activity, as a part of that.
 std::vector<double> criticality(const predict::Scenario& scenario, const EstimatedPlan& of);
 
 Comparison compare(const predict::Scenario& scenario, const EstimatedPlan& here, const EstimatedPlan& there);

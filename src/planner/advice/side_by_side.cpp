@@ -10,8 +10,8 @@ using base::Ticks;
 
 /// Seconds of an iteration in which both tasks run; no task takes longer than the iterations that overlap.
 double shared_seconds(const plan::Timing& timing, std::size_t one, std::size_t two) {
-  const plan::StepTime& a = timing.steps[one];
-  const plan::StepTime& b = timing.steps[two];
+  const plan::ActivityTime& a = timing.activities[one];
+  const plan::ActivityTime& b = timing.activities[two];
   constexpr int neighbours = 4;
   Ticks shared;
   for (int iteration = -neighbours; iteration <= neighbours; ++iteration) {

@@ -30,7 +30,7 @@
 //                             generation does at the best threshold: on circles that is another term, without what infers
 #pragma once
 
-#include "planner/space/fused_steps.h"
+#include "planner/space/fused_activities.h"
 
 namespace dovetail::planner {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "planner/space/fused_steps.h"
+#include "planner/space/fused_activities.h"
 
 namespace dovetail::planner {
 

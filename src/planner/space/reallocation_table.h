@@ -1,4 +1,4 @@
-// What moving weights between selected choices takes, as step_seconds() has it.
+// What moving weights between selected choices takes, as activity_seconds() has it.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ class ReallocationTable {
   /// `space` outlives it.
   explicit ReallocationTable(const SearchSpace& space) : space_(space) {}
 
-  /// REQUIRES: the step is a reallocation of an iteration with this selection, and not into an engine's own weights.
-  base::Ticks ticks(const Selection& selection, const plan::Step& step);
+  /// REQUIRES: the activity is a reallocation of an iteration with this selection, and not into an engine's own weights.
+  base::Ticks ticks(const Selection& selection, const plan::Activity& activity);
 
  private:
   using Key = std::array<std::int32_t, 5>;  // the role; from and to: mesh and weight form

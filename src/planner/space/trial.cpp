@@ -118,16 +118,16 @@ double Trial::slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& 
 }
 
 /// Between trainers and scorers, unless exactly: the slowest link on the way to the destination, at full speed.
-base::Ticks Trial::reallocation_ticks(const Selection& selection, const plan::Step& step) {
-  const SelectedChoice to = selection[step.task];
+base::Ticks Trial::reallocation_ticks(const Selection& selection, const plan::Activity& activity) {
+  const SelectedChoice to = selection[activity.task];
   const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(to.mesh)];
-  const Choice& choice = space_.choice(step.task, to);
-  if (choice.planned.engine.own_weights && space_.scenario->job.workflow.tasks[step.task].kind == TaskKind::generate) {
-    const WeightSyncTicks& sync = space_.weight_syncs[step.task][space_.shapes[static_cast<std::size_t>(to.mesh)]];
-    return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(selection[step.train].mesh)]) ? sync.same : sync.apart;
+  const Choice& choice = space_.choice(activity.task, to);
+  if (choice.planned.engine.own_weights && space_.scenario->job.workflow.tasks[activity.task].kind == TaskKind::generate) {
+    const WeightSyncTicks& sync = space_.weight_syncs[activity.task][space_.shapes[static_cast<std::size_t>(to.mesh)]];
+    return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(selection[activity.train].mesh)]) ? sync.same : sync.apart;
   }
-  if (exact_reallocations_) return reallocations_.ticks(selection, step);
-  const cluster::Mesh& from = space_.meshes[static_cast<std::size_t>(selection[step.train].mesh)];
+  if (exact_reallocations_) return reallocations_.ticks(selection, activity);
+  const cluster::Mesh& from = space_.meshes[static_cast<std::size_t>(selection[activity.train].mesh)];
   const auto bytes = static_cast<double>(choice.held.stored.weights);
   return base::ticks_of_seconds(bytes / slowest_bandwidth(from, mesh));
 }
@@ -140,21 +140,21 @@ base::Ticks Trial::task_ticks(const Selection& selection, std::size_t task) cons
 }
 
 void Trial::prepare(const Selection& selection, const Sharing& sharing) {
-  const std::size_t steps = sharing.graph.steps.size();
-  meshes_.assign(steps, {});
-  durations_.resize(steps);
-  for (std::size_t index = 0; index < steps; ++index) {
-    const plan::Step& step = sharing.graph.steps[index];
-    if (step.within) {
+  const std::size_t activities = sharing.graph.activities.size();
+  meshes_.assign(activities, {});
+  durations_.resize(activities);
+  for (std::size_t index = 0; index < activities; ++index) {
+    const plan::Activity& activity = sharing.graph.activities[index];
+    if (activity.within) {
       durations_[index] = base::Ticks(0);
-    } else if (step.kind == plan::Step::Kind::reallocation) {
-      meshes_[index] = {space_.meshes[static_cast<std::size_t>(selection[step.train].mesh)], {}};
-      if (selection[step.train].mesh != selection[step.task].mesh)
-        meshes_[index][1] = space_.meshes[static_cast<std::size_t>(selection[step.task].mesh)];
-      durations_[index] = reallocation_ticks(selection, step);
+    } else if (activity.kind == plan::Activity::Kind::reallocation) {
+      meshes_[index] = {space_.meshes[static_cast<std::size_t>(selection[activity.train].mesh)], {}};
+      if (selection[activity.train].mesh != selection[activity.task].mesh)
+        meshes_[index][1] = space_.meshes[static_cast<std::size_t>(selection[activity.task].mesh)];
+      durations_[index] = reallocation_ticks(selection, activity);
     } else {
-      durations_[index] = task_ticks(selection, step.task);
-      if (!space_.is_rule(step.task)) meshes_[index][0] = space_.meshes[static_cast<std::size_t>(selection[step.task].mesh)];
+      durations_[index] = task_ticks(selection, activity.task);
+      if (!space_.is_rule(activity.task)) meshes_[index][0] = space_.meshes[static_cast<std::size_t>(selection[activity.task].mesh)];
     }
   }
 }
@@ -163,14 +163,14 @@ void Trial::prepare(const Selection& selection, const Sharing& sharing) {
 base::Ticks Trial::busiest() const {
   base::Ticks most;
   int last = -1;
-  for (const auto& of_step : meshes_)
-    for (const cluster::Mesh& candidate : of_step) {
+  for (const auto& of_activity : meshes_)
+    for (const cluster::Mesh& candidate : of_activity) {
       if (candidate.count == 0 || candidate.first == last) continue;
       last = candidate.first;
       base::Ticks work;
       const auto is_there = [last](const cluster::Mesh& mesh) { return mesh.first <= last && last < mesh.first + mesh.count; };
-      for (std::size_t step = 0; step < meshes_.size(); ++step)
-        if (is_there(meshes_[step][0]) || is_there(meshes_[step][1])) work += durations_[step];
+      for (std::size_t activity = 0; activity < meshes_.size(); ++activity)
+        if (is_there(meshes_[activity][0]) || is_there(meshes_[activity][1])) work += durations_[activity];
       most = std::max(most, work);
     }
   return most;
@@ -281,14 +281,14 @@ std::int64_t Trial::excess_of_block(const Selection& selection, const Sharing& s
   return excess;
 }
 
-/// Of the steps at hand.
+/// Of the activities at hand.
 Score Trial::work_score(const Selection& selection) {
   prepare(selection, sharing_of(selection));
   return {busiest(), 0, {generation_.has_value(), training_ != nullptr}};
 }
 
 Score Trial::min_score(const Selection& selection, FusionSelection fusion) {
-  const FusedSteps::MinGeneration least = fusion.generation ? fused_.min_generation(selection) : FusedSteps::MinGeneration{};
+  const FusedActivities::MinGeneration least = fusion.generation ? fused_.min_generation(selection) : FusedActivities::MinGeneration{};
   generation_ = least.generation;
   exact_ = least.exact;
   training_ = fusion.training ? fused_.training(selection) : nullptr;

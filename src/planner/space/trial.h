@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "plan/timing.h"
-#include "planner/space/fused_steps.h"
+#include "planner/space/fused_activities.h"
 #include "planner/space/reallocation_table.h"
 
 namespace dovetail::planner {
@@ -49,7 +49,7 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  /// With as much of `fusion` as the selection can have and gain by (FusedSteps). REQUIRES: every choice is one of the space.
+  /// With as much of `fusion` as the selection can have and gain by (FusedActivities). REQUIRES: every choice is one of the space.
   Score score(const Selection& selection, FusionSelection fusion = {}) {
     return *score_unless(selection, fusion, [](const Score&) { return false; });
   }
@@ -99,7 +99,7 @@ class Trial {
   base::Ticks task_ticks(const Selection& selection, std::size_t task) const;
   std::optional<std::size_t> partner_of(std::size_t task) const;
   void weigh_copies(const Selection& selection, const Sharing& sharing);
-  base::Ticks reallocation_ticks(const Selection& selection, const plan::Step& step);
+  base::Ticks reallocation_ticks(const Selection& selection, const plan::Activity& activity);
   std::int64_t excess_of_block(const Selection& selection, const Sharing& sharing, std::size_t block) const;
   struct BlockBytes;
   std::int64_t host_excess(const Selection& selection, const Sharing& sharing, std::size_t block, cluster::NodeId node) const;
@@ -117,16 +117,16 @@ class Trial {
   const SearchSpace& space_;
   std::vector<GroupLimit> limits_;            // [group of nodes]
   std::unique_ptr<FusionTables> own_tables_;  // where no others are given
-  FusedSteps fused_;
-  std::optional<FusedSteps::Generation> generation_;  // of the selection at hand, where it fuses that
-  bool exact_ = true;                                 // whether that is what it takes, and not less
-  const FusedSteps::Training* training_ = nullptr;    // likewise
+  FusedActivities fused_;
+  std::optional<FusedActivities::Generation> generation_;  // of the selection at hand, where it fuses that
+  bool exact_ = true;                                      // whether that is what it takes, and not less
+  const FusedActivities::Training* training_ = nullptr;    // likewise
   std::vector<std::unique_ptr<Sharing>> sharings_;
   Sharing* last_ = nullptr;
   std::vector<int> alike_;  // as Sharing::alike, of the selection at hand
   plan::Blocks blocks_;
-  std::vector<std::array<cluster::Mesh, 2>> meshes_;  // [step]
-  std::vector<base::Ticks> durations_;                // [step]
+  std::vector<std::array<cluster::Mesh, 2>> meshes_;  // [activity]
+  std::vector<base::Ticks> durations_;                // [activity]
   std::vector<CopyBytes> copies_;                     // [Sharing::copies]
   std::vector<KnownLink> links_;                      // [hash of the hull]: the last one of each
   ReallocationTable reallocations_;

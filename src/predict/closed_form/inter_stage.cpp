@@ -124,7 +124,7 @@ ScoringLoad scoring_of(const Scenario& scenario, const std::vector<plan::TaskPla
 
 }  // namespace
 
-StepSeconds step_seconds(const InterStage& fused) {
+ActivitySeconds activity_seconds(const InterStage& fused) {
   return sum_of({{"until the threshold", fused.until},
                  {"migration", fused.migration},
                  {"tail, beside scoring", fused.tail},

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "plan/fusion.h"
-#include "predict/closed_form/step_seconds.h"
+#include "predict/closed_form/activity_seconds.h"
 #include "predict/closed_form/tail_scoring.h"
 
 namespace dovetail::predict {
@@ -48,8 +48,8 @@ struct InterStage {
   base::Ticks early() const { return base::ticks_of_seconds(seconds()) - base::ticks_of_seconds(generation_ends()); }
 };
 
-/// Of the stage as one step.
-StepSeconds step_seconds(const InterStage& fused);
+/// Of the stage as one activity.
+ActivitySeconds activity_seconds(const InterStage& fused);
 
 /// Generation at a threshold, whatever is scored beside it.
 struct GenerationTail {

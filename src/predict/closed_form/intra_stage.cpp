@@ -43,7 +43,7 @@ IntraStage without_schedule(const Scenario& scenario, const plan::Plan& plan) {
 
 }  // namespace
 
-StepSeconds fused_training_seconds(double schedule_seconds, const OverheadSeconds& overhead) {
+ActivitySeconds fused_training_seconds(double schedule_seconds, const OverheadSeconds& overhead) {
   return sum_of({{"fused schedule", schedule_seconds}, {host_transfers, overhead.host_transfers}, {"hand-over", overhead.hand_over}});
 }
 

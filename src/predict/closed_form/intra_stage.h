@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "predict/closed_form/activity_seconds.h"
 #include "predict/closed_form/memory.h"
-#include "predict/closed_form/step_seconds.h"
 #include "predict/closed_form/training_phase.h"
 
 namespace dovetail::predict {
@@ -30,8 +30,8 @@ struct IntraStage {
   double over_bound() const { return schedule_seconds / bound; }
 };
 
-/// Of both as one step, with a schedule that takes so long.
-StepSeconds fused_training_seconds(double schedule_seconds, const OverheadSeconds& overhead);
+/// Of both as one activity, with a schedule that takes so long.
+ActivitySeconds fused_training_seconds(double schedule_seconds, const OverheadSeconds& overhead);
 
 /// Of the brief search for a schedule, in one chain. Constructions decide; walks add a hundredth (bench: dovetail_training_phase).
 inline constexpr std::int64_t fused_iterations = 100;

@@ -10,19 +10,19 @@
 namespace dovetail::predict {
 namespace {
 
+using plan::Activity;
 using plan::HostTransfer;
-using plan::Step;
 
-/// An iteration with some transfers as steps of their own.
+/// An iteration with some transfers as activities of their own.
 struct Variant {
   plan::IterationGraph graph;
-  std::vector<StepSeconds> steps;
+  std::vector<ActivitySeconds> activities;
   base::Ticks period;
 };
 
 bool is_fused(const plan::IterationGraph& graph, std::size_t task) {
-  const auto is_member = [task](const Step& step) { return step.within == task; };
-  return graph.steps[task].within || std::any_of(graph.steps.begin(), graph.steps.end(), is_member);
+  const auto is_member = [task](const Activity& activity) { return activity.within == task; };
+  return graph.activities[task].within || std::any_of(graph.activities.begin(), graph.activities.end(), is_member);
 }
 
 /// [task] bytes that may come from host memory beside other tasks, and go there.
@@ -33,13 +33,13 @@ std::vector<std::int64_t> moving_bytes(const Scenario& scenario, const plan::Pla
   return bytes;
 }
 
-void subtract(double seconds, StepSeconds& from) {
+void subtract(double seconds, ActivitySeconds& from) {
   for (SecondsPart& part : from.parts)
     if (part.name == host_transfers) part.seconds -= seconds;
   from = sum_of(std::move(from.parts));
 }
 
-/// Transfers in place of what the tasks' own steps have of them.
+/// Transfers in place of what the tasks' own activities have of them.
 class Variants {
  public:
   Variants(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory, Variant inside)
@@ -50,10 +50,10 @@ class Variants {
   const Variant& inside() const { return inside_; }
 
   Variant with(const std::vector<HostTransfer>& transfers) const {
-    Variant variant{plan::with_host_transfers(inside_.graph, scenario_.job, plan_, transfers, conflicts_), inside_.steps, {}};
-    for (std::size_t step = inside_.steps.size(); step < variant.graph.steps.size(); ++step) {
-      variant.steps.push_back(step_seconds(scenario_, plan_, variant.graph.steps[step]));
-      subtract(variant.steps.back().seconds, variant.steps[variant.graph.steps[step].task]);
+    Variant variant{plan::with_host_transfers(inside_.graph, scenario_.job, plan_, transfers, conflicts_), inside_.activities, {}};
+    for (std::size_t activity = inside_.activities.size(); activity < variant.graph.activities.size(); ++activity) {
+      variant.activities.push_back(activity_seconds(scenario_, plan_, variant.graph.activities[activity]));
+      subtract(variant.activities.back().seconds, variant.activities[variant.graph.activities[activity].task]);
     }
     variant.period = period_of(variant);
     return variant;
@@ -61,7 +61,7 @@ class Variants {
 
  private:
   base::Ticks period_of(const Variant& variant) const {
-    return plan::time_iterations(variant.graph, scenario_.job, plan_, durations_of(variant.steps)).period;
+    return plan::time_iterations(variant.graph, scenario_.job, plan_, durations_of(variant.activities)).period;
   }
 
   const Scenario& scenario_;
@@ -70,14 +70,14 @@ class Variants {
   Variant inside_;
 };
 
-/// All that might be steps of their own.
+/// All that might be activities of their own.
 std::vector<HostTransfer> transfers_of(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph) {
   const std::vector<std::int64_t> bytes = moving_bytes(scenario, plan, graph);
   std::vector<HostTransfer> transfers;
   for (std::size_t task = 0; task < bytes.size(); ++task) {
     if (bytes[task] == 0) continue;
-    transfers.push_back({Step::Kind::load, task});
-    if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train) transfers.push_back({Step::Kind::unload, task});
+    transfers.push_back({Activity::Kind::load, task});
+    if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train) transfers.push_back({Activity::Kind::unload, task});
   }
   return transfers;
 }
@@ -107,10 +107,10 @@ plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& p
 }
 
 void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory, plan::IterationGraph& graph,
-              std::vector<StepSeconds>& steps) {
+              std::vector<ActivitySeconds>& activities) {
   const std::vector<HostTransfer> transfers = transfers_of(scenario, plan, graph);
   if (transfers.empty()) return;
-  const Variants variants(scenario, plan, memory, {graph, steps, {}});
+  const Variants variants(scenario, plan, memory, {graph, activities, {}});
   Variant best = variants.inside();
   std::vector<HostTransfer> apart;
   for (const HostTransfer& transfer : transfers) {
@@ -122,7 +122,7 @@ void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vecto
       best = std::move(tried);
   }
   graph = std::move(best.graph);
-  steps = std::move(best.steps);
+  activities = std::move(best.activities);
 }
 
 }  // namespace dovetail::predict

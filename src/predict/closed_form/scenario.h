@@ -13,7 +13,7 @@
 
 namespace dovetail::predict {
 
-/// What all steps of all plans of a job are calculated from, worked out once, and who may stop that, which must outlive it.
+/// What all activities of all plans of a job are calculated from, worked out once, and who may stop that, which must outlive it.
 struct Scenario {
   plan::Job job;
   Software software;

@@ -5,7 +5,7 @@
 
 #include "cost/machine.h"
 #include "cost/training.h"
-#include "predict/closed_form/step_seconds.h"
+#include "predict/closed_form/activity_seconds.h"
 
 namespace dovetail::predict {
 namespace {

@@ -8,16 +8,16 @@
 namespace dovetail::predict {
 namespace {
 
-/// Makes one step of `leader` and `members`.
-void make_one(TimedIteration& result, std::size_t leader, const std::vector<std::size_t>& members, StepSeconds seconds) {
+/// Makes one activity of `leader` and `members`.
+void make_one(TimedIteration& result, std::size_t leader, const std::vector<std::size_t>& members, ActivitySeconds seconds) {
   plan::put_within(result.graph, leader, members);
-  result.steps[leader] = std::move(seconds);
-  for (const std::size_t member : members) result.steps[member] = sum_of({{"within another step", 0}});
+  result.activities[leader] = std::move(seconds);
+  for (const std::size_t member : members) result.activities[member] = sum_of({{"within another step", 0}});
 }
 
 void fuse_generation(const Scenario& scenario, const plan::Plan& plan, TimedIteration& result) {
   const InterStage fused = inter_stage(scenario, plan.tasks, *plan.fusion.threshold);
-  make_one(result, fused.stage.generate, fused.stage.infer, step_seconds(fused));
+  make_one(result, fused.stage.generate, fused.stage.infer, activity_seconds(fused));
   plan::release(result.graph, fused.stage.generate, fused.early());
   result.inter_stage = fused;
 }
@@ -28,12 +28,12 @@ void fuse_training(const Scenario& scenario, const plan::Plan& plan, const Intra
   make_one(result, first, {second}, fused_training_seconds(result.intra_stage->schedule_seconds, result.intra_stage->overhead));
 }
 
-/// Gives what is within another step its part of that one's time.
+/// Gives what is within another activity its part of that one's time.
 void place_members(TimedIteration& result) {
-  std::vector<plan::StepTime>& times = result.timing.steps;
+  std::vector<plan::ActivityTime>& times = result.timing.activities;
   if (const auto& fused = result.intra_stage) times[fused->pair[1]] = times[fused->pair[0]];
   if (const auto& fused = result.inter_stage) {
-    plan::StepTime& whole = times[fused->stage.generate];
+    plan::ActivityTime& whole = times[fused->stage.generate];
     const base::Ticks scoring = base::ticks_of_seconds(fused->scoring_begins());
     for (const std::size_t task : fused->stage.infer) times[task] = {whole.begin + scoring, whole.end};
     whole.end = whole.begin + base::ticks_of_seconds(fused->generation_ends());
@@ -43,7 +43,7 @@ void place_members(TimedIteration& result) {
 void prefetch_transfers(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>* memory, TimedIteration& result) {
   std::vector<TaskMemory> own;
   if (memory == nullptr) own = task_memory(scenario, plan, result.intra_stage ? result.intra_stage->activations : std::nullopt);
-  prefetch(scenario, plan, memory != nullptr ? *memory : own, result.graph, result.steps);
+  prefetch(scenario, plan, memory != nullptr ? *memory : own, result.graph, result.activities);
 }
 
 }  // namespace
@@ -53,12 +53,12 @@ TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan,
   TimedIteration result;
   result.graph = plan::iteration_graph(scenario.job, plan);
   plan::add_order(result.graph, order);
-  for (const plan::Step& step : result.graph.steps) result.steps.push_back(step_seconds(scenario, plan, step));
+  for (const plan::Activity& activity : result.graph.activities) result.activities.push_back(activity_seconds(scenario, plan, activity));
   if (plan.fusion.threshold) fuse_generation(scenario, plan, result);
   if (plan.fusion.training) fuse_training(scenario, plan, known.training, result);
   DOVETAIL_ASSERT(order.empty() || !plan::has_circle(result.graph));
   if (scenario.job.software.prefetch) prefetch_transfers(scenario, plan, known.memory, result);
-  result.timing = plan::time_iterations(result.graph, scenario.job, plan, durations_of(result.steps));
+  result.timing = plan::time_iterations(result.graph, scenario.job, plan, durations_of(result.activities));
   place_members(result);
   result.iteration_seconds = iteration_seconds(scenario, base::seconds_of_ticks(result.timing.period));
   return result;

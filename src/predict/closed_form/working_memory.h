@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "predict/closed_form/step_seconds.h"
+#include "predict/closed_form/activity_seconds.h"
 
 namespace dovetail::predict {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cost/machine.h"
-#include "predict/closed_form/step_seconds.h"
+#include "predict/closed_form/activity_seconds.h"
 
 namespace dovetail::predict {
 

@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "cost/machine.h"
-#include "predict/closed_form/step_seconds.h"
+#include "predict/closed_form/activity_seconds.h"
 #include "predict/played/memory.h"
 #include "predict/played/scoring.h"
 #include "simulate/step_clock.h"

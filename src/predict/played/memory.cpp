@@ -13,7 +13,7 @@ using workflow::TaskKind;
 /// Of all parts but those of the kind that a trace tells moment by moment.
 std::int64_t bytes_beside(const std::vector<MemoryPart>& parts, MemoryKind told) { return bytes_of(parts) - bytes_of(parts, told); }
 
-/// Bytes that the step's task needs on a device, beside what its trace tells: [part of the mesh, of as many devices each].
+/// Bytes that the activity's task needs on a device, beside what its trace tells: [part of the mesh, of as many devices each].
 std::vector<std::int64_t> own_bytes(const Scenario& scenario, const plan::Plan& plan, const Estimate& closed, std::size_t task) {
   if (const auto stage = plan::fused_stage(scenario.job, plan); stage && stage->generate == task) return {0};
   const TaskKind kind = scenario.job.workflow.tasks[task].kind;
@@ -40,22 +40,22 @@ StageMemory stage_memory(const Scenario& scenario, const plan::Plan& plan, const
   return memory;
 }
 
-std::function<std::int64_t(int device, std::optional<std::size_t> step)> resident_of(const Scenario& scenario, const plan::Plan& plan,
-                                                                                     const Estimate& closed) {
-  std::vector<std::vector<std::int64_t>> bytes;  // [step, and behind them between steps][device]
-  for (const plan::Step& step : closed.graph.steps) {
-    const bool works = step.kind == plan::Step::Kind::task && !step.within && plan.tasks[step.task].mesh.count > 0;
-    bytes.push_back(resident_memory(scenario, plan, works ? std::optional(step.task) : std::nullopt));
+std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident_of(const Scenario& scenario, const plan::Plan& plan,
+                                                                                         const Estimate& closed) {
+  std::vector<std::vector<std::int64_t>> bytes;  // [activity, and behind them between activities][device]
+  for (const plan::Activity& activity : closed.graph.activities) {
+    const bool works = activity.kind == plan::Activity::Kind::task && !activity.within && plan.tasks[activity.task].mesh.count > 0;
+    bytes.push_back(resident_memory(scenario, plan, works ? std::optional(activity.task) : std::nullopt));
     if (!works) continue;
-    const std::vector<std::int64_t> own = own_bytes(scenario, plan, closed, step.task);
-    const cluster::Mesh& mesh = plan.tasks[step.task].mesh;
+    const std::vector<std::int64_t> own = own_bytes(scenario, plan, closed, activity.task);
+    const cluster::Mesh& mesh = plan.tasks[activity.task].mesh;
     const int each = mesh.count / static_cast<int>(own.size());
     for (int rank = 0; rank < mesh.count; ++rank)
       bytes.back()[static_cast<std::size_t>(mesh.first + rank)] += own[static_cast<std::size_t>(rank / each)];
   }
   bytes.push_back(resident_memory(scenario, plan, std::nullopt));
-  return [bytes = std::move(bytes)](int device, std::optional<std::size_t> step) {
-    return bytes[step.value_or(bytes.size() - 1)][static_cast<std::size_t>(device)];
+  return [bytes = std::move(bytes)](int device, std::optional<std::size_t> activity) {
+    return bytes[activity.value_or(bytes.size() - 1)][static_cast<std::size_t>(device)];
   };
 }
 

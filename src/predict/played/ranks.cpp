@@ -12,7 +12,7 @@ namespace dovetail::predict {
 namespace {
 
 using base::Ticks;
-using simulate::Activity;
+using simulate::BarKind;
 using simulate::Lane;
 using simulate::Span;
 
@@ -40,7 +40,7 @@ double mean_of(const std::vector<double>& parts, const Kind& kind) {
   return std::accumulate(begin, end, 0.0) / static_cast<double>(kind.end - kind.begin);
 }
 
-bool is_pass(Activity activity) { return activity == Activity::score || activity == Activity::forward || activity == Activity::backward; }
+bool is_pass(BarKind bar_kind) { return bar_kind == BarKind::score || bar_kind == BarKind::forward || bar_kind == BarKind::backward; }
 
 /// A lane whose passes become shorter.
 class Shortened {
@@ -49,9 +49,9 @@ class Shortened {
 
   std::vector<Span> spans(const std::vector<Span>& of_slowest) {
     for (const Span& span : of_slowest) {
-      const bool goes_on = closes_up_ && is_pass(span.activity);
+      const bool goes_on = closes_up_ && is_pass(span.bar_kind);
       if (!goes_on) wait(span.begin);
-      if (is_pass(span.activity))
+      if (is_pass(span.bar_kind))
         pass(span);
       else
         spans_.push_back(span);
@@ -65,7 +65,7 @@ class Shortened {
   Ticks now() const { return spans_.empty() ? Ticks(0) : spans_.back().end; }
 
   void wait(Ticks until) {
-    if (now() < until) spans_.push_back({now(), until, Activity::imbalance, spans_.back().task, 0, {}});
+    if (now() < until) spans_.push_back({now(), until, BarKind::imbalance, spans_.back().task, 0, {}});
   }
 
   void pass(const Span& of_slowest) {

@@ -15,7 +15,7 @@ namespace dovetail::predict {
 namespace {
 
 using base::Ticks;
-using simulate::Activity;
+using simulate::BarKind;
 using simulate::Span;
 
 /// What a micro-batch takes on each stage.
@@ -52,10 +52,10 @@ std::vector<Span> stage_spans(const MicroBatches& of, std::size_t stage, std::in
     const Ticks begin = std::max(now, times[index]);
     // A message is on its way for the last part of the waiting.
     const Ticks sent = stage > 0 ? std::max(now, times[index] - of.hop) : now;
-    if (sent > now) spans.push_back({now, sent, Activity::bubble, task, 0, {}});
-    if (begin > sent) spans.push_back({sent, begin, Activity::transfer, task, 0, {}});
+    if (sent > now) spans.push_back({now, sent, BarKind::bubble, task, 0, {}});
+    if (begin > sent) spans.push_back({sent, begin, BarKind::transfer, task, 0, {}});
     now = begin + of.stages[stage];
-    spans.push_back({begin, now, Activity::score, task, static_cast<std::int64_t>(index), of.launches[stage]});
+    spans.push_back({begin, now, BarKind::score, task, static_cast<std::int64_t>(index), of.launches[stage]});
     times[index] = now;
   }
   return spans;
@@ -80,7 +80,7 @@ simulate::Trace scoring_trace(const Scenario& scenario, std::size_t task, const 
   trace.end = times.back();
   for (simulate::Lane& lane : trace.lanes)
     if (const Ticks end = lane.spans.back().end; end < trace.end)
-      lane.spans.push_back({end, trace.end, Activity::bubble, static_cast<std::int32_t>(task), 0, {}});
+      lane.spans.push_back({end, trace.end, BarKind::bubble, static_cast<std::int32_t>(task), 0, {}});
   Ranks ranks = ranks_of(scenario, task, planned);
   if (dealt) ranks.parts = dealt->ranks;
   return with_ranks(std::move(trace), {ranks});

@@ -8,8 +8,8 @@
 
 #include "cluster/cluster.h"
 #include "predict/closed_form/intra_stage.h"
+#include "predict/played/activities.h"
 #include "predict/played/memory.h"
-#include "predict/played/steps.h"
 #include "simulate/step_clock.h"
 
 namespace dovetail::predict {
@@ -22,8 +22,8 @@ std::optional<std::int64_t> room_for_activations(const Scenario& scenario, const
   return static_cast<std::int64_t>(static_cast<double>(room) / fullest_over_average(scenario, *plan.fusion.training, plan));
 }
 
-bool is_generation(const plan::Job& job, const plan::Step& step) {
-  return step.kind == plan::Step::Kind::task && job.workflow.tasks[step.task].kind == workflow::TaskKind::generate;
+bool is_generation(const plan::Job& job, const plan::Activity& activity) {
+  return activity.kind == plan::Activity::Kind::task && job.workflow.tasks[activity.task].kind == workflow::TaskKind::generate;
 }
 
 }  // namespace
@@ -56,35 +56,35 @@ base::Result<FusedTraining> Simulator::fused_training(const plan::Plan& plan) {
   return training;
 }
 
-base::Result<std::vector<simulate::Step>> Simulator::fixed_steps(const plan::Plan& plan, const Simulation& simulation) const {
-  std::vector<simulate::Step> steps;
-  for (std::size_t index = 0; index < simulation.closed.graph.steps.size(); ++index) {
+base::Result<std::vector<simulate::Activity>> Simulator::fixed_activities(const plan::Plan& plan, const Simulation& simulation) const {
+  std::vector<simulate::Activity> activities;
+  for (std::size_t index = 0; index < simulation.closed.graph.activities.size(); ++index) {
     DOVETAIL_CHECK(go_on());
-    const plan::Step& step = simulation.closed.graph.steps[index];
-    simulate::Step& made = steps.emplace_back();
-    made.task = static_cast<std::int32_t>(step.task);
-    if (step.within || is_generation(scenario_.job, step)) continue;
-    if (step.kind == plan::Step::Kind::reallocation) {
-      made = reallocation_step(scenario_, plan, step);
-    } else if (plan::is_host_transfer(step)) {
-      made = host_transfer_step(scenario_, plan, step);
+    const plan::Activity& activity = simulation.closed.graph.activities[index];
+    simulate::Activity& made = activities.emplace_back();
+    made.task = static_cast<std::int32_t>(activity.task);
+    if (activity.within || is_generation(scenario_.job, activity)) continue;
+    if (activity.kind == plan::Activity::Kind::reallocation) {
+      made = reallocation_activity(scenario_, plan, activity);
+    } else if (plan::is_host_transfer(activity)) {
+      made = host_transfer_activity(scenario_, plan, activity);
     } else if (simulation.training && index == (*plan.fusion.training)[0]) {
-      made = fused_training_step(plan, *simulation.training, simulation.closed.intra_stage.value().overhead);
+      made = fused_training_activity(plan, *simulation.training, simulation.closed.intra_stage.value().overhead);
     } else {
-      DOVETAIL_TRY(made, task_step(scenario_, plan, simulation.closed.graph, step.task));
+      DOVETAIL_TRY(made, task_activity(scenario_, plan, simulation.closed.graph, activity.task));
     }
   }
-  return steps;
+  return activities;
 }
 
 void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, Simulation& simulation, simulate::Workload& workload) const {
   plan::IterationGraph graph = simulation.closed.graph;
   if (plan.fusion.threshold) simulation.migrations.emplace_back();
-  for (std::size_t index = 0; index < graph.steps.size(); ++index) {
-    const plan::Step& step = graph.steps[index];
-    if (!is_generation(scenario_.job, step)) continue;
-    GenerationStep made = generation_step(scenario_, plan, step.task, draw);
-    workload.steps[index] = std::move(made.step);
+  for (std::size_t index = 0; index < graph.activities.size(); ++index) {
+    const plan::Activity& activity = graph.activities[index];
+    if (!is_generation(scenario_.job, activity)) continue;
+    GenerationActivity made = generation_activity(scenario_, plan, activity.task, draw);
+    workload.activities[index] = std::move(made.activity);
     plan::release(graph, index, made.early);
     if (made.migration) simulation.migrations.back() = std::move(made.migration);
   }
@@ -109,7 +109,7 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   workload.max_iterations = options_.max_iterations;
   workload.courses = &courses_;
   workload.cancellation = scenario_.cancellation;
-  DOVETAIL_TRY(workload.steps, fixed_steps(plan, simulation));
+  DOVETAIL_TRY(workload.activities, fixed_activities(plan, simulation));
   workload.resident = resident_of(scenario_, plan, simulation.closed);
   for (int draw = 0; draw < options_.draws; ++draw) {
     if (scenario_.is_stopped()) break;

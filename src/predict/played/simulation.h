@@ -1,7 +1,7 @@
 // A plan played event by event: what every device does in a steady iteration, and how long that takes.
 //
-// The steps are those of the plan's estimate, each with what its devices do: generation sample by sample, scoring and training op by op,
-// weights transfer by transfer. They are played by simulate::play_iterations. docs/simulation.md has the rules.
+// The activities are those of the plan's estimate, each with what its devices do: generation sample by sample, scoring and training op by
+// op, weights transfer by transfer. They are played by simulate::play_iterations. docs/simulation.md has the rules.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct SimulationOptions {
 
 /// What a plan does.
 struct Simulation {
-  Estimate closed;                ///< by closed forms; its graph's steps are those of the iteration
+  Estimate closed;                ///< by closed forms; its graph's activities are those of the iteration
   simulate::Iteration iteration;  ///< of the first draw
   std::vector<double> draws;      ///< seconds of an iteration, of each draw that was played
   double iteration_seconds = 0;   ///< the mean of the draws
@@ -60,8 +60,8 @@ class Simulator {
     FusedTraining training;
   };
   base::Result<FusedTraining> fused_training(const plan::Plan& plan);
-  /// [step of the graph]; those that draws decide on have no trace yet.
-  base::Result<std::vector<simulate::Step>> fixed_steps(const plan::Plan& plan, const Simulation& simulation) const;
+  /// [activity of the graph]; those that draws decide on have no trace yet.
+  base::Result<std::vector<simulate::Activity>> fixed_activities(const plan::Plan& plan, const Simulation& simulation) const;
   void add_draw(const plan::Plan& plan, const Draw& draw, Simulation& simulation, simulate::Workload& workload) const;
   void tell(std::string_view work) const;
   base::Status go_on() const;

@@ -22,7 +22,7 @@ namespace {
 
 using base::Ticks;
 using pipeline::Problem;
-using simulate::Activity;
+using simulate::BarKind;
 
 /// What launches take of the ops of a model, in ns: [stage].
 struct LaunchTicks {
@@ -53,28 +53,28 @@ struct Trained {
 };
 
 /// What a task does while a pipeline of it does that: halves of a backward are no matter of its own, nor are causes of bubbles.
-Activity task_activity(Activity of_pipeline) {
-  if (timeline::is_idle(of_pipeline)) return of_pipeline == Activity::transfer ? Activity::transfer : Activity::bubble;
+BarKind task_bar_kind(BarKind of_pipeline) {
+  if (timeline::is_idle(of_pipeline)) return of_pipeline == BarKind::transfer ? BarKind::transfer : BarKind::bubble;
   switch (timeline::traits_of(of_pipeline).phase) {
     case pipeline::OpPhase::forward:
-      return Activity::forward;
+      return BarKind::forward;
     case pipeline::OpPhase::backward:
-      return Activity::backward;
+      return BarKind::backward;
     case pipeline::OpPhase::step:
       break;
   }
-  return Activity::optimizer;
+  return BarKind::optimizer;
 }
 
 simulate::Span span_of(const timeline::Bar& bar, const std::vector<timeline::Track>& tracks, const std::vector<Trained>& models) {
-  simulate::Span span{bar.begin, bar.end, task_activity(bar.activity), models.front().task, 0, {}};
-  if (timeline::is_idle(bar.activity)) return span;
+  simulate::Span span{bar.begin, bar.end, task_bar_kind(bar.bar_kind), models.front().task, 0, {}};
+  if (timeline::is_idle(bar.bar_kind)) return span;
   const Trained& model = models[static_cast<std::size_t>(tracks[static_cast<std::size_t>(bar.track)].model)];
   const auto stage = static_cast<std::size_t>(bar.stage);
   span.task = model.task;
   span.amount = bar.microbatch;
-  if (span.activity == Activity::forward) span.launch = std::min(model.launches.forward[stage], bar.end - bar.begin);
-  if (span.activity == Activity::backward) span.launch = std::min(model.launches.backward[stage], bar.end - bar.begin);
+  if (span.bar_kind == BarKind::forward) span.launch = std::min(model.launches.forward[stage], bar.end - bar.begin);
+  if (span.bar_kind == BarKind::backward) span.launch = std::min(model.launches.backward[stage], bar.end - bar.begin);
   return span;
 }
 
@@ -86,7 +86,7 @@ std::vector<int> devices_of(const cluster::Mesh& mesh, int part, int parts) {
   return devices;
 }
 
-/// The schedule as a trace, the parts of `mesh` being the problem's devices. Idle bars next to each other of one activity become one span.
+/// The schedule as a trace, the parts of `mesh` being the problem's devices. Idle bars next to each other of one bar kind become one span.
 simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh& mesh, const std::vector<Trained>& models) {
   const timeline::Timeline timeline = timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), "");
   simulate::Trace trace;
@@ -100,7 +100,7 @@ simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh
     for (const timeline::Bar& bar : timeline::bars_of(timeline, from)) {
       if (bar.begin == bar.end) continue;
       const simulate::Span span = span_of(bar, timeline.tracks, models);
-      const bool goes_on = !lane.spans.empty() && simulate::is_idle(span.activity) && lane.spans.back().activity == span.activity;
+      const bool goes_on = !lane.spans.empty() && simulate::is_idle(span.bar_kind) && lane.spans.back().bar_kind == span.bar_kind;
       if (goes_on)
         lane.spans.back().end = span.end;
       else

@@ -15,7 +15,7 @@
 namespace dovetail::report {
 namespace {
 
-using timeline::Activity;
+using timeline::BarKind;
 
 /// The tint of idle time that has no pattern, by cause_of.
 constexpr std::array<std::string_view, 7> idle_tints{"#f6d5d5", "#e5e7eb", "#d6e4f0", "#e4dcf0", "#f3eed2", "#ddebdd", "#f0e2d2"};
@@ -28,7 +28,7 @@ std::string pattern(std::string_view id, int size, int angle, std::string_view b
       id, size, angle, background, mark);
 }
 
-bool has(const Picture& picture, Activity activity) { return picture.summary.share[index_of(activity)] > 0; }
+bool has(const Picture& picture, BarKind bar_kind) { return picture.summary.share[index_of(bar_kind)] > 0; }
 
 }  // namespace
 
@@ -87,49 +87,49 @@ std::string rectangle(double x, double y, double width, double height, std::stri
                      number(height), fill);
 }
 
-Color work_color(const Picture& picture, Activity activity, std::int32_t track) {
-  const std::optional<std::size_t> shade = shade_of(activity);
+Color work_color(const Picture& picture, BarKind bar_kind, std::int32_t track) {
+  const std::optional<std::size_t> shade = shade_of(bar_kind);
   const bool has_hue = track >= 0 && picture.timeline.tracks[static_cast<std::size_t>(track)].model >= 0;
-  return shade && has_hue ? picture.colors[static_cast<std::size_t>(track)][*shade] : ink_of(picture.timeline.tracks, activity, -1).light;
+  return shade && has_hue ? picture.colors[static_cast<std::size_t>(track)][*shade] : ink_of(picture.timeline.tracks, bar_kind, -1).light;
 }
 
-std::string fill_of(const Picture& picture, Activity activity, std::int32_t track) {
-  if (is_op(activity) && !traits_of(activity).hatching.empty())
-    return fmt::format("url(#dovetail-{}-{})", traits_of(activity).hatching, track);
-  switch (activity) {
-    case Activity::warm_up:
+std::string fill_of(const Picture& picture, BarKind bar_kind, std::int32_t track) {
+  if (is_op(bar_kind) && !traits_of(bar_kind).hatching.empty())
+    return fmt::format("url(#dovetail-{}-{})", traits_of(bar_kind).hatching, track);
+  switch (bar_kind) {
+    case BarKind::warm_up:
       return "#f3f4f6";
-    case Activity::drain:
+    case BarKind::drain:
       return "#e9ebef";
-    case Activity::dependency:
+    case BarKind::dependency:
       return "url(#dovetail-dependency)";
-    case Activity::transfer:
+    case BarKind::transfer:
       return "url(#dovetail-transfer)";
-    case Activity::delay:
+    case BarKind::delay:
       return "url(#dovetail-delay)";
     default:
-      return is_idle(activity) ? std::string(idle_tints[cause_of(activity)]) : hex(work_color(picture, activity, track));
+      return is_idle(bar_kind) ? std::string(idle_tints[cause_of(bar_kind)]) : hex(work_color(picture, bar_kind, track));
   }
 }
 
 std::string svg_patterns(const Picture& picture) {
   std::string patterns;
-  for (const Activity op : timeline::op_activities) {
+  for (const BarKind op : timeline::op_bar_kinds) {
     const std::string_view hatching = traits_of(op).hatching;
     if (hatching.empty() || !has(picture, op)) continue;
     for (std::size_t track = 0; track < picture.colors.size(); ++track) {
       const Color background = picture.colors[track][*shade_of(op)];
-      const Color line = mix(background, picture.colors[track][*shade_of(Activity::backward)], 45);
+      const Color line = mix(background, picture.colors[track][*shade_of(BarKind::backward)], 45);
       patterns += pattern(fmt::format("{}-{}", hatching, track), 5, 45, hex(background),
                           fmt::format("<rect width=\"1.6\" height=\"5\" fill=\"{}\"/>", hex(line)));
     }
   }
-  if (has(picture, Activity::dependency)) {
+  if (has(picture, BarKind::dependency)) {
     patterns += pattern("dependency", 6, 45, "#fafafa", "<rect width=\"1.2\" height=\"6\" fill=\"#d3d8df\"/>");
   }
-  if (has(picture, Activity::transfer))
+  if (has(picture, BarKind::transfer))
     patterns += pattern("transfer", 5, 0, "#f6f8fb", "<circle cx=\"2.5\" cy=\"2.5\" r=\"1\" fill=\"#a3afbf\"/>");
-  if (has(picture, Activity::delay)) patterns += pattern("delay", 4, 90, "#fdf3f1", "<rect width=\"1\" height=\"4\" fill=\"#e8b9b0\"/>");
+  if (has(picture, BarKind::delay)) patterns += pattern("delay", 4, 90, "#fdf3f1", "<rect width=\"1\" height=\"4\" fill=\"#e8b9b0\"/>");
   return patterns.empty() ? "" : "<defs>\n" + patterns + "</defs>\n";
 }
 

@@ -61,9 +61,9 @@ double text_width(std::string_view text, double size);
 std::string rectangle(double x, double y, double width, double height, std::string_view fill);
 
 /// The colour of work of a track (-1: none).
-Color work_color(const Picture& picture, timeline::Activity activity, std::int32_t track);
+Color work_color(const Picture& picture, timeline::BarKind bar_kind, std::int32_t track);
 /// What bars are filled with: a colour, or one of the patterns that svg_patterns defines.
-std::string fill_of(const Picture& picture, timeline::Activity activity, std::int32_t track);
+std::string fill_of(const Picture& picture, timeline::BarKind bar_kind, std::int32_t track);
 /// The <defs> of the patterns that fill_of names.
 std::string svg_patterns(const Picture& picture);
 

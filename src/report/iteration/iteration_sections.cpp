@@ -23,16 +23,16 @@
 namespace dovetail::report {
 namespace {
 
-using simulate::Activity;
+using simulate::BarKind;
 using simulate::Use;
 using Tasks = std::vector<timeline::Track>;
 
-/// The parts of breakdowns as a legend has them: work of one activity for one task, that of no task last, or idle time of one cause.
-using Key = std::tuple<bool, std::uint32_t, Activity>;
+/// The parts of breakdowns as a legend has them: work of one bar kind for one task, that of no task last, or idle time of one cause.
+using Key = std::tuple<bool, std::uint32_t, BarKind>;
 
 Key key_of(const Use& use) {
-  const bool idle = is_idle(use.activity);
-  return {idle, idle ? 0 : static_cast<std::uint32_t>(use.task), use.activity};
+  const bool idle = is_idle(use.bar_kind);
+  return {idle, idle ? 0 : static_cast<std::uint32_t>(use.task), use.bar_kind};
 }
 
 /// A page with more would take seconds to open and tens of megabytes.
@@ -52,7 +52,7 @@ std::map<Key, std::size_t> add_parts(Breakdown& breakdown, const Tasks& tasks, c
   for (const auto& [key, use] : examples) {
     numbers[key] = breakdown.parts.size();
     breakdown.parts.push_back(
-        {category_name(tasks, use->activity, use->task), ink_of(tasks, use->activity, use->task), is_idle(use->activity)});
+        {category_name(tasks, use->bar_kind, use->task), ink_of(tasks, use->bar_kind, use->task), is_idle(use->bar_kind)});
   }
   return numbers;
 }
@@ -101,7 +101,7 @@ Breakdown idle_use_breakdown(const simulate::Trace& trace, const Tasks& tasks) {
   breakdown.title = "Idle time by cause";
   breakdown.note = "As a share of all of the time: of all devices together, then of one device of each row, the idlest first.";
   breakdown.time_unit = base::TimeUnit::ns;
-  add_uses(breakdown, trace, tasks, [](const Use& use) { return is_idle(use.activity); });
+  add_uses(breakdown, trace, tasks, [](const Use& use) { return is_idle(use.bar_kind); });
   for (Breakdown::Row& row : breakdown.rows) row.whole = trace.end;
   breakdown.rows.front().whole = trace.end * device_count(trace);
   const auto idle = [](const Breakdown::Row& row) { return std::accumulate(row.amounts.begin(), row.amounts.end(), base::Ticks()); };

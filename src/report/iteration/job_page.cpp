@@ -49,9 +49,9 @@ Figure idle_figure(const answer::SimulationAnswer& played) {
   const simulate::Trace& trace = played.simulation.iteration.trace;
   const std::vector<simulate::Use> uses = simulate::uses_of(trace);
   const double all = base::seconds_of_ticks(simulate::busy_time(uses)) + base::seconds_of_ticks(simulate::idle_time(uses));
-  simulate::Activity most = simulate::Activity::tail;
-  for (int cause = 0; cause < simulate::activities; ++cause) {
-    const auto other = static_cast<simulate::Activity>(cause);
+  simulate::BarKind most = simulate::BarKind::tail;
+  for (int cause = 0; cause < simulate::bar_kinds; ++cause) {
+    const auto other = static_cast<simulate::BarKind>(cause);
     if (is_idle(other) && simulate::time_of(uses, other) > simulate::time_of(uses, most)) most = other;
   }
   return {"idle", percent(base::seconds_of_ticks(simulate::idle_time(uses)) / all),
@@ -119,9 +119,9 @@ Page job_page(const answer::SimulationAnswer& played) {
   timeline::Timeline timeline = timeline_of(played);
   add_capacities(played, timeline);
   Chart chart = iteration_chart(std::move(timeline), "Timeline");
-  Table steps = step_table(played, chart.timeline);
+  Table activities = activity_table(played, chart.timeline);
   page.sections.emplace_back(std::move(chart));
-  page.sections.emplace_back(std::move(steps));
+  page.sections.emplace_back(std::move(activities));
   page.sections.emplace_back(use_breakdown(trace, tasks));
   page.sections.emplace_back(idle_use_breakdown(trace, tasks));
   page.sections.emplace_back(fusion_table(played));

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "answer/runs/step_lines.h"
+#include "answer/runs/activity_lines.h"
 #include "answer/words/amounts.h"
 #include "answer/words/figures.h"
 #include "answer/words/plan_words.h"
@@ -24,49 +24,50 @@ namespace {
 /// Seconds below which nobody changes a plan.
 constexpr double negligible = 0.0005;
 
-/// Whether a bar on devices is work of the step.
-bool is_work_of(const plan::Step& step, const timeline::Bar& bar) {
-  const bool moves = step.kind == plan::Step::Kind::reallocation;
-  return bar.track == static_cast<std::int32_t>(step.task) && !is_idle(bar.activity) &&
-         (bar.activity == timeline::Activity::reallocation) == moves;
+/// Whether a bar on devices is work of the activity.
+bool is_work_of(const plan::Activity& activity, const timeline::Bar& bar) {
+  const bool moves = activity.kind == plan::Activity::Kind::reallocation;
+  return bar.track == static_cast<std::int32_t>(activity.task) && !is_idle(bar.bar_kind) &&
+         (bar.bar_kind == timeline::BarKind::reallocation) == moves;
 }
 
-/// Whether a bar on links to host memory is the step, which ends at `end` of the iteration or of one before.
-bool is_transfer_of(const plan::Step& step, base::Ticks end, const timeline::Bar& bar, base::Ticks stretch) {
-  return bar.track == static_cast<std::int32_t>(step.task) && (end - bar.end).count() % stretch.count() == 0;
+/// Whether a bar on links to host memory is the activity, which ends at `end` of the iteration or of one before.
+bool is_transfer_of(const plan::Activity& activity, base::Ticks end, const timeline::Bar& bar, base::Ticks stretch) {
+  return bar.track == static_cast<std::int32_t>(activity.task) && (end - bar.end).count() % stretch.count() == 0;
 }
 
-/// The first bar of the timeline that is work of the step; -1 where none is.
+/// The first bar of the timeline that is work of the activity; -1 where none is.
 std::int32_t first_bar(const answer::SimulationAnswer& played, const timeline::Timeline& timeline, std::size_t index) {
-  const plan::Step& step = played.simulation.closed.graph.steps[index];
+  const plan::Activity& activity = played.simulation.closed.graph.activities[index];
   const simulate::Iteration& iteration = played.simulation.iteration;
-  const bool on_links = plan::is_host_transfer(step);
+  const bool on_links = plan::is_host_transfer(activity);
   std::int32_t first = -1;
   std::int32_t number = 0;
   for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
     const bool is_link = timeline::is_host_link_lane(timeline.lanes[lane].name);
     for (const timeline::Bar& bar : bars_of(timeline, lane)) {
-      const bool is_step = is_link == on_links &&
-                           (on_links ? is_transfer_of(step, iteration.steps[index].end, bar, iteration.stretch) : is_work_of(step, bar));
-      if (is_step && (first < 0 || bar.begin < timeline.bars[static_cast<std::size_t>(first)].begin)) first = number;
+      const bool is_activity =
+          is_link == on_links &&
+          (on_links ? is_transfer_of(activity, iteration.activities[index].end, bar, iteration.stretch) : is_work_of(activity, bar));
+      if (is_activity && (first < 0 || bar.begin < timeline.bars[static_cast<std::size_t>(first)].begin)) first = number;
       ++number;
     }
   }
   return first;
 }
 
-/// Idle seconds of the average device by cause; [activity].
+/// Idle seconds of the average device by cause; [bar kind].
 std::vector<double> idle_seconds(const answer::SimulationAnswer& played, const study::FusionVariant& variant) {
-  std::vector<double> seconds(static_cast<std::size_t>(simulate::activities));
+  std::vector<double> seconds(static_cast<std::size_t>(simulate::bar_kinds));
   const double devices = cluster::device_count(played.scenario.job.cluster);
   for (const simulate::Use& use : variant.uses)
-    if (simulate::is_idle(use.activity)) seconds[static_cast<std::size_t>(use.activity)] += base::seconds_of_ticks(use.time) / devices;
+    if (simulate::is_idle(use.bar_kind)) seconds[static_cast<std::size_t>(use.bar_kind)] += base::seconds_of_ticks(use.time) / devices;
   return seconds;
 }
 
 /// Of the average device.
 double hand_over_seconds(const answer::SimulationAnswer& played, const study::FusionVariant& variant) {
-  return base::seconds_of_ticks(simulate::time_of(variant.uses, simulate::Activity::hand_over)) /
+  return base::seconds_of_ticks(simulate::time_of(variant.uses, simulate::BarKind::hand_over)) /
          cluster::device_count(played.scenario.job.cluster);
 }
 
@@ -138,17 +139,18 @@ std::vector<std::string> ranking_row(const answer::SimulationAnswer& played, con
 
 }  // namespace
 
-Table step_table(const answer::SimulationAnswer& played, const timeline::Timeline& timeline) {
+Table activity_table(const answer::SimulationAnswer& played, const timeline::Timeline& timeline) {
   Table table;
   table.title = "Step by step";
   table.note = "Steps on other devices overlap. A row leads to the step's first bar.";
   table.columns = {{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"takes"}, {"by the closed form"}, {"difference"}};
-  std::vector<answer::StepLine> lines = answer::step_lines(played.scenario, played.plan, played.simulation);
-  std::stable_sort(lines.begin(), lines.end(), [](const answer::StepLine& a, const answer::StepLine& b) { return a.begin < b.begin; });
-  for (const answer::StepLine& line : lines) {
+  std::vector<answer::ActivityLine> lines = answer::activity_lines(played.scenario, played.plan, played.simulation);
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const answer::ActivityLine& a, const answer::ActivityLine& b) { return a.begin < b.begin; });
+  for (const answer::ActivityLine& line : lines) {
     table.rows.push_back({line.name, line.devices, answer::seconds_text(line.begin), answer::seconds_text(line.simulated),
                           answer::seconds_text(line.closed), answer::difference_text(line.simulated, line.closed)});
-    table.bars.push_back(first_bar(played, timeline, line.step));
+    table.bars.push_back(first_bar(played, timeline, line.activity));
   }
   return table;
 }
@@ -163,14 +165,14 @@ Table fusion_table(const answer::SimulationAnswer& played) {
     return table;
   }
   std::vector<std::vector<double>> idle;
-  std::vector<double> all(static_cast<std::size_t>(simulate::activities));
+  std::vector<double> all(static_cast<std::size_t>(simulate::bar_kinds));
   for (const study::FusionVariant& variant : played.variants) {
     idle.push_back(idle_seconds(played, variant));
     for (std::size_t cause = 0; cause < all.size(); ++cause) all[cause] += idle.back()[cause];
   }
   for (const char* column : {"hand-over", "idle"}) table.columns.push_back({column});
   for (std::size_t cause = 0; cause < all.size(); ++cause)
-    if (all[cause] >= negligible) table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::Activity>(cause)))});
+    if (all[cause] >= negligible) table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::BarKind>(cause)))});
   for (std::size_t index = 0; index < played.variants.size(); ++index) {
     const study::FusionVariant& variant = played.variants[index];
     double sum = 0;

@@ -17,14 +17,14 @@ namespace {
 
 constexpr double negligible = 0.0005;  // seconds
 
-/// A step, or several that one of the plans fuses.
+/// An activity, or several that one of the plans fuses.
 struct Difference {
   std::string name;
   double lost = 0;
   std::string note = {};  // what of it
 };
 
-/// The tasks of each fused step of a plan, its leader first.
+/// The tasks of each fused activity of a plan, its leader first.
 std::vector<std::vector<std::size_t>> fused_tasks(const predict::Scenario& scenario, const plan::Plan& plan) {
   std::vector<std::vector<std::size_t>> groups;
   if (const auto stage = plan::fused_stage(scenario.job, plan)) {
@@ -35,50 +35,50 @@ std::vector<std::vector<std::size_t>> fused_tasks(const predict::Scenario& scena
   return groups;
 }
 
-/// What one plan alone fuses, as one difference; its tasks are taken out of `steps`.
+/// What one plan alone fuses, as one difference; its tasks are taken out of `activities`.
 std::vector<Difference> take_fused(const predict::Scenario& scenario, const plan::Plan& fusing, const char* note,
-                                   std::vector<planner::StepComparison>& steps) {
+                                   std::vector<planner::ActivityComparison>& activities) {
   std::vector<Difference> differences;
   for (const std::vector<std::size_t>& tasks : fused_tasks(scenario, fusing)) {
-    const auto is_of = [&](const planner::StepComparison& step) {
-      return step.kind == plan::Step::Kind::task && std::find(tasks.begin(), tasks.end(), step.task) != tasks.end();
+    const auto is_of = [&](const planner::ActivityComparison& activity) {
+      return activity.kind == plan::Activity::Kind::task && std::find(tasks.begin(), tasks.end(), activity.task) != tasks.end();
     };
-    const auto leader = std::find_if(steps.begin(), steps.end(), [&](const planner::StepComparison& step) {
-      return step.kind == plan::Step::Kind::task && step.task == tasks.front();
+    const auto leader = std::find_if(activities.begin(), activities.end(), [&](const planner::ActivityComparison& activity) {
+      return activity.kind == plan::Activity::Kind::task && activity.task == tasks.front();
     });
-    if (leader == steps.end() || leader->fused_here == leader->fused_there) continue;
+    if (leader == activities.end() || leader->fused_here == leader->fused_there) continue;
     Difference difference{"", 0, note};
     for (const std::size_t task : tasks) difference.name += (difference.name.empty() ? "" : " + ") + scenario.job.workflow.tasks[task].name;
-    for (const planner::StepComparison& step : steps)
-      if (is_of(step)) difference.lost += step.seconds.lost();
+    for (const planner::ActivityComparison& activity : activities)
+      if (is_of(activity)) difference.lost += activity.seconds.lost();
     differences.push_back(std::move(difference));
-    std::erase_if(steps, is_of);
+    std::erase_if(activities, is_of);
   }
   return differences;
 }
 
-Difference difference_of(const predict::Scenario& scenario, const planner::StepComparison& step) {
-  Difference difference{answer::step_words(scenario.job, step.kind, step.task), step.seconds.lost()};
+Difference difference_of(const predict::Scenario& scenario, const planner::ActivityComparison& activity) {
+  Difference difference{answer::activity_words(scenario.job, activity.kind, activity.task), activity.seconds.lost()};
   // A part that pulls the other way explains nothing.
-  if (!step.part.empty() && step.of_part.lost() * step.seconds.lost() > 0 && std::abs(step.of_part.lost()) >= negligible)
-    difference.note = fmt::format("{} {}", step.part, answer::signed_seconds(step.of_part.lost()));
+  if (!activity.part.empty() && activity.of_part.lost() * activity.seconds.lost() > 0 && std::abs(activity.of_part.lost()) >= negligible)
+    difference.note = fmt::format("{} {}", activity.part, answer::signed_seconds(activity.of_part.lost()));
   return difference;
 }
 
-/// Steps and fused steps, those that differ most first.
+/// Activities and fused activities, those that differ most first.
 std::vector<Difference> differences_of(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
-                                       const planner::EstimatedPlan& other, std::vector<planner::StepComparison> steps) {
-  std::vector<Difference> differences = take_fused(scenario, other.plan, "not fused", steps);
-  for (Difference& difference : take_fused(scenario, plan.plan, "fused", steps)) differences.push_back(std::move(difference));
-  for (const planner::StepComparison& step : steps)
-    // Of a step that others hide no second counts.
-    if (std::max(step.critical.here, step.critical.there) > 0.01) differences.push_back(difference_of(scenario, step));
+                                       const planner::EstimatedPlan& other, std::vector<planner::ActivityComparison> activities) {
+  std::vector<Difference> differences = take_fused(scenario, other.plan, "not fused", activities);
+  for (Difference& difference : take_fused(scenario, plan.plan, "fused", activities)) differences.push_back(std::move(difference));
+  for (const planner::ActivityComparison& activity : activities)
+    // Of an activity that others hide no second counts.
+    if (std::max(activity.critical.here, activity.critical.there) > 0.01) differences.push_back(difference_of(scenario, activity));
   std::stable_sort(differences.begin(), differences.end(),
                    [](const Difference& a, const Difference& b) { return std::abs(a.lost) > std::abs(b.lost); });
   return differences;
 }
 
-/// Whether a plan fuses both tasks into one step, in which they take turns.
+/// Whether a plan fuses both tasks into one activity, in which they take turns.
 bool fuses(const predict::Scenario& scenario, const plan::Plan& plan, const planner::SideBySide& pair) {
   const auto groups = fused_tasks(scenario, plan);
   return std::any_of(groups.begin(), groups.end(), [&](const std::vector<std::size_t>& tasks) {
@@ -113,7 +113,7 @@ std::string reasons_against(const predict::Scenario& scenario, const planner::Es
     if (use.name == planner::idle_use && explains(use.seconds.lost()))
       texts.push_back("idle time " + answer::signed_seconds(use.seconds.lost()));
   const std::string overlap = overlap_text(scenario, plan, other, slower);
-  for (const Difference& difference : differences_of(scenario, plan, other, std::move(comparison.steps))) {
+  for (const Difference& difference : differences_of(scenario, plan, other, std::move(comparison.activities))) {
     if (texts.size() + (overlap.empty() ? 0 : 1) >= most) break;
     if (!explains(difference.lost)) continue;
     texts.push_back(fmt::format("{} {}{}", difference.name, answer::signed_seconds(difference.lost),

@@ -67,7 +67,7 @@ void divide_both(Timeline& a, Timeline& b) {
   a = std::move(divided);
 }
 
-std::array<TimelineSteps, 2> steps_of_both(const Timeline& a, const Timeline& b) { return {steps_of(a), steps_of(b)}; }
+std::array<TimelineActivities, 2> activities_of_both(const Timeline& a, const Timeline& b) { return {activities_of(a), activities_of(b)}; }
 
 std::vector<Figure> figures_of(const Overlay& overlay) {
   const Timeline& a = overlay.a.timeline;
@@ -100,11 +100,11 @@ Page overlay_page(NamedTimeline a, NamedTimeline b, std::string title) {
   const bool mixed = unify_units(a.timeline, b.timeline);
   divide_both(a.timeline, b.timeline);
   unify_kinds(a.timeline, b.timeline);
-  const Alignment alignment = align(a.timeline, b.timeline, steps_of_both(a.timeline, b.timeline));
+  const Alignment alignment = align(a.timeline, b.timeline, activities_of_both(a.timeline, b.timeline));
   if (alignment.turned[0] > Ticks()) a.timeline = turned(a.timeline, alignment.turned[0]);
   if (alignment.turned[1] > Ticks()) b.timeline = turned(b.timeline, alignment.turned[1]);
-  Overlay overlay{a, b, steps_of_both(a.timeline, b.timeline), alignment.delayed, pair_lanes(a.timeline, b.timeline), {}};
-  overlay.bars = pair_bars(a.timeline, b.timeline, overlay.steps, overlay.lanes);
+  Overlay overlay{a, b, activities_of_both(a.timeline, b.timeline), alignment.delayed, pair_lanes(a.timeline, b.timeline), {}};
+  overlay.bars = pair_bars(a.timeline, b.timeline, overlay.activities, overlay.lanes);
   a.timeline = delayed(std::move(a.timeline), alignment.delayed[0]);
   b.timeline = delayed(std::move(b.timeline), alignment.delayed[1]);
   JoinedTimelines joined = join_timelines(a.timeline, b.timeline, overlay.lanes, overlay.bars);
@@ -115,7 +115,7 @@ Page overlay_page(NamedTimeline a, NamedTimeline b, std::string title) {
   const std::string note = note_of(overlay, mixed, alignment_note(alignment, a.timeline, b.timeline));
   page.sections.emplace_back(Chart{"Timelines", note, std::move(joined.timeline)});
   page.sections.emplace_back(bar_differences(overlay, joined.number_of_a));
-  if (Table steps = step_differences(overlay); !steps.rows.empty()) page.sections.emplace_back(std::move(steps));
+  if (Table activities = activity_differences(overlay); !activities.rows.empty()) page.sections.emplace_back(std::move(activities));
   page.sections.emplace_back(lane_differences(overlay));
   return page;
 }

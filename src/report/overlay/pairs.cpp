@@ -24,25 +24,25 @@ struct WholeBar {
 };
 
 /// The two parts of a bar that the end of the stretch cuts; nothing where the lane has none.
-std::optional<std::pair<std::size_t, std::size_t>> cut_bar(const Timeline& timeline, const TimelineSteps& steps, std::size_t first,
-                                                           std::size_t end) {
-  if (!steps.stretch || first == end || timeline.bars[first].begin > Ticks()) return std::nullopt;
+std::optional<std::pair<std::size_t, std::size_t>> cut_bar(const Timeline& timeline, const TimelineActivities& activities,
+                                                           std::size_t first, std::size_t end) {
+  if (!activities.stretch || first == end || timeline.bars[first].begin > Ticks()) return std::nullopt;
   for (std::size_t bar = end; bar > first + 1; --bar) {
-    if (timeline.bars[bar - 1].end > *steps.stretch) continue;
-    const bool goes_on = timeline.bars[bar - 1].end == *steps.stretch && is_same_work(timeline, bar - 1, first);
+    if (timeline.bars[bar - 1].end > *activities.stretch) continue;
+    const bool goes_on = timeline.bars[bar - 1].end == *activities.stretch && is_same_work(timeline, bar - 1, first);
     return goes_on ? std::optional(std::pair(bar - 1, first)) : std::nullopt;
   }
   return std::nullopt;
 }
 
 /// The work of a lane by title, in order.
-std::map<std::string, std::vector<WholeBar>> work_of(const Timeline& timeline, const TimelineSteps& steps, std::size_t first,
+std::map<std::string, std::vector<WholeBar>> work_of(const Timeline& timeline, const TimelineActivities& activities, std::size_t first,
                                                      std::size_t end) {
   std::map<std::string, std::vector<WholeBar>> work;
-  const auto cut = cut_bar(timeline, steps, first, end);
+  const auto cut = cut_bar(timeline, activities, first, end);
   for (std::size_t bar = first; bar < end; ++bar) {
     if (is_idle_bar(timeline, bar) || (cut && bar == cut->second)) continue;
-    WholeBar whole{begin_of(steps, bar, timeline.bars[bar].begin), bar};
+    WholeBar whole{begin_of(activities, bar, timeline.bars[bar].begin), bar};
     if (cut && bar == cut->first) whole.rest = cut->second;
     work[title_of(timeline, timeline.bars[bar])].push_back(whole);
   }
@@ -68,14 +68,14 @@ std::vector<LanePair> pair_lanes(const Timeline& a, const Timeline& b) {
   return pairs;
 }
 
-std::vector<BarPair> pair_bars(const Timeline& a, const Timeline& b, const std::array<TimelineSteps, 2>& steps,
+std::vector<BarPair> pair_bars(const Timeline& a, const Timeline& b, const std::array<TimelineActivities, 2>& activities,
                                const std::vector<LanePair>& lanes) {
   const std::vector<std::size_t> first_a = first_bars(a);
   const std::vector<std::size_t> first_b = first_bars(b);
   std::vector<BarPair> pairs;
   for (const LanePair& lane : lanes) {
-    const auto work_b = work_of(b, steps[1], first_b[lane.b], first_b[lane.b + 1]);
-    for (const auto& [title, bars] : work_of(a, steps[0], first_a[lane.a], first_a[lane.a + 1])) {
+    const auto work_b = work_of(b, activities[1], first_b[lane.b], first_b[lane.b + 1]);
+    for (const auto& [title, bars] : work_of(a, activities[0], first_a[lane.a], first_a[lane.a + 1])) {
       const auto same = work_b.find(title);
       if (same == work_b.end()) continue;
       for (std::size_t bar = 0; bar < std::min(bars.size(), same->second.size()); ++bar) {

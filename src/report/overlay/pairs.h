@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "report/overlay/steps.h"
+#include "report/overlay/activities.h"
 #include "timeline/timeline.h"
 
 namespace dovetail::report {
@@ -26,9 +26,9 @@ struct LanePair {
 std::vector<LanePair> pair_lanes(const timeline::Timeline& a, const timeline::Timeline& b);
 
 /// Which bars of paired lanes are the same: the k-th of a title with the k-th of that title, idle time left out. Of a timeline that repeats
-/// they are counted from the beginning of their step, and a bar that the end of the stretch cuts has no partner that is whole. In order of
-/// the first timeline's bars. `steps` are theirs.
-std::vector<BarPair> pair_bars(const timeline::Timeline& a, const timeline::Timeline& b, const std::array<TimelineSteps, 2>& steps,
-                               const std::vector<LanePair>& lanes);
+/// they are counted from the beginning of their activity, and a bar that the end of the stretch cuts has no partner that is whole. In order
+/// of the first timeline's bars. `activities` are theirs.
+std::vector<BarPair> pair_bars(const timeline::Timeline& a, const timeline::Timeline& b,
+                               const std::array<TimelineActivities, 2>& activities, const std::vector<LanePair>& lanes);
 
 }  // namespace dovetail::report

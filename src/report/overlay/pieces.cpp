@@ -23,7 +23,7 @@ Bar bar_of(const Timeline& timeline, const Piece& piece) {
 
 }  // namespace
 
-bool is_idle_bar(const Timeline& timeline, std::size_t bar) { return is_idle(timeline.bars[bar].activity); }
+bool is_idle_bar(const Timeline& timeline, std::size_t bar) { return is_idle(timeline.bars[bar].bar_kind); }
 
 Timeline made_of(const Timeline& timeline, const std::vector<PieceLane>& lanes) {
   Timeline made = timeline;

@@ -41,28 +41,29 @@ LaneUse use_of(const Timeline& timeline, std::size_t lane, const std::vector<std
   return use;
 }
 
-bool has_named_steps(const Timeline& timeline, const TimelineSteps& steps) {
+bool has_named_activities(const Timeline& timeline, const TimelineActivities& activities) {
   for (std::size_t bar = 0; bar < timeline.bars.size(); ++bar)
-    if (steps.of[bar] >= 0 && steps.steps[static_cast<std::size_t>(steps.of[bar])].name != title_of(timeline, timeline.bars[bar]))
+    if (activities.of[bar] >= 0 &&
+        activities.activities[static_cast<std::size_t>(activities.of[bar])].name != title_of(timeline, timeline.bars[bar]))
       return true;
   return false;
 }
 
-std::vector<std::string> step_row(const Overlay& overlay, const std::string& name) {
+std::vector<std::string> activity_row(const Overlay& overlay, const std::string& name) {
   const TimeUnit unit = overlay.a.timeline.time_unit;
-  const TimelineStep* steps[2] = {find_step(overlay.steps[0], name), find_step(overlay.steps[1], name)};
+  const TimelineActivity* activities[2] = {find_activity(overlay.activities[0], name), find_activity(overlay.activities[1], name)};
   std::vector<std::string> begins;
   std::vector<std::string> takes;
   for (std::size_t side = 0; side < 2; ++side) {
-    const TimelineStep* step = steps[side];
-    begins.push_back(!step ? "" : step->begin ? brief_time(*step->begin + overlay.delayed[side], unit) : "never pauses");
-    takes.push_back(step ? brief_time(step->length, unit) : "");
+    const TimelineActivity* activity = activities[side];
+    begins.push_back(!activity ? "" : activity->begin ? brief_time(*activity->begin + overlay.delayed[side], unit) : "never pauses");
+    takes.push_back(activity ? brief_time(activity->length, unit) : "");
   }
-  const bool both = steps[0] && steps[1];
-  const bool both_begin = both && steps[0]->begin && steps[1]->begin;
-  begins.push_back(both_begin ? signed_time(*steps[1]->begin + overlay.delayed[1] - *steps[0]->begin - overlay.delayed[0], unit)
+  const bool both = activities[0] && activities[1];
+  const bool both_begin = both && activities[0]->begin && activities[1]->begin;
+  begins.push_back(both_begin ? signed_time(*activities[1]->begin + overlay.delayed[1] - *activities[0]->begin - overlay.delayed[0], unit)
                               : std::string());
-  takes.push_back(both ? change_text(steps[0]->length, steps[1]->length, unit) : "");
+  takes.push_back(both ? change_text(activities[0]->length, activities[1]->length, unit) : "");
   std::vector<std::string> row{name};
   row.insert(row.end(), begins.begin(), begins.end());
   row.insert(row.end(), takes.begin(), takes.end());
@@ -80,10 +81,10 @@ std::string bars_note(std::size_t pairs, std::size_t differ) {
 
 namespace {
 
-/// When the bar of A or of B begins, counted from the beginning of its step.
+/// When the bar of A or of B begins, counted from the beginning of its activity.
 Ticks begin_on(const Overlay& overlay, std::size_t side, std::size_t bar) {
   const Timeline& timeline = side == 0 ? overlay.a.timeline : overlay.b.timeline;
-  return begin_of(overlay.steps[side], bar, timeline.bars[bar].begin - overlay.delayed[side]) + overlay.delayed[side];
+  return begin_of(overlay.activities[side], bar, timeline.bars[bar].begin - overlay.delayed[side]) + overlay.delayed[side];
 }
 
 }  // namespace
@@ -96,19 +97,20 @@ Ticks distance(const Overlay& overlay, const BarPair& pair) {
   return std::max(absolute(begin_change(overlay, pair)), absolute(longer));
 }
 
-Table step_differences(const Overlay& overlay) {
+Table activity_differences(const Overlay& overlay) {
   Table table;
   table.title = "Differences by step";
   table.note = fmt::format("A is {}, B is {}. A step takes from the first of its bars on any row to the end of the last.", overlay.a.name,
                            overlay.b.name);
   table.columns = {{"step", Align::left}, {"begins A"}, {"begins B"}, {"change"}, {"takes A"}, {"takes B"}, {"change"}};
-  const std::vector<TimelineStep>& of_a = overlay.steps[0].steps;
-  const auto is_common = [&](const TimelineStep& step) { return find_step(overlay.steps[1], step.name) != nullptr; };
+  const std::vector<TimelineActivity>& of_a = overlay.activities[0].activities;
+  const auto is_common = [&](const TimelineActivity& activity) { return find_activity(overlay.activities[1], activity.name) != nullptr; };
   if (std::none_of(of_a.begin(), of_a.end(), is_common)) return table;
-  if (!has_named_steps(overlay.a.timeline, overlay.steps[0]) && !has_named_steps(overlay.b.timeline, overlay.steps[1])) return table;
-  for (const TimelineStep& step : of_a) table.rows.push_back(step_row(overlay, step.name));
-  for (const TimelineStep& step : overlay.steps[1].steps)
-    if (!find_step(overlay.steps[0], step.name)) table.rows.push_back(step_row(overlay, step.name));
+  if (!has_named_activities(overlay.a.timeline, overlay.activities[0]) && !has_named_activities(overlay.b.timeline, overlay.activities[1]))
+    return table;
+  for (const TimelineActivity& activity : of_a) table.rows.push_back(activity_row(overlay, activity.name));
+  for (const TimelineActivity& activity : overlay.activities[1].activities)
+    if (!find_activity(overlay.activities[0], activity.name)) table.rows.push_back(activity_row(overlay, activity.name));
   table.rows.resize(std::min(table.rows.size(), max_listed));
   return table;
 }

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "report/overlay/activities.h"
 #include "report/overlay/overlay.h"
 #include "report/overlay/pairs.h"
-#include "report/overlay/steps.h"
 #include "report/page/page.h"
 
 namespace dovetail::report {
@@ -16,8 +16,8 @@ namespace dovetail::report {
 struct Overlay {
   const NamedTimeline& a;
   const NamedTimeline& b;
-  std::array<TimelineSteps, 2> steps;    ///< before they were delayed
-  std::array<base::Ticks, 2> delayed{};  ///< as Alignment has it
+  std::array<TimelineActivities, 2> activities;  ///< before they were delayed
+  std::array<base::Ticks, 2> delayed{};          ///< as Alignment has it
   std::vector<LanePair> lanes;
   std::vector<BarPair> bars;
 };
@@ -28,9 +28,9 @@ base::Ticks begin_change(const Overlay& overlay, const BarPair& pair);
 /// How far apart the two bars are: the larger of the changes of start and of length.
 base::Ticks distance(const Overlay& overlay, const BarPair& pair);
 
-/// When each step begins and how long it takes, in both. No rows where no step is in both, or titles of bars do not say of which step they
-/// are.
-Table step_differences(const Overlay& overlay);
+/// When each activity begins and how long it takes, in both. No rows where no activity is in both, or titles of bars do not say of which
+/// activity they are.
+Table activity_differences(const Overlay& overlay);
 
 /// The bars that are in both and differ, the largest difference first. `number_of_a`: [bar of a] its number in the chart.
 Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& number_of_a);

@@ -17,7 +17,7 @@ using base::Ticks;
 using timeline::Bar;
 using timeline::Counter;
 using timeline::Timeline;
-using Steps = std::vector<std::pair<Ticks, base::Memory>>;
+using Activities = std::vector<std::pair<Ticks, base::Memory>>;
 
 /// The pieces of the bars from `first` to before `last`, in their new order.
 std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, std::size_t last, Ticks begin, Ticks stretch) {
@@ -44,16 +44,18 @@ std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, st
   return pieces;
 }
 
-Steps turned_steps(const Steps& steps, Ticks begin, Ticks stretch) {
-  Steps turned;
+Activities turned_steps(const Activities& activities, Ticks begin, Ticks stretch) {
+  Activities turned;
   const auto add = [&](Ticks time, base::Memory value) {
     if (turned.empty() || turned.back().second != value) turned.emplace_back(time, value);
   };
   /// From `from` to `to`, `by` later.
   const auto add_part = [&](Ticks from, std::optional<Ticks> to, Ticks by) {
-    const auto after = std::upper_bound(steps.begin(), steps.end(), from, [](Ticks time, const auto& step) { return time < step.first; });
-    if (after != steps.begin()) add(from + by, std::prev(after)->second);
-    for (auto step = after; step != steps.end() && (!to || step->first < *to); ++step) add(step->first + by, step->second);
+    const auto after = std::upper_bound(activities.begin(), activities.end(), from,
+                                        [](Ticks time, const auto& activity) { return time < activity.first; });
+    if (after != activities.begin()) add(from + by, std::prev(after)->second);
+    for (auto activity = after; activity != activities.end() && (!to || activity->first < *to); ++activity)
+      add(activity->first + by, activity->second);
   };
   add_part(begin, stretch, Ticks() - begin);
   if (begin > Ticks()) add_part(Ticks(), begin, stretch - begin);
@@ -71,7 +73,7 @@ Ticks stretch_end(const Timeline& timeline) {
     const std::size_t last = first[lane + 1] - 1;
     const Ticks begin = timeline.bars[last].begin;
     const bool closes =
-        timeline.bars[last].end == timeline.end && title_of(timeline, timeline.bars[last]) == name_of(timeline::Activity::hand_over);
+        timeline.bars[last].end == timeline.end && title_of(timeline, timeline.bars[last]) == name_of(timeline::BarKind::hand_over);
     if (!closes || begin == Ticks() || (end && *end != begin)) return timeline.end;
     end = begin;
   }
@@ -93,7 +95,7 @@ Timeline turned(const Timeline& timeline, Ticks begin) {
 bool is_same_work(const Timeline& timeline, std::size_t bar, std::size_t other) {
   const auto identity = [&](std::size_t number) {
     const Bar& of = timeline.bars[number];
-    return std::tuple(of.activity, of.track, of.microbatch, of.stage, of.sequences, of.name, of.category);
+    return std::tuple(of.bar_kind, of.track, of.microbatch, of.stage, of.sequences, of.name, of.category);
   };
   return identity(bar) == identity(other);
 }

@@ -6,7 +6,7 @@
 namespace dovetail::report {
 
 /// Where the stretch of a timeline that repeats ends: behind it, what an iteration adds on all devices is the last bar of every row
-/// of devices (timeline::Activity::hand_over of no task). The end of the timeline where there is no such bar.
+/// of devices (timeline::BarKind::hand_over of no task). The end of the timeline where there is no such bar.
 base::Ticks stretch_end(const timeline::Timeline& timeline);
 
 /// A timeline that repeats, from its time `begin` on: what is before stands at the end of the stretch that repeats, what is behind that

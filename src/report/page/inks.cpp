@@ -7,7 +7,7 @@
 namespace dovetail::report {
 namespace {
 
-using timeline::Activity;
+using timeline::BarKind;
 
 constexpr Color white{255, 255, 255};
 constexpr Color black{0, 0, 0};
@@ -32,42 +32,42 @@ constexpr std::array<Ink, 4> service_inks{{
     {{0x7D, 0x74, 0x53}, {0xD6, 0xC4, 0xA1}},  // khaki
 }};
 
-std::size_t service_of(Activity activity) {
-  if (activity == Activity::reallocation) return 0;
-  if (activity == Activity::migration) return 1;
-  return activity == Activity::loading ? 2 : 3;
+std::size_t service_of(BarKind bar_kind) {
+  if (bar_kind == BarKind::reallocation) return 0;
+  if (bar_kind == BarKind::migration) return 1;
+  return bar_kind == BarKind::loading ? 2 : 3;
 }
 
 }  // namespace
 
 Ink ink_of(Color color) { return {color, is_dark(color) ? mix(color, white, 22) : mix(color, black, 8)}; }
 
-std::size_t cause_of(Activity idle) {
+std::size_t cause_of(BarKind idle) {
   switch (idle) {
-    case Activity::dependency:
+    case BarKind::dependency:
       return 1;
-    case Activity::transfer:
+    case BarKind::transfer:
       return 2;
-    case Activity::delay:
-    case Activity::awaiting:
+    case BarKind::delay:
+    case BarKind::awaiting:
       return 3;
-    case Activity::bubble:
-    case Activity::drain:
+    case BarKind::bubble:
+    case BarKind::drain:
       return 4;
-    case Activity::imbalance:
+    case BarKind::imbalance:
       return 5;
-    case Activity::launch:
+    case BarKind::launch:
       return 6;
     default:
       return 0;
   }
 }
 
-Ink ink_of(const std::vector<timeline::Track>& tracks, Activity activity, std::int32_t track) {
-  if (is_idle(activity)) return idle_ink(cause_of(activity));
-  const std::optional<std::size_t> shade = shade_of(activity);
+Ink ink_of(const std::vector<timeline::Track>& tracks, BarKind bar_kind, std::int32_t track) {
+  if (is_idle(bar_kind)) return idle_ink(cause_of(bar_kind));
+  const std::optional<std::size_t> shade = shade_of(bar_kind);
   const bool has_hue = track >= 0 && tracks[static_cast<std::size_t>(track)].model >= 0;
-  if (!shade || !has_hue) return service_ink(service_of(activity));
+  if (!shade || !has_hue) return service_ink(service_of(bar_kind));
   return ink_of(colors_of(tracks)[static_cast<std::size_t>(track)][*shade]);
 }
 
@@ -79,8 +79,8 @@ Ink plain_ink(std::size_t index) {
   timeline::Track track;
   track.model = static_cast<std::int32_t>(index % hues);
   const std::array<Color, shades> colors = colors_of({track}).front();
-  const auto activity = index % (2 * hues) < hues ? timeline::Activity::backward : timeline::Activity::forward;
-  return ink_of(colors[*shade_of(activity)]);
+  const auto bar_kind = index % (2 * hues) < hues ? timeline::BarKind::backward : timeline::BarKind::forward;
+  return ink_of(colors[*shade_of(bar_kind)]);
 }
 
 }  // namespace dovetail::report

@@ -12,13 +12,13 @@ namespace dovetail::report {
 /// `color`, and for dark ground the same hue, lighter where it is dark.
 Ink ink_of(Color color);
 
-/// Of bars of an activity and a track, an index of `tracks` (-1: none): work in its track's colours, lighter for forward passes and
+/// Of bars of a bar kind and a track, an index of `tracks` (-1: none): work in its track's colours, lighter for forward passes and
 /// prefill, darker for decoding and backward passes, the darkest for optimizers; others for what belongs to no model or moves data; idle
 /// time by its cause.
-Ink ink_of(const std::vector<timeline::Track>& tracks, timeline::Activity activity, std::int32_t track);
+Ink ink_of(const std::vector<timeline::Track>& tracks, timeline::BarKind bar_kind, std::int32_t track);
 
 /// Which of the idle colours a cause has.
-std::size_t cause_of(timeline::Activity idle);
+std::size_t cause_of(timeline::BarKind idle);
 
 /// Quiet colours for causes of idle time, apart from each other and from work; they repeat after seven.
 Ink idle_ink(std::size_t cause);

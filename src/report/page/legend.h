@@ -20,14 +20,14 @@ struct Category {
 };
 
 /// What a category of known bars is called: "actor_generate decode"; "bubble" of idle time, whatever its track.
-std::string category_name(const std::vector<timeline::Track>& tracks, timeline::Activity activity, std::int32_t track);
+std::string category_name(const std::vector<timeline::Track>& tracks, timeline::BarKind bar_kind, std::int32_t track);
 
 struct Legend {
   std::vector<Category> categories;
   std::vector<std::int32_t> of;  ///< [bar] index into `categories`
 };
 
-/// A category for each activity of each track, in the order of tracks, work of no track behind them; then one for each cause of idle time,
+/// A category for each bar kind of each track, in the order of tracks, work of no track behind them; then one for each cause of idle time,
 /// whatever is waited for. Bars that only have names are of one category where their names differ in numbers only; those that take most of
 /// the time have one of their own, the rest share one, idle time another. Their colours are not those of others, as long as there are any.
 Legend legend_of(const timeline::Timeline& timeline);

@@ -52,7 +52,7 @@ NamedGroups::NamedGroups(const timeline::Timeline& timeline) : timeline_(timelin
 }
 
 void NamedGroups::add(const Bar& bar) {
-  const std::pair key(bar.name, is_idle(bar.activity));
+  const std::pair key(bar.name, is_idle(bar.bar_kind));
   if (const auto known = group_of_.find(key); known != group_of_.end()) {
     groups_[known->second].time += bar.end - bar.begin;
     return;
@@ -84,7 +84,7 @@ void NamedGroups::add_categories(std::vector<Category>& categories) {
   share_rest(categories, {"other idle time", "{name}", "", idle_ink(idle), true});
 }
 
-std::int32_t NamedGroups::category_of(const Bar& bar) const { return groups_[group_of_.at({bar.name, is_idle(bar.activity)})].category; }
+std::int32_t NamedGroups::category_of(const Bar& bar) const { return groups_[group_of_.at({bar.name, is_idle(bar.bar_kind)})].category; }
 
 /// Groups without a category, idle as `rest` is, get that one.
 void NamedGroups::share_rest(std::vector<Category>& categories, Category rest) {

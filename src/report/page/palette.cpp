@@ -99,20 +99,20 @@ int terminal_color(Color color) {
 
 bool is_dark(Color background) { return 299 * background.red + 587 * background.green + 114 * background.blue < 140'000; }
 
-std::optional<std::size_t> shade_of(timeline::Activity activity) {
-  using timeline::Activity;
-  const auto shade_of_op = [](Activity op) { return index_of(op) - index_of(timeline::op_activities.front()); };
-  if (is_op(activity)) return shade_of_op(activity);
-  switch (activity) {
-    case Activity::prefill:
-    case Activity::score:
-      return shade_of_op(Activity::forward);
-    case Activity::decode:
-      return shade_of_op(Activity::backward);
-    case Activity::recompute:
-      return shade_of_op(Activity::weight_gradient);
-    case Activity::optimizer:
-      return shade_of_op(Activity::step);
+std::optional<std::size_t> shade_of(timeline::BarKind bar_kind) {
+  using timeline::BarKind;
+  const auto shade_of_op = [](BarKind op) { return index_of(op) - index_of(timeline::op_bar_kinds.front()); };
+  if (is_op(bar_kind)) return shade_of_op(bar_kind);
+  switch (bar_kind) {
+    case BarKind::prefill:
+    case BarKind::score:
+      return shade_of_op(BarKind::forward);
+    case BarKind::decode:
+      return shade_of_op(BarKind::backward);
+    case BarKind::recompute:
+      return shade_of_op(BarKind::weight_gradient);
+    case BarKind::optimizer:
+      return shade_of_op(BarKind::step);
     default:
       return std::nullopt;
   }

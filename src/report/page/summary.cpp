@@ -10,8 +10,8 @@
 namespace dovetail::report {
 namespace {
 
-using timeline::Activity;
 using timeline::Bar;
+using timeline::BarKind;
 
 /// How long one look is visible in a column, and its first bar there.
 struct Look {
@@ -19,7 +19,7 @@ struct Look {
   double length;
 };
 
-bool same_look(const Bar& a, const Bar& b) { return a.activity == b.activity && a.track == b.track; }
+bool same_look(const Bar& a, const Bar& b) { return a.bar_kind == b.bar_kind && a.track == b.track; }
 
 void add_look(std::vector<Look>& looks, std::span<const Bar> bars, std::size_t bar, double length) {
   for (Look& look : looks) {
@@ -46,10 +46,10 @@ double device_count(const timeline::Lane& lane) {
 }
 
 void add_work(Summary& summary, const Bar& bar) {
-  if (is_idle(bar.activity)) return;
+  if (is_idle(bar.bar_kind)) return;
   ++summary.work_bars;
   const std::size_t track = bar.track < 0 ? summary.drawn.size() - 1 : static_cast<std::size_t>(bar.track);
-  if (bar.end > bar.begin) summary.drawn[track][index_of(bar.activity)] = true;
+  if (bar.end > bar.begin) summary.drawn[track][index_of(bar.bar_kind)] = true;
   if (bar.track >= 0) summary.label_digits[track] = std::max(summary.label_digits[track], digits_of(bar.microbatch));
 }
 
@@ -72,20 +72,20 @@ Summary summarize(const timeline::Timeline& timeline) {
   Summary summary;
   summary.drawn.resize(timeline.tracks.size() + 1);
   summary.label_digits.resize(timeline.tracks.size());
-  std::array<double, timeline::activities> times{};
+  std::array<double, timeline::bar_kinds> times{};
   double all = 0;
   for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
     const std::span<const Bar> bars = bars_of(timeline, lane);
     for (const Bar& bar : bars) add_work(summary, bar);
     const double devices = device_count(timeline.lanes[lane]);
     all += as_double(timeline.end) * devices;
-    const timeline::TimeByActivity time = time_by_activity(bars);
-    for (std::size_t activity = 0; activity < time.size(); ++activity) times[activity] += as_double(time[activity]) * devices;
+    const timeline::TimeByActivity time = time_by_bar_kind(bars);
+    for (std::size_t bar_kind = 0; bar_kind < time.size(); ++bar_kind) times[bar_kind] += as_double(time[bar_kind]) * devices;
   }
-  for (int activity = 0; activity < timeline::activities && all > 0; ++activity) {
-    const auto index = static_cast<std::size_t>(activity);
+  for (int bar_kind = 0; bar_kind < timeline::bar_kinds && all > 0; ++bar_kind) {
+    const auto index = static_cast<std::size_t>(bar_kind);
     summary.share[index] = times[index] / all;
-    if (is_idle(static_cast<Activity>(activity))) summary.idle_share += summary.share[index];
+    if (is_idle(static_cast<BarKind>(bar_kind))) summary.idle_share += summary.share[index];
   }
   find_peaks(summary, timeline);
   return summary;

@@ -69,7 +69,7 @@ class LanePieces {
       }
       const Bar& bar = bars_[static_cast<std::size_t>(shown[i])];
       const double left = from + column_width * static_cast<double>(i);
-      if (extends && pieces_.back().bar->activity == bar.activity && pieces_.back().bar->track == bar.track) {
+      if (extends && pieces_.back().bar->bar_kind == bar.bar_kind && pieces_.back().bar->track == bar.track) {
         pieces_.back().to = left + column_width;
       } else {
         pieces_.push_back({left, left + column_width, &bar, true});
@@ -86,7 +86,7 @@ class LanePieces {
 /// Leaves a gap between neighbours that have numbers where there is room for one.
 Piece with_gap(Piece piece) {
   const double width = piece.to - piece.from;
-  if (is_idle(piece.bar->activity) || piece.bar->microbatch < 0 || piece.merged || width < 1.5) return piece;
+  if (is_idle(piece.bar->bar_kind) || piece.bar->microbatch < 0 || piece.merged || width < 1.5) return piece;
   const double gap = std::min(0.8, 0.2 * width);
   piece.to -= gap;
   return piece;
@@ -153,19 +153,19 @@ class BarsWriter {
   void add_lane(std::size_t lane) {
     for (const Piece& whole : LanePieces(bars_of(picture_.timeline, lane), frame_).take()) {
       const Piece piece = with_gap(whole);
-      const std::string fill = fill_of(picture_, piece.bar->activity, piece.bar->track);
+      const std::string fill = fill_of(picture_, piece.bar->bar_kind, piece.bar->track);
       if (described_) {
         add_rectangle(piece, fill, top_of(lane));
       } else {
         lines_[fill].add(piece.from, piece.to, top_of(lane) + height_ / 2);
       }
-      if (!is_idle(piece.bar->activity) && piece.bar->microbatch >= 0 && !piece.merged) add_label(piece, top_of(lane));
+      if (!is_idle(piece.bar->bar_kind) && piece.bar->microbatch >= 0 && !piece.merged) add_label(piece, top_of(lane));
     }
   }
 
   void add_rectangle(const Piece& piece, std::string_view fill, double top) {
     const double width = piece.to - piece.from;
-    const bool rounded = width > 8 && height_ > 8 && !is_idle(piece.bar->activity);
+    const bool rounded = width > 8 && height_ > 8 && !is_idle(piece.bar->bar_kind);
     rectangles_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{} fill=\"{}\"><title>{}</title></rect>\n",
                                number(piece.from), number(top), number(std::max(width, 0.1)), number(height_), rounded ? " rx=\"2\"" : "",
                                fill, answer::escape_xml(describe_on_hover(picture_.timeline, *piece.bar)));
@@ -176,7 +176,7 @@ class BarsWriter {
     const double size = std::min(
         label_size_, room / (0.58 * static_cast<double>(picture_.summary.label_digits[static_cast<std::size_t>(piece.bar->track)])));
     if (size < min_label) return;
-    const Color background = work_color(picture_, piece.bar->activity, piece.bar->track);
+    const Color background = work_color(picture_, piece.bar->bar_kind, piece.bar->track);
     std::string& labels = is_dark(background) ? light_labels_ : dark_labels_;
     labels += fmt::format("<text x=\"{}\" y=\"{}\"", number((piece.from + piece.to) / 2), number(top + height_ / 2 + 0.36 * size));
     if (size < label_size_) labels += fmt::format(" font-size=\"{}\"", number(size));

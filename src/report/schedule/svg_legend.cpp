@@ -9,7 +9,7 @@
 namespace dovetail::report {
 namespace {
 
-using timeline::Activity;
+using timeline::BarKind;
 using timeline::Track;
 
 constexpr double text_size = 12.5;
@@ -33,16 +33,16 @@ class LegendWriter {
       const std::string_view what = tracks.front().kind == Track::Kind::pipeline ? "pipelines" : "tasks";
       add_text(fmt::format("and {} more {}", tracks.size() - max_listed, what), false);
     }
-    for (const Activity activity : drawn_work(tracks.size())) add_swatch(activity, -1, name_of(activity));
+    for (const BarKind bar_kind : drawn_work(tracks.size())) add_swatch(bar_kind, -1, name_of(bar_kind));
   }
 
   void add_idle() {
     new_row();
     add_text(fmt::format("idle {}", percent(picture_.summary.idle_share)), true);
-    for (int cause = 0; cause < timeline::activities; ++cause) {
-      const auto activity = static_cast<Activity>(cause);
-      if (!is_idle(activity) || picture_.summary.share[index_of(activity)] <= 0) continue;
-      add_swatch(activity, -1, fmt::format("{} {}", name_of(activity), percent(picture_.summary.share[index_of(activity)])));
+    for (int cause = 0; cause < timeline::bar_kinds; ++cause) {
+      const auto bar_kind = static_cast<BarKind>(cause);
+      if (!is_idle(bar_kind) || picture_.summary.share[index_of(bar_kind)] <= 0) continue;
+      add_swatch(bar_kind, -1, fmt::format("{} {}", name_of(bar_kind), percent(picture_.summary.share[index_of(bar_kind)])));
     }
   }
 
@@ -51,10 +51,10 @@ class LegendWriter {
 
  private:
   /// The work of a track that takes time.
-  std::vector<Activity> drawn_work(std::size_t track) const {
-    std::vector<Activity> drawn;
-    for (int activity = 0; activity < timeline::activities; ++activity)
-      if (picture_.summary.drawn[track][static_cast<std::size_t>(activity)]) drawn.push_back(static_cast<Activity>(activity));
+  std::vector<BarKind> drawn_work(std::size_t track) const {
+    std::vector<BarKind> drawn;
+    for (int bar_kind = 0; bar_kind < timeline::bar_kinds; ++bar_kind)
+      if (picture_.summary.drawn[track][static_cast<std::size_t>(bar_kind)]) drawn.push_back(static_cast<BarKind>(bar_kind));
     return drawn;
   }
 
@@ -65,14 +65,14 @@ class LegendWriter {
   }
 
   void add_track(std::size_t track) {
-    const std::vector<Activity> work = drawn_work(track);
+    const std::vector<BarKind> work = drawn_work(track);
     if (work.empty()) return;
     const std::string name = answer::shorten(answer::clean_text(picture_.timeline.tracks[track].name), 28, "\u2026");
     double width = bold_width * text_width(name, text_size) + 26;
-    for (const Activity activity : work) width += swatch_width(name_of(activity));
+    for (const BarKind bar_kind : work) width += swatch_width(name_of(bar_kind));
     if (x_ + width > right_) new_row();
     add_text(name, true);
-    for (const Activity activity : work) add_swatch(activity, static_cast<std::int32_t>(track), name_of(activity));
+    for (const BarKind bar_kind : work) add_swatch(bar_kind, static_cast<std::int32_t>(track), name_of(bar_kind));
     x_ += 18;
   }
 
@@ -83,11 +83,11 @@ class LegendWriter {
     x_ += (bold ? bold_width : 1) * text_width(text, text_size) + 12;
   }
 
-  void add_swatch(Activity activity, std::int32_t track, std::string_view text) {
+  void add_swatch(BarKind bar_kind, std::int32_t track, std::string_view text) {
     if (x_ + swatch_width(text) > right_) new_row();
-    const std::string border = is_idle(activity) ? " stroke=\"#d1d5db\"" : "";
+    const std::string border = is_idle(bar_kind) ? " stroke=\"#d1d5db\"" : "";
     svg_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2.5\" fill=\"{}\"{}/>\n", number(x_), number(y_),
-                        number(swatch), number(swatch), fill_of(picture_, activity, track), border);
+                        number(swatch), number(swatch), fill_of(picture_, bar_kind, track), border);
     svg_ += text_element(x_ + swatch + 6, y_ + 11.5, text, {text_size, "#4b5563", "start", false, false});
     x_ += swatch_width(text);
   }

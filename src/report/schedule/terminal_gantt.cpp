@@ -18,8 +18,8 @@
 namespace dovetail::report {
 namespace {
 
-using timeline::Activity;
 using timeline::Bar;
+using timeline::BarKind;
 using timeline::Timeline;
 
 /// Models' letters; w and s are taken by weight gradients and steps.
@@ -116,8 +116,8 @@ class GanttWriter {
   static char to_lower(char letter) { return static_cast<char>(letter - 'A' + 'a'); }
 
   char plain_cell(const Bar& bar) const {
-    if (is_idle(bar.activity)) return '.';
-    const pipeline::OpTraits& traits = traits_of(bar.activity);
+    if (is_idle(bar.bar_kind)) return '.';
+    const pipeline::OpTraits& traits = traits_of(bar.bar_kind);
     if (has_own_letter(traits)) return to_lower(traits.letter);
     const char letter = letters[letter_index(static_cast<std::size_t>(bar.track)) % letters.size()];
     return traits.phase == pipeline::OpPhase::forward ? letter : static_cast<char>(letter - 'a' + 'A');
@@ -134,7 +134,7 @@ class GanttWriter {
       } else {
         const Bar& bar = bars[static_cast<std::size_t>(shown[begin])];
         const Bar* next = end < shown.size() && shown[end] >= 0 ? &bars[static_cast<std::size_t>(shown[end])] : nullptr;
-        add_colored_bar(bar, end - begin, next != nullptr && next->activity == bar.activity && next->track == bar.track);
+        add_colored_bar(bar, end - begin, next != nullptr && next->bar_kind == bar.bar_kind && next->track == bar.track);
       }
       begin = end;
     }
@@ -143,15 +143,15 @@ class GanttWriter {
 
   /// With `edge`, the last cell shows where the bar ends and another of its colour begins.
   void add_colored_bar(const Bar& bar, std::size_t cells, bool edge) {
-    if (is_idle(bar.activity)) {
+    if (is_idle(bar.bar_kind)) {
       text_ += "\x1b[0;2m";
-      for (std::size_t i = 0; i < cells; ++i) text_ += idle_cell(bar.activity);
+      for (std::size_t i = 0; i < cells; ++i) text_ += idle_cell(bar.bar_kind);
       return;
     }
     const auto track = static_cast<std::size_t>(bar.track);
     const double share = static_cast<double>((bar.end - bar.begin).count()) / static_cast<double>(timeline_.end.count());
     const double true_cells = share * static_cast<double>(columns_.chart) + 0.01;
-    text_ += color_code(track, bar.activity);
+    text_ += color_code(track, bar.bar_kind);
     std::size_t rest = cells;
     if (static_cast<double>(summary_.label_digits[track]) <= true_cells) {
       const std::string label = std::to_string(bar.microbatch);
@@ -162,32 +162,32 @@ class GanttWriter {
     }
     if (rest > 0 && edge && true_cells > 1.5) {
       text_.append(rest - 1, ' ');
-      text_ += fmt::format("\x1b[38;5;{}m\u2595", terminal_color(edge_color(track, bar.activity)));
+      text_ += fmt::format("\x1b[38;5;{}m\u2595", terminal_color(edge_color(track, bar.bar_kind)));
     } else {
       text_.append(rest, ' ');
     }
   }
 
-  Color edge_color(std::size_t track, Activity activity) const {
-    const Color background = colors_[track][*shade_of(activity)];
+  Color edge_color(std::size_t track, BarKind bar_kind) const {
+    const Color background = colors_[track][*shade_of(bar_kind)];
     return is_dark(background) ? mix(background, {255, 255, 255}, 55) : mix(background, {0, 0, 0}, 45);
   }
 
-  static std::string_view idle_cell(Activity cause) {
+  static std::string_view idle_cell(BarKind cause) {
     switch (cause) {
-      case Activity::dependency:
+      case BarKind::dependency:
         return "\u00B7";
-      case Activity::transfer:
+      case BarKind::transfer:
         return "\u203A";
-      case Activity::delay:
+      case BarKind::delay:
         return "\u2219";
       default:
         return " ";
     }
   }
 
-  std::string color_code(std::size_t track, Activity activity) const {
-    const Color background = colors_[track][*shade_of(activity)];
+  std::string color_code(std::size_t track, BarKind bar_kind) const {
+    const Color background = colors_[track][*shade_of(bar_kind)];
     return fmt::format("\x1b[0;{};48;5;{}m", is_dark(background) ? "97" : "30", terminal_color(background));
   }
 
@@ -209,21 +209,21 @@ class GanttWriter {
     text_ += line + '\n';
   }
 
-  bool has(Activity activity) const { return summary_.share[index_of(activity)] > 0; }
+  bool has(BarKind bar_kind) const { return summary_.share[index_of(bar_kind)] > 0; }
 
   void add_legend() {
     std::vector<Entry> entries;
     for (std::size_t track = 0; track < timeline_.tracks.size(); ++track) add_track_entry(entries, track);
     if (!style_.color) {
       for (const pipeline::OpTraits& traits : pipeline::op_table) {
-        if (!has_own_letter(traits) || !has(timeline::activity_of(traits.kind))) continue;
+        if (!has_own_letter(traits) || !has(timeline::bar_kind_of(traits.kind))) continue;
         std::string text = fmt::format("{} {}", to_lower(traits.letter), traits.full_name);
         entries.push_back({text, text.size()});
       }
     }
     add_wrapped(entries);
     entries.clear();
-    for (const Activity cause : timeline::schedule_causes) {
+    for (const BarKind cause : timeline::schedule_causes) {
       if (!has(cause)) continue;
       std::string text = fmt::format("{} {}", name_of(cause), percent(summary_.share[index_of(cause)]));
       const std::string_view cell = idle_cell(cause);
@@ -255,7 +255,7 @@ class GanttWriter {
     }
     std::string text;
     std::size_t swatches = 0;
-    for (const Activity op : timeline::op_activities) {
+    for (const BarKind op : timeline::op_bar_kinds) {
       if (!summary_.drawn[track][index_of(op)]) continue;
       text += fmt::format("{} {} ", color_code(track, op), letter_of(op));
       ++swatches;

@@ -138,7 +138,7 @@ TEST(Explain, FusingIsAChange) {
     }
   }
   // As the job has it.
-  of.job.fixed_fusion.inter_stage = false;
+  of.scenario.job.fixed_fusion.inter_stage = false;
   EXPECT_EQ(fusion_changes(of.scenario, of.plan).size(), 1U);
 }
 
@@ -173,7 +173,7 @@ TEST(Explain, IndependentPassesRunSideBySide) {
   EXPECT_EQ(pair->tasks, (std::vector<std::size_t>{task_named(job, "actor_infer"), task_named(job, "reference_infer")}));
   EXPECT_FALSE(cluster::overlap(pair->plan.tasks[pair->tasks[0]].mesh, pair->plan.tasks[pair->tasks[1]].mesh));
   const predict::Estimate estimate = predict::estimate(scenario, pair->plan);
-  const plan::StepTime a = estimate.timing.steps[pair->tasks[0]], b = estimate.timing.steps[pair->tasks[1]];
+  const plan::ActivityTime a = estimate.timing.activities[pair->tasks[0]], b = estimate.timing.activities[pair->tasks[1]];
   EXPECT_LT(std::max(a.begin, b.begin), std::min(a.end, b.end));
 }
 
@@ -237,8 +237,8 @@ TEST(Explain, PartsOfWhatOnePlanFusesAreNotCompared) {
   const predict::Estimate apart = estimate(of.scenario, of.plan);
   const predict::Estimate together = estimate(of.scenario, fused);
   const Comparison comparison = compare(of.scenario, {of.plan, apart}, {fused, together});
-  for (const StepComparison& step : comparison.steps) {
-    const bool trains = of.job.workflow.tasks[step.task].kind == workflow::TaskKind::train && step.kind == plan::Step::Kind::task;
+  for (const ActivityComparison& step : comparison.activities) {
+    const bool trains = of.job.workflow.tasks[step.task].kind == workflow::TaskKind::train && step.kind == plan::Activity::Kind::task;
     EXPECT_EQ(step.fused_there, trains) << step.task;
     EXPECT_FALSE(step.fused_here);
     if (trains) {
@@ -273,7 +273,7 @@ TEST(Explain, EverySecondOfASerialPlanIsCritical) {
   const std::vector<double> all = criticality(scenario, {plan, estimate});
   // The rule runs beside the passes.
   for (std::size_t step = 0; step < all.size(); ++step)
-    EXPECT_NEAR(all[step], job.workflow.tasks[estimate.graph.steps[step].task].kind == workflow::TaskKind::rule ? 0 : 1, 1e-6);
+    EXPECT_NEAR(all[step], job.workflow.tasks[estimate.graph.activities[step].task].kind == workflow::TaskKind::rule ? 0 : 1, 1e-6);
   // Off-policy, generation on other devices is hidden by what takes longer, or hides it.
   const plan::Job two = test::grpo_job(1);
   const predict::Scenario scenario_of_two = predict::scenario_of(two, predict::software_of(two).value());

@@ -18,12 +18,12 @@ Estimate estimate_of(const plan::Job& job, const plan::Plan& plan) { return esti
 
 double seconds_of(const Estimate& estimate, const plan::Job& job, std::string_view task) {
   const std::size_t index = workflow::find_task(job.workflow, task)->index();
-  return estimate.steps[index].seconds;
+  return estimate.activities[index].seconds;
 }
 
 double sum_of_steps(const Estimate& estimate) {
-  return std::accumulate(estimate.steps.begin(), estimate.steps.end(), 0.0,
-                         [](double sum, const StepSeconds& step) { return sum + step.seconds; });
+  return std::accumulate(estimate.activities.begin(), estimate.activities.end(), 0.0,
+                         [](double sum, const ActivitySeconds& step) { return sum + step.seconds; });
 }
 
 TEST(Estimate, OnTheSameDevicesStepsAddUp) {
@@ -39,13 +39,13 @@ TEST(Estimate, OnTheSameDevicesStepsAddUp) {
 
 TEST(Estimate, PartsOfAStepAddUpToIt) {
   const plan::Job job = test::grpo_job();
-  for (const StepSeconds& step : estimate_of(job, test::co_located(job)).steps) {
+  for (const ActivitySeconds& activity : estimate_of(job, test::co_located(job)).activities) {
     double sum = 0;
-    for (const SecondsPart& part : step.parts) {
+    for (const SecondsPart& part : activity.parts) {
       EXPECT_GE(part.seconds, 0) << part.name;
       sum += part.seconds;
     }
-    EXPECT_NEAR(sum, step.seconds, 1e-9);
+    EXPECT_NEAR(sum, activity.seconds, 1e-9);
   }
 }
 
@@ -54,9 +54,9 @@ TEST(Estimate, OneStepOffGenerationRunsBesideTraining) {
   const plan::Job off = test::grpo_job(1);
   const Estimate waiting = estimate_of(on, test::separated(on));
   const Estimate beside = estimate_of(off, test::separated(off));
-  const double generation = seconds_of(beside, off, "actor_generate") + beside.steps.back().seconds;
+  const double generation = seconds_of(beside, off, "actor_generate") + beside.activities.back().seconds;
   const double training = seconds_of(beside, off, "actor_infer") + seconds_of(beside, off, "reference_infer") +
-                          seconds_of(beside, off, "actor_train") + beside.steps.back().seconds;
+                          seconds_of(beside, off, "actor_train") + beside.activities.back().seconds;
   const double fixed = software_of(off)->efficiency.iteration;
   EXPECT_LT(beside.iteration_seconds, waiting.iteration_seconds);
   EXPECT_GE(beside.iteration_seconds - fixed, std::max(generation, training) - 1e-6);

@@ -149,7 +149,7 @@ TEST(FusedEstimate, IsShorterByWhatTheFusionsGain) {
   const double gained = fused.inter_stage->apart - fused.inter_stage->seconds() + fused.intra_stage->apart - fused.intra_stage->seconds();
   EXPECT_GT(gained, 0);
   EXPECT_NEAR(fused.iteration_seconds, apart.iteration_seconds - gained, 1e-6);
-  const auto& times = fused.timing.steps;
+  const auto& times = fused.timing.activities;
   EXPECT_EQ(times[scene.task("actor_train")].begin, times[scene.task("critic_train")].begin);
   EXPECT_EQ(times[scene.task("actor_train")].end, times[scene.task("critic_train")].end);
   EXPECT_LT(times[scene.task("reward_infer")].begin, times[scene.task("actor_generate")].end);

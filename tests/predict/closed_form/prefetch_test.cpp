@@ -17,7 +17,7 @@
 namespace dovetail::predict {
 namespace {
 
-using plan::Step;
+using plan::Activity;
 
 plan::Job prefetching(plan::Job job) {
   job.software.prefetch = true;
@@ -45,19 +45,19 @@ struct Both {
 const std::string swaps = R"(, "offload": ["optimizer", "gradients"])";
 const std::string leaves = R"(, "offload": ["weights"])";
 
-std::size_t step_of(const Estimate& estimate, Step::Kind kind, std::size_t task) {
-  for (std::size_t step = 0; step < estimate.graph.steps.size(); ++step)
-    if (estimate.graph.steps[step].kind == kind && estimate.graph.steps[step].task == task) return step;
-  return estimate.graph.steps.size();
+std::size_t activity_of(const Estimate& estimate, Activity::Kind kind, std::size_t task) {
+  for (std::size_t activity = 0; activity < estimate.graph.activities.size(); ++activity)
+    if (estimate.graph.activities[activity].kind == kind && estimate.graph.activities[activity].task == task) return activity;
+  return estimate.graph.activities.size();
 }
 
-bool has(const Estimate& estimate, Step::Kind kind, std::size_t task) {
-  return step_of(estimate, kind, task) < estimate.graph.steps.size();
+bool has(const Estimate& estimate, Activity::Kind kind, std::size_t task) {
+  return activity_of(estimate, kind, task) < estimate.graph.activities.size();
 }
 
-double transfers_of(const StepSeconds& step) {
+double transfers_of(const ActivitySeconds& activity) {
   double seconds = 0;
-  for (const SecondsPart& part : step.parts)
+  for (const SecondsPart& part : activity.parts)
     if (part.name == host_transfers) seconds += part.seconds;
   return seconds;
 }
@@ -69,18 +69,20 @@ TEST(Prefetch, HidesWhatFitsBesideTheOtherTasks) {
   const Estimate after = job.with(plan);
   const std::size_t reference = job.task("reference_infer");
   const std::size_t train = job.task("actor_train");
-  EXPECT_TRUE(has(after, Step::Kind::load, reference));
-  EXPECT_FALSE(has(after, Step::Kind::unload, reference)) << "its weights do not change";
-  EXPECT_TRUE(has(after, Step::Kind::load, train));
-  EXPECT_TRUE(has(after, Step::Kind::unload, train));
-  const double hidden = transfers_of(before.steps[reference]) + transfers_of(before.steps[train]);
+  EXPECT_TRUE(has(after, Activity::Kind::load, reference));
+  EXPECT_FALSE(has(after, Activity::Kind::unload, reference)) << "its weights do not change";
+  EXPECT_TRUE(has(after, Activity::Kind::load, train));
+  EXPECT_TRUE(has(after, Activity::Kind::unload, train));
+  const double hidden = transfers_of(before.activities[reference]) + transfers_of(before.activities[train]);
   EXPECT_GT(hidden, 0);
   EXPECT_NEAR(base::seconds_of_ticks(before.timing.period - after.timing.period), hidden, 1e-8);
-  EXPECT_EQ(transfers_of(after.steps[reference]), 0);
-  EXPECT_EQ(transfers_of(after.steps[train]), 0);
-  // No second is lost: what is no part of the tasks is in the steps beside them.
-  EXPECT_NEAR(transfers_of(after.steps[step_of(after, Step::Kind::load, train)]), 0.5 * transfers_of(before.steps[train]), 1e-12);
-  EXPECT_LT(after.timing.steps[step_of(after, Step::Kind::load, reference)].begin, base::Ticks(0)) << "beside the iteration before";
+  EXPECT_EQ(transfers_of(after.activities[reference]), 0);
+  EXPECT_EQ(transfers_of(after.activities[train]), 0);
+  // No second is lost: what is no part of the tasks is in the activities beside them.
+  EXPECT_NEAR(transfers_of(after.activities[activity_of(after, Activity::Kind::load, train)]), 0.5 * transfers_of(before.activities[train]),
+              1e-12);
+  EXPECT_LT(after.timing.activities[activity_of(after, Activity::Kind::load, reference)].begin, base::Ticks(0))
+      << "beside the iteration before";
 }
 
 TEST(Prefetch, OfALongTransferHidesAPart) {
@@ -89,9 +91,9 @@ TEST(Prefetch, OfALongTransferHidesAPart) {
   const Estimate before = job.without(plan);
   const Estimate after = job.with(plan);
   const std::size_t reference = job.task("reference_infer");
-  const double load = transfers_of(before.steps[reference]);
-  const double pass = before.steps[reference].seconds - load;
-  const double others = base::seconds_of_ticks(before.timing.period) - before.steps[reference].seconds;
+  const double load = transfers_of(before.activities[reference]);
+  const double pass = before.activities[reference].seconds - load;
+  const double others = base::seconds_of_ticks(before.timing.period) - before.activities[reference].seconds;
   ASSERT_GT(load, others);
   // The next load begins as the pass ends, and the next pass as the load does.
   EXPECT_NEAR(base::seconds_of_ticks(after.timing.period), load + pass, 1e-8);
@@ -123,11 +125,11 @@ TEST(Prefetch, TheOptimizerComesWhereGenerationLeavesRoomOrBehindIt) {
     ASSERT_GT(bytes, 0);
     EXPECT_EQ(bytes <= after.memory[generate].margin(), roomy);
     EXPECT_EQ(transfer_conflicts(scenario, plan, after.graph, after.memory)[train][generate], !roomy);
-    EXPECT_TRUE(has(after, Step::Kind::load, train));
-    const plan::StepTime load = after.timing.steps[step_of(after, Step::Kind::load, train)];
-    const plan::StepTime generation = after.timing.steps[generate];
+    EXPECT_TRUE(has(after, Activity::Kind::load, train));
+    const plan::ActivityTime load = after.timing.activities[activity_of(after, Activity::Kind::load, train)];
+    const plan::ActivityTime generation = after.timing.activities[generate];
     EXPECT_EQ(load.begin >= generation.end, !roomy);
-    EXPECT_LE(load.end, after.timing.steps[train].begin);
+    EXPECT_LE(load.end, after.timing.activities[train].begin);
     EXPECT_LT(after.timing.period, job.without(plan).timing.period);
   }
 }
@@ -165,7 +167,7 @@ TEST(Prefetch, WhatIsFusedKeepsItsTransfers) {
   plan.fusion.threshold = 0.2;
   const Estimate before = job.without(plan);
   const Estimate after = job.with(plan);
-  EXPECT_EQ(after.graph.steps.size(), before.graph.steps.size());
+  EXPECT_EQ(after.graph.activities.size(), before.graph.activities.size());
   EXPECT_EQ(after.timing.period, before.timing.period);
 }
 
@@ -204,8 +206,8 @@ RC_GTEST_PROP(Prefetch, NeverMakesAnIterationLongerNorBeatsTheBound, ()) {
   RC_ASSERT(base::seconds_of_ticks(after.timing.period) >= bound - 1e-6);
   double all_before = 0;
   double all_after = 0;
-  for (const StepSeconds& step : before.steps) all_before += step.seconds;
-  for (const StepSeconds& step : after.steps) all_after += step.seconds;
+  for (const ActivitySeconds& activity : before.activities) all_before += activity.seconds;
+  for (const ActivitySeconds& activity : after.activities) all_after += activity.seconds;
   RC_ASSERT(std::abs(all_after - all_before) < 1e-6);
 }
 

@@ -48,9 +48,9 @@ void count(const plan::Plan& plan, const plan::IterationGraph& graph, Seen& seen
   ++seen.plans;
   seen.generations += plan.fusion.threshold ? 1 : 0;
   seen.trainings += plan.fusion.training ? 1 : 0;
-  for (const plan::Step& step : graph.steps) {
-    seen.reallocations += step.kind == plan::Step::Kind::reallocation ? 1 : 0;
-    seen.host_transfers += plan::is_host_transfer(step) ? 1 : 0;
+  for (const plan::Activity& activity : graph.activities) {
+    seen.reallocations += activity.kind == plan::Activity::Kind::reallocation ? 1 : 0;
+    seen.host_transfers += plan::is_host_transfer(activity) ? 1 : 0;
   }
 }
 
@@ -63,7 +63,7 @@ base::Ticks calibrated(const test::Place& place, const plan::Plan& plan) {
 void check(const test::Place& place, const planner::Selection& selection, planner::FusionSelection fusion, planner::Trial& trial,
            planner::FusionTables& tables, Seen& seen) {
   const planner::Score score = trial.exact_score(selection, fusion);
-  const plan::Plan plan = planner::FusedSteps(tables).fused_plan(selection, score.fused);
+  const plan::Plan plan = planner::FusedActivities(tables).fused_plan(selection, score.fused);
   EXPECT_EQ(plan.fusion.threshold.has_value(), score.fused.generation);
   EXPECT_EQ(plan.fusion.training.has_value(), score.fused.training);
   const planner::FusionTables::Training* training = plan.fusion.training ? tables.training(*plan.fusion.training, selection) : nullptr;
@@ -134,7 +134,7 @@ TEST(TimedIteration, WaitsAsTheOrderSays) {
   const std::size_t actor = index_of(job, "actor_train");
   const TimedIteration ideal = timed_iteration(scenario, plan);
   const TimedIteration one_by_one = timed_iteration(scenario, plan, {.edges = {{actor, critic, 0}}, .barriers = {{actor, critic}}});
-  EXPECT_GE(one_by_one.timing.steps[critic].begin, one_by_one.timing.steps[actor].end);
+  EXPECT_GE(one_by_one.timing.activities[critic].begin, one_by_one.timing.activities[actor].end);
   EXPECT_GT(one_by_one.timing.period, ideal.timing.period);
   EXPECT_EQ(one_by_one.iteration_seconds, iteration_seconds(scenario, base::seconds_of_ticks(one_by_one.timing.period)));
 }
@@ -149,12 +149,12 @@ TEST(TimedIteration, PhasesOneAfterTheOtherAddUp) {
   const TimedIteration timed = timed_iteration(apart.scenario, apart.plan, {.edges = {}, .barriers = {phases[0], phases[1], phases[2]}});
   const auto begin_of = [&](const std::vector<std::size_t>& phase) {
     base::Ticks first = base::Ticks::max();
-    for (const std::size_t task : phase) first = std::min(first, timed.timing.steps[task].begin);
+    for (const std::size_t task : phase) first = std::min(first, timed.timing.activities[task].begin);
     return first;
   };
   const auto end_of = [&](const std::vector<std::size_t>& phase) {
     base::Ticks last;
-    for (const std::size_t task : phase) last = std::max(last, timed.timing.steps[task].end);
+    for (const std::size_t task : phase) last = std::max(last, timed.timing.activities[task].end);
     return last;
   };
   EXPECT_GE(begin_of(phases[1]), end_of(phases[0]));
@@ -173,7 +173,7 @@ TEST(TimedIteration, PartsThatAreKnownChangeNothing) {
   const std::vector<TaskMemory> memory = task_memory(scenario, plan, timed.intra_stage->activations);
   const TimedIteration again = timed_iteration(scenario, plan, {}, {&*timed.intra_stage, &memory});
   EXPECT_EQ(again.timing.period, timed.timing.period);
-  EXPECT_EQ(again.graph.steps.size(), timed.graph.steps.size());
+  EXPECT_EQ(again.graph.activities.size(), timed.graph.activities.size());
   EXPECT_EQ(again.intra_stage->schedule, timed.intra_stage->schedule) << "the schedule is shared";
 }
 

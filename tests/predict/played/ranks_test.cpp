@@ -15,13 +15,13 @@ namespace dovetail::predict {
 namespace {
 
 using base::Ticks;
-using simulate::Activity;
+using simulate::BarKind;
 using simulate::Lane;
 using simulate::Span;
 using testing::ElementsAre;
 
-Span span(std::int64_t begin, std::int64_t end, Activity activity, std::int64_t launch = 0) {
-  return {Ticks(begin), Ticks(end), activity, 3, 0, Ticks(launch)};
+Span span(std::int64_t begin, std::int64_t end, BarKind bar_kind, std::int64_t launch = 0) {
+  return {Ticks(begin), Ticks(end), bar_kind, 3, 0, Ticks(launch)};
 }
 
 std::vector<int> devices(int count) {
@@ -34,16 +34,16 @@ std::vector<int> devices(int count) {
 std::vector<std::string> words(const Lane& lane) {
   std::vector<std::string> words;
   for (const Span& of : lane.spans)
-    words.push_back(std::string(simulate::name_of(of.activity)) + " " + std::to_string(of.begin.count()) + "-" +
+    words.push_back(std::string(simulate::name_of(of.bar_kind)) + " " + std::to_string(of.begin.count()) + "-" +
                     std::to_string(of.end.count()));
   return words;
 }
 
 TEST(WithRanks, OfOneStageWaitBehindTheirPasses) {
-  const Lane slowest{devices(4),
-                     {span(0, 10, Activity::forward), span(10, 30, Activity::backward, 4), span(30, 33, Activity::optimizer),
-                      span(33, 43, Activity::forward)},
-                     {{Ticks(0), 5}}};
+  const Lane slowest{
+      devices(4),
+      {span(0, 10, BarKind::forward), span(10, 30, BarKind::backward, 4), span(30, 33, BarKind::optimizer), span(33, 43, BarKind::forward)},
+      {{Ticks(0), 5}}};
   const simulate::Trace trace = with_ranks({Ticks(43), {slowest}}, {{3, {1, 0.5}}});
   ASSERT_EQ(trace.lanes.size(), 2U);
   EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
@@ -57,8 +57,8 @@ TEST(WithRanks, OfOneStageWaitBehindTheirPasses) {
 }
 
 TEST(WithRanks, InAPipelineBeginWithTheSlowest) {
-  const Lane first{{0, 1}, {span(0, 10, Activity::score), span(10, 20, Activity::score), span(20, 32, Activity::bubble)}, {}};
-  const Lane second{{2, 3}, {span(0, 12, Activity::bubble), span(12, 22, Activity::score), span(22, 32, Activity::score)}, {}};
+  const Lane first{{0, 1}, {span(0, 10, BarKind::score), span(10, 20, BarKind::score), span(20, 32, BarKind::bubble)}, {}};
+  const Lane second{{2, 3}, {span(0, 12, BarKind::bubble), span(12, 22, BarKind::score), span(22, 32, BarKind::score)}, {}};
   const simulate::Trace trace = with_ranks({Ticks(32), {first, second}}, {{3, {1, 0.8}}});
   ASSERT_EQ(trace.lanes.size(), 4U);
   EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
@@ -69,7 +69,7 @@ TEST(WithRanks, InAPipelineBeginWithTheSlowest) {
 TEST(WithRanks, ManyAreOfEightKinds) {
   std::vector<double> parts(100, 0.25);
   parts[0] = 1;
-  const Lane slowest{devices(200), {span(0, 100, Activity::score)}, {}};
+  const Lane slowest{devices(200), {span(0, 100, BarKind::score)}, {}};
   const simulate::Trace trace = with_ranks({Ticks(100), {slowest}}, {{3, parts}});
   ASSERT_EQ(trace.lanes.size(), 8U);
   std::size_t all = 0;
@@ -80,14 +80,14 @@ TEST(WithRanks, ManyAreOfEightKinds) {
 }
 
 TEST(WithRanks, WithNothingToDoLaunchAllTheSame) {
-  const Lane slowest{devices(2), {span(0, 10, Activity::forward, 4), span(10, 12, Activity::forward, 2)}, {}};
+  const Lane slowest{devices(2), {span(0, 10, BarKind::forward, 4), span(10, 12, BarKind::forward, 2)}, {}};
   const simulate::Trace trace = with_ranks({Ticks(12), {slowest}}, {{3, {1, 0}}});
   EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
   EXPECT_THAT(words(trace.lanes[1]), ElementsAre("forward 0-4", "forward 4-6", "imbalance 6-12"));
 }
 
 TEST(WithRanks, AlikeAreOneLane) {
-  const Lane slowest{devices(4), {span(0, 10, Activity::score)}, {}};
+  const Lane slowest{devices(4), {span(0, 10, BarKind::score)}, {}};
   EXPECT_EQ(with_ranks({Ticks(10), {slowest}}, {{3, {1, 1, 1, 1}}}).lanes.size(), 1U);
 }
 
@@ -100,9 +100,9 @@ struct Sums {
 Sums sums_of(const simulate::Trace& trace) {
   Sums sums;
   for (const simulate::Use& use : simulate::uses_of(trace)) {
-    const bool is_pass = use.activity == Activity::score || use.activity == Activity::forward || use.activity == Activity::backward;
+    const bool is_pass = use.bar_kind == BarKind::score || use.bar_kind == BarKind::forward || use.bar_kind == BarKind::backward;
     if (is_pass) sums.passes += use.time;
-    if (use.activity == Activity::imbalance) sums.imbalance += use.time;
+    if (use.bar_kind == BarKind::imbalance) sums.imbalance += use.time;
   }
   return sums;
 }

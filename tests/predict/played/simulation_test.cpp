@@ -19,7 +19,7 @@
 namespace dovetail::predict {
 namespace {
 
-using simulate::Activity;
+using simulate::BarKind;
 
 /// A job with a scenario of its own.
 struct Case {
@@ -35,7 +35,7 @@ struct Case {
   Scenario scenario;
 };
 
-double seconds_of(const plan::StepTime& time) { return base::seconds_of_ticks(time.end - time.begin); }
+double seconds_of(const plan::ActivityTime& time) { return base::seconds_of_ticks(time.end - time.begin); }
 
 constexpr double whole_ns = 2e-8;  // seconds that rounding each op to whole ns may cost
 
@@ -60,12 +60,13 @@ TEST(Simulation, WithEqualLengthsIsTheClosedForm) {
   const Simulation simulation = of.simulate(test::co_located(of.job));
   expect_sound(of, simulation);
   EXPECT_TRUE(simulation.iteration.steady);
-  for (std::size_t step = 0; step < simulation.closed.graph.steps.size(); ++step) {
-    const bool generates = simulation.closed.graph.steps[step].kind == plan::Step::Kind::task &&
-                           of.job.workflow.tasks[simulation.closed.graph.steps[step].task].kind == workflow::TaskKind::generate;
+  for (std::size_t activity = 0; activity < simulation.closed.graph.activities.size(); ++activity) {
+    const bool generates = simulation.closed.graph.activities[activity].kind == plan::Activity::Kind::task &&
+                           of.job.workflow.tasks[simulation.closed.graph.activities[activity].task].kind == workflow::TaskKind::generate;
     // Of generation the closed form is one of averages.
-    const double tolerance = generates ? 0.02 * simulation.closed.steps[step].seconds : 100 * whole_ns;
-    EXPECT_NEAR(seconds_of(simulation.iteration.steps[step]), simulation.closed.steps[step].seconds, tolerance) << step;
+    const double tolerance = generates ? 0.02 * simulation.closed.activities[activity].seconds : 100 * whole_ns;
+    EXPECT_NEAR(seconds_of(simulation.iteration.activities[activity]), simulation.closed.activities[activity].seconds, tolerance)
+        << activity;
   }
   EXPECT_NEAR(simulation.iteration_seconds, simulation.closed.iteration_seconds, 0.02 * simulation.closed.iteration_seconds);
 }
@@ -96,18 +97,19 @@ TEST(Simulation, PrefetchesAsTheClosedFormDoes) {
     const Simulation simulation = of.simulate(plan);
     expect_sound_within(of, simulation);
     int transfers = 0;
-    for (std::size_t step = 0; step < simulation.closed.graph.steps.size(); ++step) {
-      if (!plan::is_host_transfer(simulation.closed.graph.steps[step])) continue;
+    for (std::size_t activity = 0; activity < simulation.closed.graph.activities.size(); ++activity) {
+      if (!plan::is_host_transfer(simulation.closed.graph.activities[activity])) continue;
       ++transfers;
-      EXPECT_NEAR(seconds_of(simulation.iteration.steps[step]), simulation.closed.steps[step].seconds, whole_ns);
+      EXPECT_NEAR(seconds_of(simulation.iteration.activities[activity]), simulation.closed.activities[activity].seconds, whole_ns);
     }
     EXPECT_EQ(transfers, slower > 1 ? 1 : 3);
     const std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
-    EXPECT_EQ(simulate::time_of(uses, Activity::loading), base::Ticks(0)) << "devices do other things meanwhile";
-    EXPECT_EQ(simulate::time_of(uses, Activity::transfer) > base::Ticks(0), slower > 1) << "but for what nothing hides";
+    EXPECT_EQ(simulate::time_of(uses, BarKind::loading), base::Ticks(0)) << "devices do other things meanwhile";
+    EXPECT_EQ(simulate::time_of(uses, BarKind::transfer) > base::Ticks(0), slower > 1) << "but for what nothing hides";
     // What differs is generation.
     const std::size_t generate = of.task("actor_generate");
-    const double generation = slower > 1 ? 0 : seconds_of(simulation.iteration.steps[generate]) - simulation.closed.steps[generate].seconds;
+    const double generation =
+        slower > 1 ? 0 : seconds_of(simulation.iteration.activities[generate]) - simulation.closed.activities[generate].seconds;
     EXPECT_NEAR(simulation.iteration_seconds - simulation.closed.iteration_seconds, generation, 100 * whole_ns);
   }
 }
@@ -155,7 +157,7 @@ RC_GTEST_PROP(Simulation, PrefetchingNeverHoldsMoreThanDevicesHave, ()) {
   const Case of(job);
   const auto simulation = Simulator(of.scenario, {}).simulate(plan);
   RC_PRE(simulation.ok());
-  RC_CLASSIFY(simulation->closed.graph.steps.size() > iteration_graph(job, plan).steps.size(), "some apart");
+  RC_CLASSIFY(simulation->closed.graph.activities.size() > iteration_graph(job, plan).activities.size(), "some apart");
   const simulate::Trace& trace = simulation->iteration.trace;
   RC_ASSERT(simulate::find_fault(trace) == std::nullopt);
   for (const simulate::Lane& lane : trace.lanes) {
@@ -184,7 +186,7 @@ RC_GTEST_PROP(Simulation, FusedGenerationNeverHoldsMoreThanItsTasksDo, ()) {
   for (const simulate::Lane& lane : simulation->iteration.trace.lanes) RC_ASSERT(simulate::peak_of(lane).second <= needed);
 }
 
-TEST(Simulation, OnDevicesApartOneStepOffThereIsNoWaitingForData) {
+TEST(Simulation, OnDevicesApartOneActivityOffThereIsNoWaitingForData) {
   const Case on(test::grpo_job());
   const Case off(test::grpo_job(1));
   const Simulation waiting = on.simulate(test::separated(on.job));
@@ -195,7 +197,7 @@ TEST(Simulation, OnDevicesApartOneStepOffThereIsNoWaitingForData) {
   EXPECT_NEAR(ahead.iteration_seconds, ahead.closed.iteration_seconds, 0.02 * ahead.closed.iteration_seconds);
   const auto share_of_waiting = [](const Simulation& simulation) {
     const std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
-    return static_cast<double>(simulate::time_of(uses, Activity::dependency).count()) /
+    return static_cast<double>(simulate::time_of(uses, BarKind::dependency).count()) /
            static_cast<double>(simulation.iteration.trace.end.count());
   };
   EXPECT_LT(share_of_waiting(ahead), share_of_waiting(waiting));
@@ -206,9 +208,9 @@ std::pair<double, double> reallocation_seconds_of(const Case& of, plan::Plan pla
   plan.tasks[of.task("actor_generate")].engine.own_weights = false;
   const Simulation simulation = of.simulate(plan);
   expect_sound(of, simulation);
-  for (std::size_t step = of.job.workflow.tasks.size(); step < simulation.closed.graph.steps.size(); ++step)
-    if (simulation.closed.graph.steps[step].task == of.task("actor_generate"))
-      return {seconds_of(simulation.iteration.steps[step]), simulation.closed.steps[step].seconds};
+  for (std::size_t activity = of.job.workflow.tasks.size(); activity < simulation.closed.graph.activities.size(); ++activity)
+    if (simulation.closed.graph.activities[activity].task == of.task("actor_generate"))
+      return {seconds_of(simulation.iteration.activities[activity]), simulation.closed.activities[activity].seconds};
   return {0, 0};
 }
 
@@ -244,13 +246,13 @@ TEST(Simulation, TrainsByTheRealSchedule) {
   for (const char* name : {"actor_train", "critic_train"}) {
     const std::size_t task = of.task(name);
     const double scheduled = scheduled_training_seconds(of.scenario, {task, plan.tasks[task]}).value();
-    EXPECT_NEAR(seconds_of(simulation.iteration.steps[task]), scheduled + overhead_seconds(of.scenario, task, plan.tasks[task]).sum(),
+    EXPECT_NEAR(seconds_of(simulation.iteration.activities[task]), scheduled + overhead_seconds(of.scenario, task, plan.tasks[task]).sum(),
                 whole_ns);
   }
   // Each stage works as long as its passes; what is left are bubbles and messages.
   const std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
-  EXPECT_GT(simulate::time_of(uses, Activity::bubble).count(), 0);
-  EXPECT_GT(simulate::time_of(uses, Activity::launch).count(), 0);
+  EXPECT_GT(simulate::time_of(uses, BarKind::bubble).count(), 0);
+  EXPECT_GT(simulate::time_of(uses, BarKind::launch).count(), 0);
 }
 
 TEST(Simulation, ScoresAsLongAsTheClosedFormSays) {
@@ -259,9 +261,9 @@ TEST(Simulation, ScoresAsLongAsTheClosedFormSays) {
   for (const char* name : {"reward_infer", "reference_infer", "critic_infer"}) {
     const std::size_t task = of.task(name);
     // What is rounded up to whole micro-batches fills and drains the pipeline with smaller ones.
-    EXPECT_NEAR(seconds_of(simulation.iteration.steps[task]), simulation.closed.steps[task].seconds,
-                0.02 * simulation.closed.steps[task].seconds);
-    EXPECT_LE(seconds_of(simulation.iteration.steps[task]), simulation.closed.steps[task].seconds + whole_ns);
+    EXPECT_NEAR(seconds_of(simulation.iteration.activities[task]), simulation.closed.activities[task].seconds,
+                0.02 * simulation.closed.activities[task].seconds);
+    EXPECT_LE(seconds_of(simulation.iteration.activities[task]), simulation.closed.activities[task].seconds + whole_ns);
   }
 }
 
@@ -278,11 +280,11 @@ TEST(Simulation, FusedTrainingIsOneScheduleOfBoth) {
   EXPECT_LE(fused.training->trace.end, fused.training->apart);
   EXPECT_LT(fused.iteration_seconds, apart.iteration_seconds);
   // All passes of both are in it.
-  const auto work = [](const Simulation& simulation, Activity activity) {
-    return static_cast<double>(simulate::time_of(simulate::uses_of(simulation.iteration.trace), activity).count());
+  const auto work = [](const Simulation& simulation, BarKind bar_kind) {
+    return static_cast<double>(simulate::time_of(simulate::uses_of(simulation.iteration.trace), bar_kind).count());
   };
-  EXPECT_NEAR(work(fused, Activity::forward), work(apart, Activity::forward), 0.01 * work(apart, Activity::forward));
-  EXPECT_NEAR(work(fused, Activity::backward), work(apart, Activity::backward), 0.01 * work(apart, Activity::backward));
+  EXPECT_NEAR(work(fused, BarKind::forward), work(apart, BarKind::forward), 0.01 * work(apart, BarKind::forward));
+  EXPECT_NEAR(work(fused, BarKind::backward), work(apart, BarKind::backward), 0.01 * work(apart, BarKind::backward));
 }
 
 TEST(Simulation, FusedTrainingIsWhatTheScheduleCommandFinds) {
@@ -306,17 +308,17 @@ TEST(Simulation, FusedTrainingIsWhatTheScheduleCommandFinds) {
   EXPECT_EQ(played.training->bound, scheduled.bounds.makespan);
 }
 
-TEST(Simulation, FusedGenerationScoresWithinItsStep) {
+TEST(Simulation, FusedGenerationScoresWithinItsActivity) {
   const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
   plan::Plan plan = pipelined(of);
   plan.fusion.threshold = 0.2;
   const Simulation simulation = of.simulate(plan);
   expect_sound(of, simulation);
   for (const char* name : {"reward_infer", "reference_infer", "critic_infer"}) {
-    const plan::StepTime& time = simulation.iteration.steps[of.task(name)];
+    const plan::ActivityTime& time = simulation.iteration.activities[of.task(name)];
     EXPECT_EQ(time.begin, time.end) << "generation does its work";
   }
-  EXPECT_GT(simulate::time_of(simulate::uses_of(simulation.iteration.trace), Activity::score).count(), 0);
+  EXPECT_GT(simulate::time_of(simulate::uses_of(simulation.iteration.trace), BarKind::score).count(), 0);
 }
 
 TEST(Simulation, WhereNothingMigratesItIsThePlanWithoutFusion) {
@@ -330,8 +332,8 @@ TEST(Simulation, WhereNothingMigratesItIsThePlanWithoutFusion) {
   expect_sound(of, fused);
   EXPECT_EQ(fused.draws, plain.draws) << "responses of one length end together";
   const auto sums = [](const Simulation& simulation) {
-    std::map<Activity, base::Ticks> time;
-    for (const simulate::Use& use : simulate::uses_of(simulation.iteration.trace)) time[use.activity] += use.time;
+    std::map<BarKind, base::Ticks> time;
+    for (const simulate::Use& use : simulate::uses_of(simulation.iteration.trace)) time[use.bar_kind] += use.time;
     return time;
   };
   EXPECT_EQ(sums(fused), sums(plain));
@@ -355,9 +357,10 @@ TEST(Simulation, WhatScoresElsewhereWaitsForGenerationAlone) {
   plan.fusion.threshold = 0.4;
   const Simulation fused = drawn.simulate(plan);
   expect_sound(drawn, fused);
-  const plan::StepTime& stage = fused.iteration.steps[drawn.task("actor_generate")];
-  EXPECT_LT(fused.iteration.steps[drawn.task("reward_infer")].begin, stage.end) << "the reference still scores";
-  EXPECT_LT(fused.closed.timing.steps[drawn.task("reward_infer")].begin, fused.closed.timing.steps[drawn.task("reference_infer")].end);
+  const plan::ActivityTime& stage = fused.iteration.activities[drawn.task("actor_generate")];
+  EXPECT_LT(fused.iteration.activities[drawn.task("reward_infer")].begin, stage.end) << "the reference still scores";
+  EXPECT_LT(fused.closed.timing.activities[drawn.task("reward_infer")].begin,
+            fused.closed.timing.activities[drawn.task("reference_infer")].end);
   job.workload.response_length = workflow::LengthDistribution::fixed(512);
   const Case equal(std::move(job));
   const Simulation nothing_migrates = equal.simulate(plan);

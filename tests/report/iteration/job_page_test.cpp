@@ -80,22 +80,22 @@ TEST(JobPage, SaysWhatIsMissing) {
   EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("No: "));
 }
 
-TEST(JobPage, LeadsFromEachStepToItsFirstBar) {
+TEST(JobPage, LeadsFromEachActivityToItsFirstBar) {
   const plan::Job job = test::grpo_job();
   const answer::SimulationAnswer played = played_plan(job, test::separated(job));
   const Page page = job_page(played);
   const auto& chart = std::get<Chart>(page.sections.front());
-  const Table& steps = section<Table>(page, "Step by step");
-  ASSERT_EQ(steps.bars.size(), steps.rows.size());
-  for (std::size_t row = 0; row < steps.rows.size(); ++row) {
-    if (steps.bars[row] < 0) continue;
-    const timeline::Bar& bar = chart.timeline.bars[static_cast<std::size_t>(steps.bars[row])];
-    const std::string& step = steps.rows[row][0];
-    const bool moves = step.starts_with("weights to ");
-    EXPECT_THAT(title_of(chart.timeline, bar), HasSubstr(moves ? step.substr(std::string("weights to ").size()) : step));
-    EXPECT_EQ(bar.activity == timeline::Activity::reallocation, moves);
+  const Table& activities = section<Table>(page, "Step by step");
+  ASSERT_EQ(activities.bars.size(), activities.rows.size());
+  for (std::size_t row = 0; row < activities.rows.size(); ++row) {
+    if (activities.bars[row] < 0) continue;
+    const timeline::Bar& bar = chart.timeline.bars[static_cast<std::size_t>(activities.bars[row])];
+    const std::string& activity = activities.rows[row][0];
+    const bool moves = activity.starts_with("weights to ");
+    EXPECT_THAT(title_of(chart.timeline, bar), HasSubstr(moves ? activity.substr(std::string("weights to ").size()) : activity));
+    EXPECT_EQ(bar.bar_kind == timeline::BarKind::reallocation, moves);
   }
-  EXPECT_TRUE(std::any_of(steps.bars.begin(), steps.bars.end(), [](std::int32_t bar) { return bar >= 0; }));
+  EXPECT_TRUE(std::any_of(activities.bars.begin(), activities.bars.end(), [](std::int32_t bar) { return bar >= 0; }));
 }
 
 TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
@@ -107,12 +107,12 @@ TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
   const auto& chart = std::get<Chart>(page.sections.front());
   std::size_t behind_devices = 0;
   for (std::size_t lane = 0; lane < devices; ++lane) behind_devices += chart.timeline.lanes[lane].bars;
-  const Table& steps = section<Table>(page, "Step by step");
+  const Table& activities = section<Table>(page, "Step by step");
   std::vector<std::int32_t> found;
-  for (std::size_t row = 0; row < steps.rows.size(); ++row) {
-    if (!steps.rows[row][0].ends_with("host")) continue;
-    EXPECT_GE(steps.bars[row], static_cast<std::int32_t>(behind_devices)) << steps.rows[row][0];
-    found.push_back(steps.bars[row]);
+  for (std::size_t row = 0; row < activities.rows.size(); ++row) {
+    if (!activities.rows[row][0].ends_with("host")) continue;
+    EXPECT_GE(activities.bars[row], static_cast<std::int32_t>(behind_devices)) << activities.rows[row][0];
+    found.push_back(activities.bars[row]);
   }
   EXPECT_FALSE(found.empty());
   std::sort(found.begin(), found.end());

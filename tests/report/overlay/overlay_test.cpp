@@ -27,11 +27,11 @@ const Chart& chart_of(const Page& page) { return std::get<Chart>(page.sections.a
 const Timeline& timeline_of(const Page& page) { return chart_of(page).timeline; }
 const Table& bars_of(const Page& page) { return std::get<Table>(page.sections.at(1)); }
 const Table& lanes_of(const Page& page) { return std::get<Table>(page.sections.back()); }
-const Table& steps_table(const Page& page) { return std::get<Table>(page.sections.at(2)); }
+const Table& activities_table(const Page& page) { return std::get<Table>(page.sections.at(2)); }
 
 /// A lane of simulated spans.
 struct Work {
-  simulate::Activity activity;
+  simulate::BarKind bar_kind;
   std::int32_t task = 0;
   std::int64_t length = 0;  // seconds
   std::int64_t amount = 0;
@@ -43,7 +43,7 @@ simulate::Lane lane_of(std::vector<int> devices, const std::vector<Work>& work) 
   simulate::Lane lane{std::move(devices), {}, {{Ticks(0), 5}}};
   Ticks now;
   for (const Work& of : work) {
-    lane.spans.push_back({now, now + seconds(of.length), of.activity, of.task, of.amount, {}});
+    lane.spans.push_back({now, now + seconds(of.length), of.bar_kind, of.task, of.amount, {}});
     now += seconds(of.length);
   }
   return lane;
@@ -66,22 +66,19 @@ NamedTimeline trace_of_plan(const simulate::Trace& trace, bool repeats = true) {
   return {"trace", *read};
 }
 
-using simulate::Activity;
-const Work hand_over{Activity::hand_over, -1, 10};
+using simulate::BarKind;
+const Work hand_over{BarKind::hand_over, -1, 10};
 
 /// Generation, training of two batches, the hand-over of the iteration.
 simulate::Trace generation_first() {
-  return trace_of(
-      {lane_of({0, 1}, {{Activity::decode, 0, 40, 8}, {Activity::forward, 1, 20, 0}, {Activity::backward, 1, 30, 1}, hand_over})});
+  return trace_of({lane_of({0, 1}, {{BarKind::decode, 0, 40, 8}, {BarKind::forward, 1, 20, 0}, {BarKind::backward, 1, 30, 1}, hand_over})});
 }
 
 /// The same, begun 10 before the end of generation.
 simulate::Trace generation_cut() {
-  return trace_of({lane_of({0, 1}, {{Activity::decode, 0, 10, 8},
-                                    {Activity::forward, 1, 20, 0},
-                                    {Activity::backward, 1, 30, 1},
-                                    {Activity::decode, 0, 30, 8},
-                                    hand_over})});
+  return trace_of({lane_of(
+      {0, 1},
+      {{BarKind::decode, 0, 10, 8}, {BarKind::forward, 1, 20, 0}, {BarKind::backward, 1, 30, 1}, {BarKind::decode, 0, 30, 8}, hand_over})});
 }
 
 TEST(Overlay, OfATimelineWithItselfHasNoDifference) {
@@ -93,7 +90,7 @@ TEST(Overlay, OfATimelineWithItselfHasNoDifference) {
   EXPECT_EQ(joined.tracks.size(), timeline.tracks.size()) << "both have the same";
   for (std::size_t bar = 0; bar < joined.bars.size(); ++bar) {
     const Bar& one = joined.bars[bar];
-    if (is_idle(one.activity)) continue;
+    if (is_idle(one.bar_kind)) continue;
     ASSERT_GE(one.partner, 0);
     const Bar& other = joined.bars[static_cast<std::size_t>(one.partner)];
     EXPECT_EQ(other.partner, static_cast<std::int32_t>(bar));
@@ -128,7 +125,7 @@ TEST(Overlay, OfAScheduleWithItsOwnChromeTraceMatchesEveryBar) {
   EXPECT_THAT(chart_of(page).note, HasSubstr("A tick is shown as a microsecond"));
 }
 
-TEST(Overlay, TurnsWhatRepeatsUntilBothBeginWithTheSameStep) {
+TEST(Overlay, TurnsWhatRepeatsUntilBothBeginWithTheSameActivity) {
   const Page page = overlay_page(plan_of(generation_first()), plan_of(generation_cut()), "both");
   EXPECT_TRUE(bars_of(page).rows.empty());
   EXPECT_THAT(bars_of(page).note, HasSubstr("No bar that is in both differs"));
@@ -142,13 +139,13 @@ TEST(Overlay, TurnsWhatRepeatsUntilBothBeginWithTheSameStep) {
   EXPECT_TRUE(bars_of(both_cut).rows.empty());
 }
 
-TEST(Overlay, WhatGoesOverLinksToHostMemoryIsNoPartOfItsStep) {
+TEST(Overlay, WhatGoesOverLinksToHostMemoryIsNoPartOfItsActivity) {
   simulate::Trace with_links = generation_cut();
-  with_links.host_links.push_back({{0, 1}, {{seconds(5), seconds(15), Activity::loading, 1, 0, {}}}, {}});
+  with_links.host_links.push_back({{0, 1}, {{seconds(5), seconds(15), BarKind::loading, 1, 0, {}}}, {}});
   for (const NamedTimeline& other : {plan_of(generation_first()), trace_of_plan(generation_first())}) {
     const Page page = overlay_page(plan_of(with_links), other, "both");
     EXPECT_THAT(chart_of(page).note, HasSubstr("A is turned by")) << "the hand-over stays last beside a row without one";
-    for (const auto& row : steps_table(page).rows) EXPECT_THAT(row[3], testing::AnyOf("0.0 ms", "")) << row[0];
+    for (const auto& row : activities_table(page).rows) EXPECT_THAT(row[3], testing::AnyOf("0.0 ms", "")) << row[0];
     EXPECT_TRUE(bars_of(page).rows.empty());
   }
 }
@@ -183,16 +180,16 @@ TEST(Overlay, OfAnIterationWithItsOwnTraceDiffersByNothing) {
 }
 
 TEST(Overlay, GivesIdleTimeOfATraceItsCause) {
-  const simulate::Trace trace = trace_of({lane_of({0}, {{Activity::decode, 0, 40}, {Activity::dependency, 1, 60}}),
-                                          lane_of({1}, {{Activity::dependency, 0, 40}, {Activity::forward, 1, 60}})});
+  const simulate::Trace trace = trace_of({lane_of({0}, {{BarKind::decode, 0, 40}, {BarKind::dependency, 1, 60}}),
+                                          lane_of({1}, {{BarKind::dependency, 0, 40}, {BarKind::forward, 1, 60}})});
   const Page page = overlay_page(plan_of(trace), trace_of_plan(trace), "both");
   EXPECT_EQ(legend_of(timeline_of(page)).categories.size(), 3U) << "decode, forward, dependency";
 }
 
 TEST(Overlay, PairsDevicesByTheirNames) {
-  const simulate::Trace together = trace_of({lane_of({0, 1, 2}, {{Activity::decode, 0, 40}})});
+  const simulate::Trace together = trace_of({lane_of({0, 1, 2}, {{BarKind::decode, 0, 40}})});
   const simulate::Trace apart =
-      trace_of({lane_of({0}, {{Activity::decode, 0, 40}}), lane_of({1, 2}, {{Activity::decode, 0, 30}, {Activity::tail, 0, 10}})});
+      trace_of({lane_of({0}, {{BarKind::decode, 0, 40}}), lane_of({1, 2}, {{BarKind::decode, 0, 30}, {BarKind::tail, 0, 10}})});
   const Page page = overlay_page(plan_of(together), trace_of_plan(apart), "both");
   ASSERT_EQ(lanes_of(page).rows.size(), 2U);
   EXPECT_EQ(lanes_of(page).rows[0][0], "device 0");
@@ -201,9 +198,9 @@ TEST(Overlay, PairsDevicesByTheirNames) {
   EXPECT_EQ(bars_of(page).rows[0][1], "devices 1-2");
 }
 
-TEST(Overlay, MovesAMeasuredTraceToTheCommonStep) {
+TEST(Overlay, MovesAMeasuredTraceToTheCommonActivity) {
   const simulate::Trace measured =
-      trace_of({lane_of({0, 1}, {{Activity::loading, -1, 25}, {Activity::decode, 0, 45, 8}, {Activity::forward, 1, 20, 0}})});
+      trace_of({lane_of({0, 1}, {{BarKind::loading, -1, 25}, {BarKind::decode, 0, 45, 8}, {BarKind::forward, 1, 20, 0}})});
   const Page page = overlay_page(plan_of(generation_cut()), trace_of_plan(measured, false), "both");
   EXPECT_THAT(chart_of(page).note, HasSubstr("A is turned by"));
   EXPECT_THAT(chart_of(page).note, HasSubstr("A is moved by +"));
@@ -237,7 +234,7 @@ TEST(Overlay, SaysWhereNothingIsInBoth) {
   other.time_unit = base::TimeUnit::ns;
   other.end = Ticks(10);
   other.beginning = timeline::Beginning::unknown;
-  add_lane(other, "host", {{Ticks(0), Ticks(10), timeline::Activity::score}});
+  add_lane(other, "host", {{Ticks(0), Ticks(10), timeline::BarKind::score}});
   add_lane(other, "gpu", {});
   const Page page = overlay_page(plan_of(generation_first()), {"other", other}, "both");
   EXPECT_THAT(chart_of(page).note, HasSubstr("No step is in both"));
@@ -253,14 +250,14 @@ TEST(Overlay, SaysWhereNothingIsInBoth) {
 simulate::Trace overlapping(std::int64_t train_begins) {
   std::vector<Work> train;
   const std::int64_t after = train_begins + 50 - 90;
-  for (std::int64_t batch = 5 - after / 10; batch < 5; ++batch) train.push_back({Activity::forward, 1, 10, batch});
-  train.push_back({Activity::dependency, 0, train_begins - after});
-  for (std::int64_t batch = 0; batch < 5 - after / 10; ++batch) train.push_back({Activity::forward, 1, 10, batch});
+  for (std::int64_t batch = 5 - after / 10; batch < 5; ++batch) train.push_back({BarKind::forward, 1, 10, batch});
+  train.push_back({BarKind::dependency, 0, train_begins - after});
+  for (std::int64_t batch = 0; batch < 5 - after / 10; ++batch) train.push_back({BarKind::forward, 1, 10, batch});
   train.push_back(hand_over);
-  return trace_of({lane_of({0}, {{Activity::decode, 0, 60, 8}, {Activity::dependency, 1, 30}, hand_over}), lane_of({1}, train)});
+  return trace_of({lane_of({0}, {{BarKind::decode, 0, 60, 8}, {BarKind::dependency, 1, 30}, hand_over}), lane_of({1}, train)});
 }
 
-TEST(Overlay, CountsTheBarsOfAStepFromItsBeginning) {
+TEST(Overlay, CountsTheBarsOfAActivityFromItsBeginning) {
   const simulate::Trace a = overlapping(70);
   const simulate::Trace b = overlapping(60);
   const Page page = overlay_page(plan_of(a), plan_of(b), "both");
@@ -270,11 +267,11 @@ TEST(Overlay, CountsTheBarsOfAStepFromItsBeginning) {
     if (bar.partner < 0 || bar.microbatch < 0) continue;
     EXPECT_EQ(bar.microbatch, timeline_of(page).bars[static_cast<std::size_t>(bar.partner)].microbatch) << "the same batch";
   }
-  const Table& steps = steps_table(page);
-  EXPECT_EQ(steps.title, "Differences by step");
-  ASSERT_EQ(steps.rows.size(), 2U);
-  EXPECT_EQ(steps.rows[1][0], "train");
-  EXPECT_THAT(steps.rows[1], testing::ElementsAre("train", "70.0 s", "60.0 s", "-10.0 s", "50.0 s", "50.0 s", "0.0 ms"));
+  const Table& activities = activities_table(page);
+  EXPECT_EQ(activities.title, "Differences by step");
+  ASSERT_EQ(activities.rows.size(), 2U);
+  EXPECT_EQ(activities.rows[1][0], "train");
+  EXPECT_THAT(activities.rows[1], testing::ElementsAre("train", "70.0 s", "60.0 s", "-10.0 s", "50.0 s", "50.0 s", "0.0 ms"));
 }
 
 TEST(Overlay, GivesKindsOfATraceAloneColoursOfTheirOwn) {

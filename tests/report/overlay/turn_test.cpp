@@ -15,17 +15,17 @@ namespace {
 
 using base::Ticks;
 
-using timeline::Activity;
 using timeline::Bar;
+using timeline::BarKind;
 using timeline::Timeline;
 
-Bar bar(std::int64_t begin, std::int64_t end, Activity activity, std::int32_t microbatch = -1) {
-  Bar made{Ticks(begin), Ticks(end), activity};
+Bar bar(std::int64_t begin, std::int64_t end, BarKind bar_kind, std::int32_t microbatch = -1) {
+  Bar made{Ticks(begin), Ticks(end), bar_kind};
   made.microbatch = microbatch;
   return made;
 }
 
-/// Lanes of bars without gaps of three activities, one of them idle time, with a counter each; behind them all, for a time that may be
+/// Lanes of bars without gaps of three bar kinds, one of them idle time, with a counter each; behind them all, for a time that may be
 /// nothing, the hand-over.
 Timeline random_timeline(int stretch, int closing) {
   Timeline timeline;
@@ -35,19 +35,19 @@ Timeline random_timeline(int stretch, int closing) {
     timeline::Counter counter{"held", "bytes", lane, {}};
     for (int now = 0; now < stretch;) {
       const int until = std::min(now + *rc::gen::inRange(1, 20), stretch);
-      bars.push_back(bar(now, until, *rc::gen::element(Activity::decode, Activity::score, Activity::bubble), *rc::gen::inRange(0, 2)));
+      bars.push_back(bar(now, until, *rc::gen::element(BarKind::decode, BarKind::score, BarKind::bubble), *rc::gen::inRange(0, 2)));
       const base::Memory value(*rc::gen::inRange(0, 4));
       if (counter.steps.empty() || counter.steps.back().second != value) counter.steps.emplace_back(Ticks(now), value);
       now = until;
     }
-    if (closing > 0) bars.push_back(bar(stretch, stretch + closing, Activity::hand_over));
+    if (closing > 0) bars.push_back(bar(stretch, stretch + closing, BarKind::hand_over));
     add_lane(timeline, "lane", bars);
     timeline.counters.push_back(std::move(counter));
   }
   return timeline;
 }
 
-using Moment = std::pair<Activity, std::int32_t>;  // activity and micro-batch
+using Moment = std::pair<BarKind, std::int32_t>;  // bar kind and micro-batch
 
 /// [lane][moment] what runs then.
 std::vector<std::vector<Moment>> painted(const Timeline& timeline) {
@@ -56,7 +56,7 @@ std::vector<std::vector<Moment>> painted(const Timeline& timeline) {
     lanes.emplace_back();
     for (const Bar& of : bars_of(timeline, lane)) {
       RC_ASSERT(of.begin == Ticks(static_cast<std::int64_t>(lanes.back().size())));
-      for (Ticks now = of.begin; now < of.end; now += Ticks(1)) lanes.back().emplace_back(of.activity, of.microbatch);
+      for (Ticks now = of.begin; now < of.end; now += Ticks(1)) lanes.back().emplace_back(of.bar_kind, of.microbatch);
     }
   }
   return lanes;
@@ -84,8 +84,8 @@ RC_GTEST_PROP(OverlayTurn, ShowsEachMomentWhereItBelongs, ()) {
       RC_ASSERT(after[lane][static_cast<std::size_t>(time)] == before[lane][static_cast<std::size_t>(from)]);
       RC_ASSERT(value_at(result.counters[lane], Ticks(time)) == value_at(timeline.counters[lane], Ticks(from)));
     }
-    for (std::size_t step = 1; step < result.counters[lane].steps.size(); ++step)
-      RC_ASSERT(result.counters[lane].steps[step - 1].first < result.counters[lane].steps[step].first);
+    for (std::size_t activity = 1; activity < result.counters[lane].steps.size(); ++activity)
+      RC_ASSERT(result.counters[lane].steps[activity - 1].first < result.counters[lane].steps[activity].first);
   }
 }
 
@@ -104,8 +104,8 @@ RC_GTEST_PROP(OverlayTurn, BackGivesTheTimelineAgain, ()) {
 TEST(OverlayTurn, JoinsWhatTheEndCutsAndCutsWhatRunsAtTheBeginning) {
   Timeline timeline;
   timeline.end = Ticks(100);
-  std::vector<Bar> bars{bar(0, 20, Activity::forward, 5), bar(20, 60, Activity::score), bar(60, 90, Activity::forward, 5),
-                        bar(90, 100, Activity::hand_over)};
+  std::vector<Bar> bars{bar(0, 20, BarKind::forward, 5), bar(20, 60, BarKind::score), bar(60, 90, BarKind::forward, 5),
+                        bar(90, 100, BarKind::hand_over)};
   for (const auto& [number, launch] : {std::pair(0, 12), std::pair(1, 25), std::pair(2, 30)})
     bars[static_cast<std::size_t>(number)].launch = Ticks(launch);
   add_lane(timeline, "device 0", bars);
@@ -130,7 +130,7 @@ TEST(OverlayTurn, JoinsWhatTheEndCutsAndCutsWhatRunsAtTheBeginning) {
 TEST(OverlayTurn, KeepsBarsApartThatDiffer) {
   Timeline timeline;
   timeline.end = Ticks(30);
-  add_lane(timeline, "device 0", {bar(0, 10, Activity::forward, 1), bar(10, 20, Activity::forward, 2), bar(20, 30, Activity::forward, 3)});
+  add_lane(timeline, "device 0", {bar(0, 10, BarKind::forward, 1), bar(10, 20, BarKind::forward, 2), bar(20, 30, BarKind::forward, 3)});
   EXPECT_EQ(turned(timeline, Ticks(10)).bars.size(), 3U);
 }
 

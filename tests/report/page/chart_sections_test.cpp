@@ -19,7 +19,7 @@ TEST(TimeBreakdown, KeepsAllOfTheTime) {
   ASSERT_EQ(breakdown.rows.size(), timeline.lanes.size() + 1);
   const auto sum = [](const Breakdown::Row& row) { return std::accumulate(row.amounts.begin(), row.amounts.end(), Ticks()); };
   for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
-    const timeline::TimeByActivity times = timeline::time_by_activity(bars_of(timeline, lane));
+    const timeline::TimeByActivity times = timeline::time_by_bar_kind(bars_of(timeline, lane));
     EXPECT_EQ(sum(breakdown.rows[lane + 1]), std::accumulate(times.begin(), times.end(), Ticks()));
   }
   Ticks of_lanes;
@@ -35,7 +35,7 @@ TEST(MaxWaits, AreSortedAndLeadToTheirBars) {
   Ticks last = Ticks::max();
   for (const std::int32_t bar : waits.bars) {
     const timeline::Bar& wait = timeline.bars[static_cast<std::size_t>(bar)];
-    EXPECT_TRUE(is_idle(wait.activity));
+    EXPECT_TRUE(is_idle(wait.bar_kind));
     EXPECT_LE(wait.end - wait.begin, last);
     last = wait.end - wait.begin;
   }

@@ -14,8 +14,8 @@ namespace {
 
 using base::Ticks;
 using testing::ElementsAre;
-using timeline::Activity;
 using timeline::Bar;
+using timeline::BarKind;
 using timeline::Timeline;
 
 std::vector<std::string> names_of(const Legend& legend) {
@@ -51,11 +51,11 @@ TEST(Legend, PutsWorkOfNoTaskBehindThatOfTasksAndIdleTimeLast) {
   Timeline timeline;
   timeline.tracks = {{"gen", 0, 0, timeline::Track::Kind::task}, {"train", -1, 0, timeline::Track::Kind::task}};
   add_lane(timeline, "device 0",
-           {{Ticks(0), Ticks(1), Activity::hand_over},
-            {Ticks(1), Ticks(2), Activity::dependency, 0},
-            {Ticks(2), Ticks(3), Activity::dependency, 1},
-            {Ticks(3), Ticks(4), Activity::optimizer, 1},
-            {Ticks(4), Ticks(5), Activity::decode, 0}});
+           {{Ticks(0), Ticks(1), BarKind::hand_over},
+            {Ticks(1), Ticks(2), BarKind::dependency, 0},
+            {Ticks(2), Ticks(3), BarKind::dependency, 1},
+            {Ticks(3), Ticks(4), BarKind::optimizer, 1},
+            {Ticks(4), Ticks(5), BarKind::decode, 0}});
   const Legend legend = legend_of(timeline);
   EXPECT_THAT(names_of(legend), ElementsAre("gen decode", "train optimizer", "hand-over", "dependency"));
   EXPECT_EQ(legend.of[1], legend.of[2]) << "whatever is waited for";
@@ -70,7 +70,7 @@ Timeline named_bars(int names) {
   std::vector<Bar> bars;
   for (int name = 0; name < names; ++name) {
     timeline.names.push_back(std::string(static_cast<std::size_t>(name) + 1, 'x'));
-    bars.push_back({timeline.end, timeline.end + Ticks(100 - name), name % 2 == 0 ? Activity::work : Activity::idle});
+    bars.push_back({timeline.end, timeline.end + Ticks(100 - name), name % 2 == 0 ? BarKind::work : BarKind::idle});
     bars.back().name = name;
     timeline.end += Ticks(100 - name);
   }

@@ -63,10 +63,10 @@ TEST(PageJson, HasTheFieldsThatAnyBarHas) {
   timeline.time_unit = base::TimeUnit::ns;
   timeline.end = base::Ticks(9);
   timeline.tracks = {{"gen", 0, 0, timeline::Track::Kind::task}};
-  timeline::Bar decode{base::Ticks(0), base::Ticks(4), timeline::Activity::decode, 0};
+  timeline::Bar decode{base::Ticks(0), base::Ticks(4), timeline::BarKind::decode, 0};
   decode.sequences = 12;
   decode.launch = base::Ticks(2);
-  add_lane(timeline, "device 0", {decode, {base::Ticks(4), base::Ticks(9), timeline::Activity::tail}});
+  add_lane(timeline, "device 0", {decode, {base::Ticks(4), base::Ticks(9), timeline::BarKind::tail}});
   timeline.counters = {{"memory in use", "bytes", 0, {{base::Ticks(0), base::Memory(300)}}, base::Memory(500)}};
   const json written = json::parse(page_to_json({"t", "", {}, {Chart{"Timeline", "", timeline}}})).at("sections").at(0);
   EXPECT_EQ(written.at("fields"), json::parse(R"([{"name":"task","kind":"text","texts":["gen"],"values":[0,-1]},

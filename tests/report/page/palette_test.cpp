@@ -10,12 +10,12 @@
 namespace dovetail::report {
 namespace {
 
-using timeline::Activity;
+using timeline::BarKind;
 
 /// Relative luminance as WCAG 2 defines it.
 double luminance(Color color) { return 0.2126 * linear(color.red) + 0.7152 * linear(color.green) + 0.0722 * linear(color.blue); }
 
-Color of(const std::array<Color, shades>& colors, Activity activity) { return colors[*shade_of(activity)]; }
+Color of(const std::array<Color, shades>& colors, BarKind bar_kind) { return colors[*shade_of(bar_kind)]; }
 
 std::vector<timeline::Track> eight_models_with_two_replicas() {
   std::vector<timeline::Track> tracks;
@@ -28,11 +28,11 @@ std::vector<timeline::Track> eight_models_with_two_replicas() {
 TEST(Palette, GivesEveryPipelineAndDirectionItsColour) {
   std::set<std::string> seen;
   for (const auto& colors : colors_of(eight_models_with_two_replicas())) {
-    EXPECT_TRUE(seen.insert(hex(of(colors, Activity::forward))).second);
-    EXPECT_TRUE(seen.insert(hex(of(colors, Activity::backward))).second);
-    EXPECT_TRUE(seen.insert(hex(of(colors, Activity::weight_gradient))).second);
-    EXPECT_TRUE(seen.insert(hex(of(colors, Activity::step))).second);
-    EXPECT_EQ(of(colors, Activity::input_gradient), of(colors, Activity::backward));
+    EXPECT_TRUE(seen.insert(hex(of(colors, BarKind::forward))).second);
+    EXPECT_TRUE(seen.insert(hex(of(colors, BarKind::backward))).second);
+    EXPECT_TRUE(seen.insert(hex(of(colors, BarKind::weight_gradient))).second);
+    EXPECT_TRUE(seen.insert(hex(of(colors, BarKind::step))).second);
+    EXPECT_EQ(of(colors, BarKind::input_gradient), of(colors, BarKind::backward));
   }
 }
 
@@ -40,19 +40,19 @@ TEST(Palette, TellsModelsApartWithEveryCommonColourVision) {
   const auto colors = colors_of(eight_models_with_two_replicas());
   for (std::size_t a = 0; a < colors.size(); a += 2) {
     for (std::size_t b = 0; b < a; b += 2) {
-      EXPECT_GT(min_difference(of(colors[a], Activity::forward), of(colors[b], Activity::forward)), 11) << a / 2 << " and " << b / 2;
-      EXPECT_GT(min_difference(of(colors[a], Activity::backward), of(colors[b], Activity::backward)), 17) << a / 2 << " and " << b / 2;
+      EXPECT_GT(min_difference(of(colors[a], BarKind::forward), of(colors[b], BarKind::forward)), 11) << a / 2 << " and " << b / 2;
+      EXPECT_GT(min_difference(of(colors[a], BarKind::backward), of(colors[b], BarKind::backward)), 17) << a / 2 << " and " << b / 2;
     }
   }
 }
 
 TEST(Palette, DrawsForwardLightAndBackwardDark) {
   for (const auto& colors : colors_of(eight_models_with_two_replicas())) {
-    EXPECT_GT(luminance(of(colors, Activity::forward)), luminance(of(colors, Activity::weight_gradient)));
-    EXPECT_GT(luminance(of(colors, Activity::weight_gradient)), luminance(of(colors, Activity::backward)));
-    EXPECT_GT(luminance(of(colors, Activity::backward)), luminance(of(colors, Activity::step)));
+    EXPECT_GT(luminance(of(colors, BarKind::forward)), luminance(of(colors, BarKind::weight_gradient)));
+    EXPECT_GT(luminance(of(colors, BarKind::weight_gradient)), luminance(of(colors, BarKind::backward)));
+    EXPECT_GT(luminance(of(colors, BarKind::backward)), luminance(of(colors, BarKind::step)));
     // A factor that is seen without colours too.
-    EXPECT_GT((luminance(of(colors, Activity::forward)) + 0.05) / (luminance(of(colors, Activity::backward)) + 0.05), 2.0);
+    EXPECT_GT((luminance(of(colors, BarKind::forward)) + 0.05) / (luminance(of(colors, BarKind::backward)) + 0.05), 2.0);
   }
 }
 
@@ -69,8 +69,8 @@ TEST(Palette, KeepsModelsApartOnATerminal) {
   const auto colors = colors_of(eight_models_with_two_replicas());
   std::set<int> seen;
   for (std::size_t model = 0; model < colors.size(); model += 2) {
-    EXPECT_TRUE(seen.insert(terminal_color(of(colors[model], Activity::forward))).second) << model / 2;
-    EXPECT_TRUE(seen.insert(terminal_color(of(colors[model], Activity::backward))).second) << model / 2;
+    EXPECT_TRUE(seen.insert(terminal_color(of(colors[model], BarKind::forward))).second) << model / 2;
+    EXPECT_TRUE(seen.insert(terminal_color(of(colors[model], BarKind::backward))).second) << model / 2;
   }
 }
 

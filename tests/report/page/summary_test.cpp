@@ -13,32 +13,32 @@ namespace {
 using base::Memory;
 using base::Ticks;
 using testing::ElementsAre;
-using timeline::Activity;
+using timeline::BarKind;
 
 TEST(Summary, SaysWhatCaptionsNeed) {
   const Summary summary = summarize(test::small_timeline());
   EXPECT_EQ(summary.work_bars, 6);
   EXPECT_DOUBLE_EQ(summary.idle_share, 0.4);
-  EXPECT_DOUBLE_EQ(summary.share[index_of(Activity::dependency)], 0.2);
+  EXPECT_DOUBLE_EQ(summary.share[index_of(BarKind::dependency)], 0.2);
   EXPECT_THAT(summary.peaks, ElementsAre(Memory(1'640'000), Memory(2'500'000)));
   EXPECT_EQ(summary.fullest_lane, 1U);
   EXPECT_EQ(summary.peak_time, Ticks(6));
   EXPECT_TRUE(summary.has_memory);
   EXPECT_THAT(summary.label_digits, ElementsAre(1U, 1U));
-  EXPECT_TRUE(summary.drawn[0][index_of(Activity::forward)]);
-  EXPECT_TRUE(summary.drawn[0][index_of(Activity::backward)]);
-  EXPECT_FALSE(summary.drawn[0][index_of(Activity::step)]);
+  EXPECT_TRUE(summary.drawn[0][index_of(BarKind::forward)]);
+  EXPECT_TRUE(summary.drawn[0][index_of(BarKind::backward)]);
+  EXPECT_FALSE(summary.drawn[0][index_of(BarKind::step)]);
 }
 
 TEST(Summary, CountsALaneForEachOfItsDevices) {
   timeline::Timeline timeline;
   timeline.end = Ticks(10);
   timeline.time_unit = base::TimeUnit::ns;
-  add_lane(timeline, "devices 0-2", {{Ticks(0), Ticks(10), Activity::tail}});
-  add_lane(timeline, "device 3", {{Ticks(0), Ticks(10), Activity::hand_over}});
-  add_lane(timeline, "host links 0-3", {{Ticks(0), Ticks(2), Activity::loading}});
+  add_lane(timeline, "devices 0-2", {{Ticks(0), Ticks(10), BarKind::tail}});
+  add_lane(timeline, "device 3", {{Ticks(0), Ticks(10), BarKind::hand_over}});
+  add_lane(timeline, "host links 0-3", {{Ticks(0), Ticks(2), BarKind::loading}});
   EXPECT_DOUBLE_EQ(summarize(timeline).idle_share, 0.75);
-  EXPECT_TRUE(summarize(timeline).drawn.back()[index_of(Activity::hand_over)]) << "of no track";
+  EXPECT_TRUE(summarize(timeline).drawn.back()[index_of(BarKind::hand_over)]) << "of no track";
   EXPECT_EQ(shown_unit(timeline), base::TimeUnit::ns);
   timeline.beginning = timeline::Beginning::repeats;
   EXPECT_EQ(shown_unit(timeline), base::TimeUnit::s);

@@ -77,10 +77,10 @@ TEST(Svg, EscapesNames) {
 
 TEST(Svg, DrawsEveryKindOfWork) {
   timeline::Timeline timeline = test::small_timeline();
-  bars_of(timeline, 1)[2].activity = timeline::Activity::input_gradient;
-  bars_of(timeline, 1)[3].activity = timeline::Activity::weight_gradient;
-  bars_of(timeline, 1)[4].activity = timeline::Activity::step;
-  bars_of(timeline, 0)[2].activity = timeline::Activity::delay;
+  bars_of(timeline, 1)[2].bar_kind = timeline::BarKind::input_gradient;
+  bars_of(timeline, 1)[3].bar_kind = timeline::BarKind::weight_gradient;
+  bars_of(timeline, 1)[4].bar_kind = timeline::BarKind::step;
+  bars_of(timeline, 0)[2].bar_kind = timeline::BarKind::delay;
   const std::string svg = render_svg(timeline);
   EXPECT_EQ(find_xml_fault(svg), "");
   for (const char* text : {">input gradient</text>", ">weight gradient</text>", ">step</text>", ">delay 5.0%</text>"})
@@ -146,7 +146,7 @@ TEST(Svg, NeedsNothing) {
 TEST(Svg, SkipsBarsWithoutLength) {
   timeline::Timeline timeline = test::small_timeline();
   timeline::Bar step = bars_of(timeline, 1)[4];
-  step.activity = timeline::Activity::step;
+  step.bar_kind = timeline::BarKind::step;
   step.begin = step.end;
   timeline.bars.insert(timeline.bars.end() - 1, step);
   ++timeline.lanes[1].bars;
@@ -172,7 +172,7 @@ TEST(Svg, LabelsTimesInTheirUnit) {
 
 /// Tasks on two devices, one that waits, and a link to host memory.
 timeline::Timeline small_iteration() {
-  using timeline::Activity;
+  using timeline::BarKind;
   constexpr auto task = timeline::Track::Kind::task;
   timeline::Timeline timeline;
   timeline.title = "a <title>";
@@ -182,9 +182,9 @@ timeline::Timeline small_iteration() {
   timeline.end = base::Ticks(4'000'000'000);
   timeline.tracks = {{"generate", 0, 0, task}, {"score <&\"it\">", 1, 0, task}};
   const auto at = [](std::int64_t tenths) { return base::Ticks(tenths * 100'000'000); };
-  add_lane(timeline, "devices 0-1,5", {{at(0), at(38), Activity::decode, 0}, {at(38), at(40), Activity::hand_over}});
-  add_lane(timeline, "device 2", {{at(0), at(25), Activity::dependency, 0}, {at(25), at(40), Activity::score, 1}});
-  add_lane(timeline, "host links 0-1", {{at(10), at(20), Activity::loading, 1}});
+  add_lane(timeline, "devices 0-1,5", {{at(0), at(38), BarKind::decode, 0}, {at(38), at(40), BarKind::hand_over}});
+  add_lane(timeline, "device 2", {{at(0), at(25), BarKind::dependency, 0}, {at(25), at(40), BarKind::score, 1}});
+  add_lane(timeline, "host links 0-1", {{at(10), at(20), BarKind::loading, 1}});
   timeline.counters = {{"memory in use", "bytes", 0, {{at(0), base::Memory(1LL << 30)}, {at(15), base::Memory(64LL << 30)}}}};
   return timeline;
 }
@@ -202,7 +202,7 @@ TEST(Svg, DrawsIterationsOfTasks) {
 TEST(Svg, NamesSomeRowsWhereThereIsNoRoomForAll) {
   timeline::Timeline timeline = small_iteration();
   for (int device = 10; device < 310; ++device)
-    add_lane(timeline, "device " + std::to_string(device), {{base::Ticks(0), timeline.end, timeline::Activity::tail, 0}});
+    add_lane(timeline, "device " + std::to_string(device), {{base::Ticks(0), timeline.end, timeline::BarKind::tail, 0}});
   const std::string svg = render_svg(timeline);
   const std::regex name("<text x=\"[0-9.]+\" y=\"([0-9.]+)\"[^>]*text-anchor=\"end\">devices? [0-9,-]+</text>");
   std::vector<double> baselines;

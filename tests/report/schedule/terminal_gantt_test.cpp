@@ -122,7 +122,7 @@ TEST(TerminalGantt, ColoursBarsAndWritesMicrobatches) {
 
 TEST(TerminalGantt, MarksWhereABarOfTheSameColourFollows) {
   timeline::Timeline timeline = test::small_timeline();
-  bars_of(timeline, 1)[2].activity = timeline::Activity::forward;
+  bars_of(timeline, 1)[2].bar_kind = timeline::BarKind::forward;
   EXPECT_THAT(without_colors(lines_of(render_terminal_gantt(timeline, {80, true, 0}))[3]), HasSubstr("7            \u2595"
                                                                                                      "7"));
 }
@@ -138,8 +138,8 @@ TEST(TerminalGantt, ThinsLanes) {
 
 TEST(TerminalGantt, NamesWeightGradientsAndSteps) {
   timeline::Timeline timeline = test::small_timeline();
-  bars_of(timeline, 1)[3].activity = timeline::Activity::weight_gradient;
-  bars_of(timeline, 1)[4].activity = timeline::Activity::step;
+  bars_of(timeline, 1)[3].bar_kind = timeline::BarKind::weight_gradient;
+  bars_of(timeline, 1)[4].bar_kind = timeline::BarKind::step;
   const std::string text = render_terminal_gantt(timeline, {100, false, 0});
   EXPECT_THAT(text, HasSubstr("AAwwwww"));
   EXPECT_THAT(text, HasSubstr("ssss"));

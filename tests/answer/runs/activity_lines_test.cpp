@@ -1,4 +1,4 @@
-#include "answer/runs/step_lines.h"
+#include "answer/runs/activity_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,18 +13,18 @@
 namespace dovetail::answer {
 namespace {
 
-TEST(StepLines, NameEachStepOnceWithItsSeconds) {
+TEST(ActivityLines, NameEachActivityOnceWithItsSeconds) {
   const plan::Job job = test::grpo_job();
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::separated(job);
   const predict::Simulation simulation = predict::Simulator(scenario, {}).simulate(plan).value();
-  const std::vector<StepLine> lines = step_lines(scenario, plan, simulation);
-  ASSERT_EQ(lines.size(), simulation.closed.graph.steps.size()) << "nothing is fused";
+  const std::vector<ActivityLine> lines = activity_lines(scenario, plan, simulation);
+  ASSERT_EQ(lines.size(), simulation.closed.graph.activities.size()) << "nothing is fused";
   bool moves_weights = false;
-  for (const StepLine& line : lines) {
-    const plan::StepTime& time = simulation.iteration.steps[line.step];
+  for (const ActivityLine& line : lines) {
+    const plan::ActivityTime& time = simulation.iteration.activities[line.activity];
     EXPECT_NEAR(line.simulated, base::seconds_of_ticks(time.end - time.begin), 1e-12);
-    EXPECT_EQ(line.closed, simulation.closed.steps[line.step].seconds);
+    EXPECT_EQ(line.closed, simulation.closed.activities[line.activity].seconds);
     if (line.name == "weights to actor_generate") moves_weights = true;
     if (line.name == "actor_train") {
       EXPECT_EQ(line.devices, "node 0: 4-7");
@@ -33,14 +33,14 @@ TEST(StepLines, NameEachStepOnceWithItsSeconds) {
   EXPECT_TRUE(moves_weights);
 }
 
-TEST(StepLines, NameWhatComesFromHostMemoryBesideOtherTasks) {
+TEST(ActivityLines, NameWhatComesFromHostMemoryBesideOtherTasks) {
   plan::Job job = test::grpo_job();
   job.software.prefetch = true;
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job, R"(, "offload": ["optimizer"])", R"(, "offload": ["weights"])");
   const predict::Simulation simulation = predict::Simulator(scenario, {}).simulate(plan).value();
   std::vector<std::string> names;
-  for (const StepLine& line : step_lines(scenario, plan, simulation)) {
+  for (const ActivityLine& line : activity_lines(scenario, plan, simulation)) {
     names.push_back(line.name);
     if (line.name == "reference_infer, from host") {
       EXPECT_LT(line.begin, 0) << "the iteration before is still under way";
@@ -54,7 +54,7 @@ TEST(StepLines, NameWhatComesFromHostMemoryBesideOtherTasks) {
               testing::IsSupersetOf({"actor_train", "actor_train, from host", "actor_train, to host", "reference_infer, from host"}));
 }
 
-TEST(StepLines, SayHowFarValuesAreApart) {
+TEST(ActivityLines, SayHowFarValuesAreApart) {
   EXPECT_EQ(difference_text(1.05, 1), "+5.0%");
   EXPECT_EQ(difference_text(0.9, 1), "-10.0%");
   EXPECT_EQ(difference_text(1, 0), "");

@@ -1,4 +1,4 @@
-// How long each step of an iteration takes, and where its seconds go.
+// How long each activity of an iteration takes, and where its seconds go.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace dovetail::predict {
 
-/// A part of a step's seconds.
+/// A part of an activity's seconds.
 struct SecondsPart {
   std::string_view name;
   double seconds = 0;
 };
 
-struct StepSeconds {
+struct ActivitySeconds {
   double seconds = 0;
   std::vector<SecondsPart> parts;  ///< they add up to it
 };
@@ -30,10 +30,10 @@ struct StepSeconds {
 inline constexpr std::string_view host_transfers = "host transfers";
 
 /// Of these parts.
-StepSeconds sum_of(std::vector<SecondsPart> parts);
+ActivitySeconds sum_of(std::vector<SecondsPart> parts);
 
-/// [step] in whole ns.
-std::vector<base::Ticks> durations_of(const std::vector<StepSeconds>& steps);
+/// [activity] in whole ns.
+std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activities);
 
 /// Bytes of an engine's weights on the device with the most. An engine without expert parallelism cuts its experts like all else, over its
 /// tensor-parallel ranks (vLLM).
@@ -55,8 +55,8 @@ cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t
 /// back. 0 of a task that is neither infer nor train.
 std::int64_t loaded_bytes(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// What an infer or train task has before and behind its passes and steps: what comes from host memory and what goes back (weights that do
-/// not change only come), and the hand-over to the next task.
+/// What an infer or train task has before and behind its passes and steps: what comes from host memory and what goes back (weights
+/// that do not change only come), and the hand-over to the next task.
 struct OverheadSeconds {
   double host_transfers = 0;
   double hand_over = 0;
@@ -72,18 +72,18 @@ double gathering_seconds(const Scenario& scenario, std::size_t task, const plan:
 
 /// The seconds of a task of the workflow: generation, a forward pass, training in optimizer steps, or a rule's time for each sequence one
 /// after the other; of infer and train tasks with their overhead.
-StepSeconds task_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
+ActivitySeconds task_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Weights that go from where a role is trained to where another task of it uses them.
 struct Reallocation {
   realloc::Plan moves;
   cluster::Links links;  ///< of both meshes together
 };
-/// REQUIRES: the step is a reallocation.
-Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step);
+/// REQUIRES: the activity is a reallocation.
+Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
-/// The seconds of step `step` of the plan's graph, whatever is fused: a task's with all its host transfers; a load's or an unload's; or a
-/// reallocation's: into an engine at the speed and with the overhead that efficiencies say, else by realloc's plan.
-StepSeconds step_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step);
+/// The seconds of activity `activity` of the plan's graph, whatever is fused: a task's with all its host transfers; a load's or an
+/// unload's; or a reallocation's: into an engine at the speed and with the overhead that efficiencies say, else by realloc's plan.
+ActivitySeconds activity_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
 }  // namespace dovetail::predict

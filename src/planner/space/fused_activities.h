@@ -31,7 +31,7 @@ FusionSelection demanded_fusion(const plan::Job& job, FusionSelection fusion);
 /// Whether `fusion` has all that is `demanded`.
 bool has(FusionSelection fusion, FusionSelection demanded);
 
-/// What fused steps of selections of one space take, worked out when it is first asked for. Threads may ask at the same time.
+/// What fused activities of selections of one space take, worked out when it is first asked for. Threads may ask at the same time.
 class FusionTables {
  public:
   /// `space` outlives it.
@@ -71,10 +71,10 @@ class FusionTables {
   Table<std::optional<Training>> trainings_;
 };
 
-/// Looks up what fused steps of a selection take, and remembers it. One for each thread; `tables` outlive it.
-class FusedSteps {
+/// Looks up what fused activities of a selection take, and remembers it. One for each thread; `tables` outlive it.
+class FusedActivities {
  public:
-  explicit FusedSteps(FusionTables& tables);
+  explicit FusedActivities(FusionTables& tables);
 
   struct Generation {
     std::size_t number = 0;  ///< of the stage: equal stages have equal numbers

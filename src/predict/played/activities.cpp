@@ -1,4 +1,4 @@
-#include "predict/played/steps.h"
+#include "predict/played/activities.h"
 
 #include <algorithm>
 #include <map>
@@ -17,14 +17,14 @@ namespace dovetail::predict {
 namespace {
 
 using base::Ticks;
-using simulate::Activity;
+using simulate::BarKind;
 using simulate::DeviceTransfer;
 using workflow::TaskKind;
 
 std::int32_t number_of(std::size_t task) { return static_cast<std::int32_t>(task); }
 
 /// Puts a span before all of each lane.
-void prepend(simulate::Trace& trace, Ticks length, Activity activity, std::size_t task) {
+void prepend(simulate::Trace& trace, Ticks length, BarKind bar_kind, std::size_t task) {
   if (length == Ticks(0)) return;
   trace.end += length;
   for (simulate::Lane& lane : trace.lanes) {
@@ -33,48 +33,48 @@ void prepend(simulate::Trace& trace, Ticks length, Activity activity, std::size_
       span.end += length;
     }
     for (auto& [time, bytes] : lane.memory) time += length;
-    lane.spans.insert(lane.spans.begin(), {Ticks(0), length, activity, number_of(task), 0, {}});
+    lane.spans.insert(lane.spans.begin(), {Ticks(0), length, bar_kind, number_of(task), 0, {}});
   }
 }
 
-void append(simulate::Trace& trace, Ticks length, Activity activity, std::size_t task) {
+void append(simulate::Trace& trace, Ticks length, BarKind bar_kind, std::size_t task) {
   if (length == Ticks(0)) return;
   const Ticks begin = trace.end;
   trace.end += length;
-  for (simulate::Lane& lane : trace.lanes) lane.spans.push_back({begin, trace.end, activity, number_of(task), 0, {}});
+  for (simulate::Lane& lane : trace.lanes) lane.spans.push_back({begin, trace.end, bar_kind, number_of(task), 0, {}});
 }
 
-/// Until all transfers of a step begin, `mesh` works on them.
-simulate::Trace preparation(Ticks length, const simulate::Step& step) {
+/// Until all transfers of an activity begin, `mesh` works on them.
+simulate::Trace preparation(Ticks length, const simulate::Activity& activity) {
   simulate::Trace trace;
   trace.end = length;
   if (length == Ticks(0)) return trace;
   simulate::Lane& lane = trace.lanes.emplace_back();
-  for (const cluster::Mesh& mesh : step.devices)
+  for (const cluster::Mesh& mesh : activity.devices)
     for (int device = mesh.first; device < mesh.first + mesh.count; ++device) lane.devices.push_back(device);
   std::sort(lane.devices.begin(), lane.devices.end());
   lane.devices.erase(std::unique(lane.devices.begin(), lane.devices.end()), lane.devices.end());
-  lane.spans.push_back({Ticks(0), length, Activity::reallocation, step.task, 0, {}});
+  lane.spans.push_back({Ticks(0), length, BarKind::reallocation, activity.task, 0, {}});
   return trace;
 }
 
 /// Each device of the engine has the whole model over its own link: of its node where that is all it needs.
-void add_weight_sync(const Scenario& scenario, const plan::Plan& plan, const plan::Step& from, simulate::Step& step) {
+void add_weight_sync(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& from, simulate::Activity& activity) {
   const cost::ModelFacts& facts = facts_of(scenario, from.task);
   const cluster::Mesh engine = plan.tasks[from.task].mesh;
   const cluster::Mesh trained = plan.tasks[from.train].mesh;
   const cost::Efficiency& efficiency = scenario.software.efficiency;
-  const Ticks all = base::ticks_of_seconds(step_seconds(scenario, plan, from).seconds);
+  const Ticks all = base::ticks_of_seconds(activity_seconds(scenario, plan, from).seconds);
   const Ticks waking = std::min(all, base::ticks_of_seconds(efficiency.refit + facts.tensors * efficiency.refit_tensor));
-  step.trace = preparation(waking, step);
+  activity.trace = preparation(waking, activity);
   const bool between = cluster::nodes_of(scenario.job.cluster, engine) > 1;
   constexpr std::int64_t bytes_an_element = 2;
   const std::int64_t bytes = facts.parameters.all * bytes_an_element;
   for (int device = engine.first; device < engine.first + engine.count; ++device)
-    step.transfers.push_back({DeviceTransfer::nobody, device, between, all - waking, bytes});
+    activity.transfers.push_back({DeviceTransfer::nobody, device, between, all - waking, bytes});
   if (cluster::overlap(engine, trained)) return;
   for (int device = trained.first; device < trained.first + trained.count; ++device)
-    step.transfers.push_back({device, DeviceTransfer::nobody, between, all - waking, 0});
+    activity.transfers.push_back({device, DeviceTransfer::nobody, between, all - waking, 0});
 }
 
 /// Bytes and messages from one device to another, whatever the bundle.
@@ -85,7 +85,7 @@ std::map<std::pair<int, int>, std::int64_t> pairs_of(const realloc::Plan& moves)
   return pairs;
 }
 
-void add_moves(const Scenario& scenario, const plan::Plan& plan, const plan::Step& from, simulate::Step& step) {
+void add_moves(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& from, simulate::Activity& activity) {
   const auto [moves, links] = reallocation(scenario, plan, from);
   std::map<std::pair<int, bool>, Ticks> busy;  // of sending (-device - 1) and receiving (device), by level
   Ticks busiest;
@@ -96,14 +96,14 @@ void add_moves(const Scenario& scenario, const plan::Plan& plan, const plan::Ste
     const auto count = static_cast<double>(messages);
     const Ticks alone =
         base::ticks_of_seconds(count * link.latency + (static_cast<double>(bytes) + count * link.half_size) / link.bandwidth);
-    step.transfers.push_back({pair.first, pair.second, between, alone, bytes});
+    activity.transfers.push_back({pair.first, pair.second, between, alone, bytes});
     busiest = std::max({busiest, busy[{-pair.first - 1, between}] += alone, busy[{pair.second, between}] += alone});
   }
   const Ticks all = base::ticks_of_seconds(realloc::reallocation_seconds(moves, links).seconds);
-  step.trace = preparation(std::max(Ticks(0), all - busiest), step);
+  activity.trace = preparation(std::max(Ticks(0), all - busiest), activity);
 }
 
-/// What a task's own step has of its overhead.
+/// What a task's own activity has of its overhead.
 struct Overhead {
   Ticks hand_over;
   Ticks load;
@@ -117,14 +117,14 @@ Overhead overhead_of(const OverheadSeconds& seconds, bool trains) {
   return {base::ticks_of_seconds(seconds.hand_over), transfers - back, back};
 }
 
-/// Without what is a step of its own in `graph`.
+/// Without what is an activity of its own in `graph`.
 Overhead overhead_of(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task) {
   const bool trains = scenario.job.workflow.tasks[task].kind == TaskKind::train;
   Overhead overhead = overhead_of(overhead_seconds(scenario, task, plan.tasks[task]), trains);
-  for (const plan::Step& step : graph.steps) {
-    if (step.task != task) continue;
-    if (step.kind == plan::Step::Kind::load) overhead.load = Ticks(0);
-    if (step.kind == plan::Step::Kind::unload) overhead.unload = Ticks(0);
+  for (const plan::Activity& activity : graph.activities) {
+    if (activity.task != task) continue;
+    if (activity.kind == plan::Activity::Kind::load) overhead.load = Ticks(0);
+    if (activity.kind == plan::Activity::Kind::unload) overhead.unload = Ticks(0);
   }
   return overhead;
 }
@@ -152,9 +152,9 @@ simulate::Trace after(const simulate::Trace& first, const simulate::Trace& secon
 }
 
 simulate::Trace with_overhead(const Overhead& overhead, std::size_t task, simulate::Trace work) {
-  prepend(work, overhead.load, Activity::loading, task);
-  prepend(work, overhead.hand_over, Activity::hand_over, task);
-  append(work, overhead.unload, Activity::loading, task);
+  prepend(work, overhead.load, BarKind::loading, task);
+  prepend(work, overhead.hand_over, BarKind::hand_over, task);
+  append(work, overhead.unload, BarKind::loading, task);
   return work;
 }
 
@@ -177,77 +177,77 @@ simulate::Trace one_after_the_other(const Scenario& scenario, const plan::Plan& 
 
 }  // namespace
 
-base::Result<simulate::Step> task_step(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
-                                       std::size_t task) {
+base::Result<simulate::Activity> task_activity(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
+                                               std::size_t task) {
   const plan::TaskPlan& planned = plan.tasks[task];
-  simulate::Step step;
-  step.task = number_of(task);
+  simulate::Activity activity;
+  activity.task = number_of(task);
   switch (scenario.job.workflow.tasks[task].kind) {
     case TaskKind::rule:
-      step.trace.end = base::ticks_of_seconds(task_seconds(scenario, task, planned).seconds);
-      return step;
+      activity.trace.end = base::ticks_of_seconds(task_seconds(scenario, task, planned).seconds);
+      return activity;
     case TaskKind::generate:
       DOVETAIL_ASSERT(false);
     case TaskKind::infer:
-      step.trace = with_overhead(overhead_of(scenario, plan, graph, task), task, scoring_trace(scenario, task, planned));
+      activity.trace = with_overhead(overhead_of(scenario, plan, graph, task), task, scoring_trace(scenario, task, planned));
       break;
     case TaskKind::train: {
       DOVETAIL_TRY(simulate::Trace trace, training_trace(scenario, {task, planned}));
-      step.trace = with_overhead(overhead_of(scenario, plan, graph, task), task, std::move(trace));
+      activity.trace = with_overhead(overhead_of(scenario, plan, graph, task), task, std::move(trace));
       break;
     }
   }
-  step.devices[0] = planned.mesh;
-  return step;
+  activity.devices[0] = planned.mesh;
+  return activity;
 }
 
-GenerationStep generation_step(const Scenario& scenario, const plan::Plan& plan, std::size_t task, const Draw& draw) {
-  GenerationStep made;
-  made.step.task = number_of(task);
-  made.step.devices[0] = plan.tasks[task].mesh;
+GenerationActivity generation_activity(const Scenario& scenario, const plan::Plan& plan, std::size_t task, const Draw& draw) {
+  GenerationActivity made;
+  made.activity.task = number_of(task);
+  made.activity.devices[0] = plan.tasks[task].mesh;
   const std::optional<plan::GenerationStage> stage = plan::fused_stage(scenario.job, plan);
   if (!stage || stage->generate != task) {
-    made.step.trace = generation_of(scenario, task, plan.tasks[task], draw).trace;
+    made.activity.trace = generation_of(scenario, task, plan.tasks[task], draw).trace;
     return made;
   }
   simulate::InterStage played = inter_stage_of(scenario, plan, draw);
-  made.step.trace = played.migration ? std::move(played.trace) : one_after_the_other(scenario, plan, *stage, draw);
+  made.activity.trace = played.migration ? std::move(played.trace) : one_after_the_other(scenario, plan, *stage, draw);
   made.migration = std::move(played.migration);
-  made.early = made.step.trace.end - played.generation_end;
+  made.early = made.activity.trace.end - played.generation_end;
   return made;
 }
 
-simulate::Step fused_training_step(const plan::Plan& plan, const FusedTraining& training, const OverheadSeconds& overhead) {
+simulate::Activity fused_training_activity(const plan::Plan& plan, const FusedTraining& training, const OverheadSeconds& overhead) {
   const std::size_t first = plan.fusion.training.value()[0];
-  simulate::Step step;
-  step.task = number_of(first);
-  step.devices[0] = plan.tasks[first].mesh;
-  step.trace = with_overhead(overhead_of(overhead, true), first, training.trace);
-  return step;
+  simulate::Activity activity;
+  activity.task = number_of(first);
+  activity.devices[0] = plan.tasks[first].mesh;
+  activity.trace = with_overhead(overhead_of(overhead, true), first, training.trace);
+  return activity;
 }
 
-simulate::Step host_transfer_step(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step) {
-  simulate::Step made;
-  made.task = number_of(step.task);
-  made.trace.end = base::ticks_of_seconds(step_seconds(scenario, plan, step).seconds);
-  made.host = simulate::HostTransfer{.devices = plan::host_links_of(step, plan),
-                                     .step = step.task,
-                                     .back = step.kind == plan::Step::Kind::unload,
-                                     .bytes = loaded_bytes(scenario, step.task, plan.tasks[step.task])};
+simulate::Activity host_transfer_activity(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {
+  simulate::Activity made;
+  made.task = number_of(activity.task);
+  made.trace.end = base::ticks_of_seconds(activity_seconds(scenario, plan, activity).seconds);
+  made.host = simulate::HostTransfer{.devices = plan::host_links_of(activity, plan),
+                                     .activity = activity.task,
+                                     .back = activity.kind == plan::Activity::Kind::unload,
+                                     .bytes = loaded_bytes(scenario, activity.task, plan.tasks[activity.task])};
   return made;
 }
 
-simulate::Step reallocation_step(const Scenario& scenario, const plan::Plan& plan, const plan::Step& from) {
-  simulate::Step step;
-  step.task = number_of(from.task);
-  step.reallocation = true;
+simulate::Activity reallocation_activity(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& from) {
+  simulate::Activity activity;
+  activity.task = number_of(from.task);
+  activity.reallocation = true;
   const std::vector<cluster::Mesh> meshes = plan::meshes_of(from, scenario.job, plan);
-  std::copy(meshes.begin(), meshes.end(), step.devices.begin());
+  std::copy(meshes.begin(), meshes.end(), activity.devices.begin());
   if (plan::has_own_weights(scenario.job, plan, from.task))
-    add_weight_sync(scenario, plan, from, step);
+    add_weight_sync(scenario, plan, from, activity);
   else
-    add_moves(scenario, plan, from, step);
-  return step;
+    add_moves(scenario, plan, from, activity);
+  return activity;
 }
 
 }  // namespace dovetail::predict

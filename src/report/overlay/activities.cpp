@@ -1,4 +1,4 @@
-#include "report/overlay/steps.h"
+#include "report/overlay/activities.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,7 +18,8 @@ using timeline::Lane;
 using timeline::Timeline;
 
 /// When bars run that are given in order of their beginnings.
-void time_step(TimelineStep& step, const Timeline& timeline, const std::vector<std::size_t>& bars, std::optional<Ticks> stretch) {
+void time_activity(TimelineActivity& activity, const Timeline& timeline, const std::vector<std::size_t>& bars,
+                   std::optional<Ticks> stretch) {
   const Ticks first = timeline.bars[bars.front()].begin;
   Ticks until = first;
   Ticks pause;
@@ -30,16 +31,16 @@ void time_step(TimelineStep& step, const Timeline& timeline, const std::vector<s
     }
     until = std::max(until, timeline.bars[bar].end);
   }
-  step.begin = first;
-  step.length = until - first;
+  activity.begin = first;
+  activity.length = until - first;
   if (!stretch) return;
   const Ticks around = *stretch - until + first;
   if (around >= pause) resumed = first;
-  step.length = *stretch - std::max(pause, around);
-  step.begin = step.length == *stretch ? std::nullopt : std::optional(resumed);
+  activity.length = *stretch - std::max(pause, around);
+  activity.begin = activity.length == *stretch ? std::nullopt : std::optional(resumed);
 }
 
-/// [bar] whether it stands on a row of links to host memory: what goes on there is beside its step.
+/// [bar] whether it stands on a row of links to host memory: what goes on there is beside its activity.
 std::vector<char> bars_on_host_links(const Timeline& timeline) {
   std::vector<char> on_links;
   for (const Lane& lane : timeline.lanes) on_links.insert(on_links.end(), lane.bars, timeline::is_host_link_lane(lane.name) ? 1 : 0);
@@ -48,53 +49,53 @@ std::vector<char> bars_on_host_links(const Timeline& timeline) {
 
 }  // namespace
 
-std::string_view step_name(std::string_view title) {
+std::string_view activity_name(std::string_view title) {
   constexpr std::string_view word = " of ";
   const std::size_t at = title.rfind(word);
   return at == std::string_view::npos ? title : title.substr(at + word.size());
 }
 
-TimelineSteps steps_of(const Timeline& timeline) {
-  TimelineSteps steps;
-  if (timeline.beginning == timeline::Beginning::repeats) steps.stretch = stretch_end(timeline);
+TimelineActivities activities_of(const Timeline& timeline) {
+  TimelineActivities activities;
+  if (timeline.beginning == timeline::Beginning::repeats) activities.stretch = stretch_end(timeline);
   std::vector<std::size_t> order(timeline.bars.size());
   std::iota(order.begin(), order.end(), 0);
   const std::vector<char> on_links = bars_on_host_links(timeline);
   std::erase_if(order, [&](std::size_t bar) {
     return is_idle_bar(timeline, bar) || on_links[bar] != 0 ||
-           (steps.stretch && timeline.bars[bar].begin >= *steps.stretch && *steps.stretch < timeline.end);
+           (activities.stretch && timeline.bars[bar].begin >= *activities.stretch && *activities.stretch < timeline.end);
   });
   const std::vector<std::int32_t> category = legend_of(timeline).of;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return category[a] < category[b]; });
-  steps.of.assign(timeline.bars.size(), -1);
-  std::vector<std::vector<std::size_t>> bars;  // [step]
+  activities.of.assign(timeline.bars.size(), -1);
+  std::vector<std::vector<std::size_t>> bars;  // [activity]
   for (const std::size_t bar : order) {
     const std::string title = title_of(timeline, timeline.bars[bar]);
-    const auto [place, added] = steps.number.try_emplace(std::string(step_name(title)), steps.steps.size());
+    const auto [place, added] = activities.number.try_emplace(std::string(activity_name(title)), activities.activities.size());
     if (added) {
-      steps.steps.push_back({place->first, std::nullopt, {}});
+      activities.activities.push_back({place->first, std::nullopt, {}});
       bars.emplace_back();
     }
-    steps.of[bar] = static_cast<std::int32_t>(place->second);
+    activities.of[bar] = static_cast<std::int32_t>(place->second);
     bars[place->second].push_back(bar);
   }
-  for (std::size_t step = 0; step < bars.size(); ++step) {
+  for (std::size_t activity = 0; activity < bars.size(); ++activity) {
     const auto is_earlier = [&](std::size_t a, std::size_t b) { return timeline.bars[a].begin < timeline.bars[b].begin; };
-    std::stable_sort(bars[step].begin(), bars[step].end(), is_earlier);
-    time_step(steps.steps[step], timeline, bars[step], steps.stretch);
+    std::stable_sort(bars[activity].begin(), bars[activity].end(), is_earlier);
+    time_activity(activities.activities[activity], timeline, bars[activity], activities.stretch);
   }
-  return steps;
+  return activities;
 }
 
-Ticks begin_of(const TimelineSteps& steps, std::size_t bar, Ticks begin) {
-  if (!steps.stretch || steps.of[bar] < 0) return begin;
-  const std::optional<Ticks> first = steps.steps[static_cast<std::size_t>(steps.of[bar])].begin;
-  return first && begin < *first ? begin + *steps.stretch : begin;
+Ticks begin_of(const TimelineActivities& activities, std::size_t bar, Ticks begin) {
+  if (!activities.stretch || activities.of[bar] < 0) return begin;
+  const std::optional<Ticks> first = activities.activities[static_cast<std::size_t>(activities.of[bar])].begin;
+  return first && begin < *first ? begin + *activities.stretch : begin;
 }
 
-const TimelineStep* find_step(const TimelineSteps& steps, std::string_view name) {
-  const auto found = steps.number.find(name);
-  return found == steps.number.end() ? nullptr : &steps.steps[found->second];
+const TimelineActivity* find_activity(const TimelineActivities& activities, std::string_view name) {
+  const auto found = activities.number.find(name);
+  return found == activities.number.end() ? nullptr : &activities.activities[found->second];
 }
 
 }  // namespace dovetail::report

@@ -1,10 +1,9 @@
-#include "answer/measured/calibration_tables.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "answer/measured/calibration.h"
 #include "answer/words/text.h"
 
 namespace dovetail::answer {
@@ -89,6 +88,14 @@ std::string summary_text(const Calibration& calibration) {
   return text;
 }
 
+Table fitted_values_table(const Calibration& calibration) {
+  std::vector<std::vector<std::string>> cells;
+  for (const measure::FittedValue& value : calibration.values)
+    cells.push_back(
+        {value.name, fmt::format("{:.3g}", value.start), fmt::format("{:.3g}", value.value), value.at_bound ? "at its bound" : ""});
+  return {{{"fitted", Align::left}, {"from"}, {"to"}, {"", Align::left}}, cells};
+}
+
 }  // namespace
 
 Sections calibration_sections(const Calibration& calibration) {
@@ -103,12 +110,8 @@ Sections calibration_sections(const Calibration& calibration) {
   return all + "\n" + summary_text(calibration);
 }
 
-Table fitted_values_table(const Calibration& calibration) {
-  std::vector<std::vector<std::string>> cells;
-  for (const measure::FittedValue& value : calibration.values)
-    cells.push_back(
-        {value.name, fmt::format("{:.3g}", value.start), fmt::format("{:.3g}", value.value), value.at_bound ? "at its bound" : ""});
-  return {{{"fitted", Align::left}, {"from"}, {"to"}, {"", Align::left}}, cells};
+Sections sections(const CalibrationAnswer& answer) {
+  return calibration_sections(answer.calibration) + "\n" + fitted_values_table(answer.calibration);
 }
 
 }  // namespace dovetail::answer

@@ -1,4 +1,4 @@
-#include "predict/closed_form/step_seconds.h"
+#include "predict/closed_form/activity_seconds.h"
 
 #include <algorithm>
 #include <limits>
@@ -72,8 +72,8 @@ OverheadSeconds overhead_of(const TaskScenario& task) {
 }
 
 /// A load or an unload by itself.
-StepSeconds host_transfer_of(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step) {
-  const TaskScenario task = task_scenario(scenario, step.task, plan.tasks[step.task]);
+ActivitySeconds host_transfer_of(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {
+  const TaskScenario task = task_scenario(scenario, activity.task, plan.tasks[activity.task]);
   const auto bytes = static_cast<double>(loaded_bytes_of(task));
   return sum_of({{host_transfers, cost::host_seconds(task.machine, bytes, scenario.software.efficiency)}});
 }
@@ -84,7 +84,7 @@ void add_overhead(const TaskScenario& task, std::vector<SecondsPart>& parts) {
   parts.push_back({"hand-over", overhead.hand_over});
 }
 
-StepSeconds scoring_of(const TaskScenario& task, std::size_t index) {
+ActivitySeconds scoring_of(const TaskScenario& task, std::size_t index) {
   const cost::Batch batch = batch_of(task.scenario, index);
   std::vector<SecondsPart> parts = parts_of(cost::scoring_seconds(task.facts, task.plan.layout, batch, task.plan.micro_batching,
                                                                   task.machine, task.scenario.software.efficiency));
@@ -92,7 +92,7 @@ StepSeconds scoring_of(const TaskScenario& task, std::size_t index) {
   return sum_of(std::move(parts));
 }
 
-StepSeconds training_of(const TaskScenario& task, std::size_t index) {
+ActivitySeconds training_of(const TaskScenario& task, std::size_t index) {
   const cost::TrainingSeconds seconds = closed_training_seconds(task.scenario, {index, task.plan});
   std::vector<SecondsPart> parts = parts_of(seconds.pipeline);
   parts.push_back({"gradients", seconds.gradients});
@@ -102,39 +102,39 @@ StepSeconds training_of(const TaskScenario& task, std::size_t index) {
 }
 
 /// New weights from where `train` has them into an engine.
-StepSeconds weight_sync_of(const TaskScenario& task, const plan::TaskPlan& train) {
+ActivitySeconds weight_sync_of(const TaskScenario& task, const plan::TaskPlan& train) {
   const bool apart = !cluster::overlap(task.plan.mesh, train.mesh);
   return sum_of(
       {{"refit", cost::weight_sync_seconds(task.facts, task.plan.mesh.count, apart, task.machine, task.scenario.software.efficiency)}});
 }
 
-StepSeconds reallocation_of(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step) {
-  const Reallocation moving = reallocation(scenario, plan, step);
+ActivitySeconds reallocation_of(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {
+  const Reallocation moving = reallocation(scenario, plan, activity);
   return sum_of({{"transfer", realloc::reallocation_seconds(moving.moves, moving.links).seconds}});
 }
 
 }  // namespace
 
-Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step) {
-  const llm::Transformer& model = plan::model_of(scenario.job, workflow::TaskId(step.train));
-  const plan::TaskPlan& from = plan.tasks[step.train];
-  const plan::TaskPlan& to = plan.tasks[step.task];
+Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {
+  const llm::Transformer& model = plan::model_of(scenario.job, workflow::TaskId(activity.train));
+  const plan::TaskPlan& from = plan.tasks[activity.train];
+  const plan::TaskPlan& to = plan.tasks[activity.task];
   realloc::PlanOptions options;
   options.trained_only = model.adapter_rank > 0;
   return {realloc::plan_reallocation(scenario.job.cluster, {model, from.layout, from.mesh}, {model, to.layout, to.mesh}, options),
           cluster::links_of(scenario.job.cluster, cluster::hull_of(from.mesh, to.mesh), scenario.software.efficiency.links)};
 }
 
-StepSeconds sum_of(std::vector<SecondsPart> parts) {
-  StepSeconds seconds;
+ActivitySeconds sum_of(std::vector<SecondsPart> parts) {
+  ActivitySeconds seconds;
   for (const SecondsPart& part : parts) seconds.seconds += part.seconds;
   seconds.parts = std::move(parts);
   return seconds;
 }
 
-std::vector<base::Ticks> durations_of(const std::vector<StepSeconds>& steps) {
+std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activities) {
   std::vector<base::Ticks> durations;
-  for (const StepSeconds& step : steps) durations.push_back(base::ticks_of_seconds(step.seconds));
+  for (const ActivitySeconds& activity : activities) durations.push_back(base::ticks_of_seconds(activity.seconds));
   return durations;
 }
 
@@ -185,7 +185,7 @@ double gathering_seconds(const Scenario& scenario, std::size_t index, const plan
                                static_cast<double>(cost::weight_bytes(task.facts, planned.layout)));
 }
 
-StepSeconds task_seconds(const Scenario& scenario, std::size_t index, const plan::TaskPlan& planned) {
+ActivitySeconds task_seconds(const Scenario& scenario, std::size_t index, const plan::TaskPlan& planned) {
   const Task& task = scenario.job.workflow.tasks[index];
   switch (task.kind) {
     case TaskKind::generate: {
@@ -207,13 +207,13 @@ StepSeconds task_seconds(const Scenario& scenario, std::size_t index, const plan
   return sum_of({{"rule", sequences * base::seconds_of_ticks(task.time_per_sequence)}});
 }
 
-StepSeconds step_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Step& step) {
-  const plan::TaskPlan& planned = plan.tasks[step.task];
-  if (step.kind == plan::Step::Kind::task) return task_seconds(scenario, step.task, planned);
-  if (plan::is_host_transfer(step)) return host_transfer_of(scenario, plan, step);
-  if (plan::has_own_weights(scenario.job, plan, step.task))
-    return weight_sync_of(task_scenario(scenario, step.task, planned), plan.tasks[step.train]);
-  return reallocation_of(scenario, plan, step);
+ActivitySeconds activity_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {
+  const plan::TaskPlan& planned = plan.tasks[activity.task];
+  if (activity.kind == plan::Activity::Kind::task) return task_seconds(scenario, activity.task, planned);
+  if (plan::is_host_transfer(activity)) return host_transfer_of(scenario, plan, activity);
+  if (plan::has_own_weights(scenario.job, plan, activity.task))
+    return weight_sync_of(task_scenario(scenario, activity.task, planned), plan.tasks[activity.train]);
+  return reallocation_of(scenario, plan, activity);
 }
 
 }  // namespace dovetail::predict

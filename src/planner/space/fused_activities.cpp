@@ -1,4 +1,4 @@
-#include "planner/space/fused_steps.h"
+#include "planner/space/fused_activities.h"
 
 #include <algorithm>
 #include <cmath>
@@ -101,7 +101,8 @@ const FusionTables::Training* FusionTables::training(const plan::TrainPair& pair
   return training ? &*training : nullptr;
 }
 
-FusedSteps::FusedSteps(FusionTables& tables) : tables_(tables), space_(tables.space()), pair_(plan::train_pair(space_.scenario->job)) {
+FusedActivities::FusedActivities(FusionTables& tables)
+    : tables_(tables), space_(tables.space()), pair_(plan::train_pair(space_.scenario->job)) {
   const auto& tasks = space_.scenario->job.workflow.tasks;
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     if (tasks[task].kind == TaskKind::generate) generating_.push_back(task);
@@ -109,7 +110,7 @@ FusedSteps::FusedSteps(FusionTables& tables) : tables_(tables), space_(tables.sp
   }
 }
 
-const plan::GenerationStage* FusedSteps::stage_of(const Selection& selection, std::size_t& number) {
+const plan::GenerationStage* FusedActivities::stage_of(const Selection& selection, std::size_t& number) {
   together_.clear();
   for (const std::size_t generate : generating_)
     for (const std::size_t infer : inferring_) together_.push_back(selection[generate].mesh == selection[infer].mesh ? 1 : 0);
@@ -121,7 +122,7 @@ const plan::GenerationStage* FusedSteps::stage_of(const Selection& selection, st
   return stage ? &*stage : nullptr;
 }
 
-const predict::ScoringTask& FusedSteps::scoring_of(std::size_t task, SelectedChoice selected) {
+const predict::ScoringTask& FusedActivities::scoring_of(std::size_t task, SelectedChoice selected) {
   if (scorings_.empty()) scorings_.resize(space_.choices.size());
   if (scorings_[task].empty()) scorings_[task].resize(space_.examples.size());
   std::vector<std::optional<predict::ScoringTask>>& known = scorings_[task][shape_of(space_, selected)];
@@ -136,7 +137,7 @@ const predict::ScoringTask& FusedSteps::scoring_of(std::size_t task, SelectedCho
 }
 
 /// Where what a generation takes with the selection is remembered, if its key is key_; else another one.
-FusedSteps::Remembered& FusedSteps::remembered_of(const Generation& generation, const Selection& selection) {
+FusedActivities::Remembered& FusedActivities::remembered_of(const Generation& generation, const Selection& selection) {
   const std::size_t generate = generation.stage->generate;
   key_ = {static_cast<std::int32_t>(generation.number), static_cast<std::int32_t>(shape_of(space_, selection[generate])),
           selection[generate].choice};
@@ -147,13 +148,13 @@ FusedSteps::Remembered& FusedSteps::remembered_of(const Generation& generation, 
   return remembered_[hash >> (64U - remembered_bits)];
 }
 
-void FusedSteps::set_length(Generation& generation, const Length& length) {
+void FusedActivities::set_length(Generation& generation, const Length& length) {
   generation.duration = length.duration;
   generation.rest = length.rest;
   generation.threshold = length.threshold;
 }
 
-FusedSteps::MinGeneration FusedSteps::min_generation(const Selection& selection) {
+FusedActivities::MinGeneration FusedActivities::min_generation(const Selection& selection) {
   Generation found;
   found.stage = stage_of(selection, found.number);
   if (found.stage == nullptr) return {};
@@ -170,7 +171,7 @@ FusedSteps::MinGeneration FusedSteps::min_generation(const Selection& selection)
   return {found, true};
 }
 
-std::optional<FusedSteps::Generation> FusedSteps::generation(const Selection& selection) {
+std::optional<FusedActivities::Generation> FusedActivities::generation(const Selection& selection) {
   Generation found;
   found.stage = stage_of(selection, found.number);
   if (found.stage == nullptr) return std::nullopt;
@@ -182,14 +183,14 @@ std::optional<FusedSteps::Generation> FusedSteps::generation(const Selection& se
 }
 
 /// With the load of the stage's scoring.
-const std::vector<FusionTables::Tail>& FusedSteps::tails_of(const plan::GenerationStage& stage, const Selection& selection) {
+const std::vector<FusionTables::Tail>& FusedActivities::tails_of(const plan::GenerationStage& stage, const Selection& selection) {
   load_.clear();
   for (const std::size_t task : stage.infer) load_.add(scoring_of(task, selection[task]));
   return tables_.tails(stage.generate, selection[stage.generate]);
 }
 
 /// No more than fused_length's duration, and no more than without fusion. Nothing only where that is nothing.
-std::optional<base::Ticks> FusedSteps::min_length(const plan::GenerationStage& stage, const Selection& selection) {
+std::optional<base::Ticks> FusedActivities::min_length(const plan::GenerationStage& stage, const Selection& selection) {
   const std::vector<FusionTables::Tail>& tails = tails_of(stage, selection);
   if (tails.empty()) return std::nullopt;
   double least = tails.front().at.generation.apart + load_.overheads + load_.work;
@@ -198,7 +199,7 @@ std::optional<base::Ticks> FusedSteps::min_length(const plan::GenerationStage& s
 }
 
 /// Nothing where no threshold gains.
-std::optional<FusedSteps::Length> FusedSteps::fused_length(const plan::GenerationStage& stage, const Selection& selection) {
+std::optional<FusedActivities::Length> FusedActivities::fused_length(const plan::GenerationStage& stage, const Selection& selection) {
   const std::vector<FusionTables::Tail>& tails = tails_of(stage, selection);
   if (tails.empty()) return std::nullopt;
   const bool fixed = space_.scenario->job.fixed_fusion.threshold.has_value();
@@ -225,14 +226,14 @@ std::optional<FusedSteps::Length> FusedSteps::fused_length(const plan::Generatio
   return Length{base::ticks_of_seconds(least), base::ticks_of_seconds(least) - base::ticks_of_seconds(ends), threshold};
 }
 
-const FusedSteps::Training* FusedSteps::training(const Selection& selection) {
+const FusedActivities::Training* FusedActivities::training(const Selection& selection) {
   if (!pair_ || selection[(*pair_)[0]].mesh != selection[(*pair_)[1]].mesh) return nullptr;
   const auto [entry, is_new] = trainings_.try_emplace(pair_key(space_, *pair_, selection));
   if (is_new) entry->second = tables_.training(*pair_, selection);
   return entry->second;
 }
 
-plan::Plan FusedSteps::fused_plan(const Selection& selection, FusionSelection fusion) {
+plan::Plan FusedActivities::fused_plan(const Selection& selection, FusionSelection fusion) {
   plan::Plan plan = plan_of(space_, selection, "");
   if (fusion.generation)
     if (const auto fused = generation(selection)) plan.fusion.threshold = fused->threshold;

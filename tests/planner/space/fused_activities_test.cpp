@@ -1,4 +1,4 @@
-#include "planner/space/fused_steps.h"
+#include "planner/space/fused_activities.h"
 
 #include <gtest/gtest.h>
 
@@ -17,11 +17,11 @@ plan::Job ppo_job() {
   return test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
 }
 
-TEST(FusedSteps, FuseGenerationAsTheEvaluatorDoes) {
+TEST(FusedActivities, FuseGenerationAsTheEvaluatorDoes) {
   const test::Place place(ppo_job());
   Trial trial(place.space);
   FusionTables tables(place.space);
-  FusedSteps fused(tables);
+  FusedActivities fused(tables);
   base::Random random(5, 0);
   int gains = 0;
   for (int round = 0; round < 60; ++round) {
@@ -50,10 +50,10 @@ TEST(FusedSteps, FuseGenerationAsTheEvaluatorDoes) {
   EXPECT_GT(gains, 5);
 }
 
-TEST(FusedSteps, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
+TEST(FusedActivities, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
   const test::Place place(ppo_job());
   FusionTables tables(place.space);
-  FusedSteps fused(tables);
+  FusedActivities fused(tables);
   Trial trial(place.space);
   base::Random random(9, 0);
   int tried = 0;
@@ -63,7 +63,7 @@ TEST(FusedSteps, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
     plan::Plan plan = plan_of(place.space, selection, "");
     const auto [first, second] = *fused.pair();
     const bool can = !plan::find_training_fault(place.job, *fused.pair(), plan.tasks[first], plan.tasks[second]);
-    const FusedSteps::Training* training = fused.training(selection);
+    const FusedActivities::Training* training = fused.training(selection);
     ASSERT_EQ(training != nullptr, can) << round;
     if (!can) continue;
     ++tried;
@@ -84,12 +84,12 @@ TEST(FusedSteps, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
   EXPECT_GT(least, 0.8);
 }
 
-TEST(FusedSteps, FloorIsWhatADeviceAloneHasToDo) {
+TEST(FusedActivities, FloorIsWhatADeviceAloneHasToDo) {
   // One stage each: both follow one another on the same devices, whatever the schedule.
   const test::Place place(
       test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB"));
   FusionTables tables(place.space);
-  FusedSteps fused(tables);
+  FusedActivities fused(tables);
   plan::Plan plan;
   base::Random random(2, 0);
   const auto pair = *fused.pair();

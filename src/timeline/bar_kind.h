@@ -12,7 +12,7 @@
 namespace dovetail::timeline {
 
 /// What a device does for a while: work, or idling with its cause.
-enum class Activity : std::uint8_t {
+enum class BarKind : std::uint8_t {
   prefill,
   decode,
   recompute,        ///< prefill of a sequence once more, after it was preempted or moved without its keys and values
@@ -40,31 +40,31 @@ enum class Activity : std::uint8_t {
   drain,            ///< idle: after the device's last op; all the time on a device without ops
   idle,             ///< what only its name tells: of a trace
 };
-inline constexpr int activities = static_cast<int>(Activity::idle) + 1;
+inline constexpr int bar_kinds = static_cast<int>(BarKind::idle) + 1;
 
 /// What the ops of a pipeline are: [OpKind].
-inline constexpr std::array op_activities{Activity::forward, Activity::backward, Activity::input_gradient, Activity::weight_gradient,
-                                          Activity::step};
-static_assert(op_activities.size() == pipeline::op_kinds && op_activities.back() == Activity::step);
+inline constexpr std::array op_bar_kinds{BarKind::forward, BarKind::backward, BarKind::input_gradient, BarKind::weight_gradient,
+                                         BarKind::step};
+static_assert(op_bar_kinds.size() == pipeline::op_kinds && op_bar_kinds.back() == BarKind::step);
 /// The causes of idle time that a schedule has.
-inline constexpr std::array schedule_causes{Activity::warm_up, Activity::dependency, Activity::transfer, Activity::delay, Activity::drain};
+inline constexpr std::array schedule_causes{BarKind::warm_up, BarKind::dependency, BarKind::transfer, BarKind::delay, BarKind::drain};
 
-constexpr std::size_t index_of(Activity activity) { return static_cast<std::size_t>(activity); }
+constexpr std::size_t index_of(BarKind bar_kind) { return static_cast<std::size_t>(bar_kind); }
 
-constexpr bool is_idle(Activity activity) { return activity >= Activity::warm_up; }
-constexpr bool is_op(Activity activity) { return activity >= op_activities.front() && activity <= op_activities.back(); }
+constexpr bool is_idle(BarKind bar_kind) { return bar_kind >= BarKind::warm_up; }
+constexpr bool is_op(BarKind bar_kind) { return bar_kind >= op_bar_kinds.front() && bar_kind <= op_bar_kinds.back(); }
 
-constexpr Activity activity_of(pipeline::OpKind kind) { return op_activities[static_cast<std::size_t>(kind)]; }
-/// Of the ops that it is. REQUIRES: is_op(activity).
-constexpr const pipeline::OpTraits& traits_of(Activity activity) {
-  return pipeline::op_table[index_of(activity) - index_of(op_activities.front())];
+constexpr BarKind bar_kind_of(pipeline::OpKind kind) { return op_bar_kinds[static_cast<std::size_t>(kind)]; }
+/// Of the ops that it is. REQUIRES: is_op(bar kind).
+constexpr const pipeline::OpTraits& traits_of(BarKind bar_kind) {
+  return pipeline::op_table[index_of(bar_kind) - index_of(op_bar_kinds.front())];
 }
-constexpr char letter_of(Activity op) { return traits_of(op).letter; }
+constexpr char letter_of(BarKind op) { return traits_of(op).letter; }
 
 /// "prefill", "decode", "long tail", ...
-std::string_view name_of(Activity activity);
+std::string_view name_of(BarKind bar_kind);
 
 /// "decode of actor_generate", "reallocation for actor_generate", "dependency on reward_infer"; "bubble" where `whose` is empty.
-std::string describe(Activity activity, std::string_view whose);
+std::string describe(BarKind bar_kind, std::string_view whose);
 
 }  // namespace dovetail::timeline

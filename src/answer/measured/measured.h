@@ -1,0 +1,67 @@
+// The phase times that a trainer logged, beside what is predicted of the job and plan that ran.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "answer/question/input.h"
+#include "answer/question/option.h"
+#include "answer/question/section.h"
+#include "answer/question/watch.h"
+#include "measure/measured_comparison.h"
+
+namespace dovetail::answer {
+
+struct MeasuredRequest {
+  std::vector<Input> logs;  ///< of one run; the path may have a key in front: KEY=FILE
+  std::optional<Input> job;
+  std::optional<Input> plan;
+  std::optional<measure::LogFormat> format;  ///< nothing: by its keys
+  measure::Statistic statistic = measure::Statistic::median;
+  std::optional<int> skip;
+};
+inline auto options_of(const MeasuredRequest*) {
+  return options<MeasuredRequest>(
+      option("FILE", &MeasuredRequest::logs, File{},
+             "logs of one run: JSON lines, one object a step, or CSV as TensorBoard exports it (one scalar a file, KEY=FILE where the "
+             "file's name does not say the key); '-' for standard input"),
+      option("job", &MeasuredRequest::job, File{"JOB"}, "the job that ran, for the prediction"),
+      option("plan", &MeasuredRequest::plan, File{}, "the plan that it ran by, a dovetail/plan@1 file"),
+      option("format", &MeasuredRequest::format, Choice{"auto"}, "whose log it is (default auto: by its keys)"),
+      option("statistic", &MeasuredRequest::statistic, Choice{}, "of the steps (default {})"),
+      option("skip", &MeasuredRequest::skip, Count{0, 1'000'000'000},
+             "first steps to leave out as warm-up (default 2, fewer where there are no more steps)"));
+}
+
+/// A run beside its prediction.
+struct MeasuredPrediction {
+  plan::Job job;
+  std::string efficiency;  ///< the name of what it was predicted with
+  bool parted = false;     ///< the plan fuses stages, and is compared without that, as the trainer runs each by itself
+  measure::MeasuredComparison comparison;
+};
+
+struct MeasuredAnswer {
+  MeasuredRequest request;
+  measure::MeasuredRun run;
+  std::optional<MeasuredPrediction> predicted;  ///< where the request has a job and a plan
+};
+
+/// Errors of what is read. A plan that fuses stages is compared without, with a note.
+base::Result<MeasuredAnswer> ask(const MeasuredRequest& request, const Watch& watch);
+
+/// Why a request makes no file for `calibrate`, if it does not: such a file names its job and its plan.
+std::optional<std::string> find_measurement_fault(const MeasuredRequest& request);
+
+/// The run as a dovetail/measurement@1 file at `path`: JSON where that ends in .json, else YAML. `name` is that of its row; nothing: the
+/// job's and the log's. An Error where the plan fuses stages, or the log does not time the iteration. REQUIRES: no fault, and a prediction.
+base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const std::string& path, const std::optional<std::string>& name);
+
+/// The steps that count and those that do not, a table of the times with their quartiles, what differs most and why it may, and keys of
+/// times that nothing is known of.
+Sections sections(const MeasuredAnswer& answer);
+/// A dovetail/measured@1 object.
+std::string to_json(const MeasuredAnswer& answer);
+
+}  // namespace dovetail::answer

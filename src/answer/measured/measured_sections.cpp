@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "answer/measured/measured.h"
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
+#include "answer/words/text.h"
+
+namespace dovetail::answer {
+namespace {
+
+using measure::MeasuredAgainst;
+using measure::MeasuredTime;
+using measure::TimeKind;
+using measure::TimeSpread;
+
+std::string quartiles(const TimeSpread& spread) { return fmt::format("{} to {}", seconds_text(spread.lower), seconds_text(spread.upper)); }
+
+/// "1 to 3, 7": runs of numbers that follow each other.
+std::string numbers_text(const std::vector<std::int64_t>& numbers) {
+  std::vector<std::string> runs;
+  for (std::size_t begin = 0; begin < numbers.size();) {
+    std::size_t end = begin + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    runs.push_back(end - begin == 1 ? fmt::format("{}", numbers[begin]) : fmt::format("{} to {}", numbers[begin], numbers[end - 1]));
+    begin = end;
+  }
+  return fmt::format("{}", fmt::join(runs, ", "));
+}
+
+std::string head_text(const measure::MeasuredRun& run) {
+  std::string text = fmt::format("log of {}: {} over {} of {}\n", base::enum_name(run.format), base::enum_name(run.statistic),
+                                 counted(static_cast<std::int64_t>(run.steps.size()), "step"),
+                                 run.steps.size() + run.warm_up.size() + run.interrupted.size());
+  if (!run.warm_up.empty())
+    text += fmt::format("left out as warm-up: {}{}\n", numbers_text(run.warm_up),
+                        run.warm_up_ratio ? fmt::format(" (the first took {:.2f} times as long)", *run.warm_up_ratio) : "");
+  if (!run.interrupted.empty()) text += fmt::format("left out for validation or checkpoints: {}\n", numbers_text(run.interrupted));
+  if (run.mean_response)
+    text += fmt::format("responses: {:.0f} tokens on average{}{}\n", *run.mean_response,
+                        run.max_response ? fmt::format(", the longest {:.0f}", *run.max_response) : "",
+                        run.at_cap ? fmt::format(", {} at the cap", percent(*run.at_cap)) : "");
+  return text + "\n";
+}
+
+/// What a time is of the iteration: "scoring: reference", "part of generation".
+std::string meaning_of(const MeasuredTime& time) {
+  if (time.known.use != TimeKind::phase) return std::string(base::enum_name(time.known.use));
+  const std::string_view phase = base::enum_name(*time.known.phase);
+  return time.known.roles.empty() ? std::string(phase) : fmt::format("{}: {}", phase, fmt::join(time.known.roles, ", "));
+}
+
+Sections times_table(const measure::MeasuredRun& run) {
+  std::vector<std::vector<std::string>> rows;
+  for (const MeasuredTime& time : run.times) {
+    const bool rate = time.known.use == TimeKind::rate;
+    rows.push_back({clean_text(time.key), meaning_of(time),
+                    rate ? fmt::format("{:.1f}", time.spread.by(run.statistic)) : seconds_text(time.spread.by(run.statistic)),
+                    rate ? "" : quartiles(time.spread)});
+  }
+  return Table{{{"key", Align::left}, {"what it is", Align::left}, {"takes"}, {"half of the steps"}}, rows};
+}
+
+std::string change_text(const MeasuredAgainst& phase) {
+  return phase.predicted > 0 ? fmt::format("{:+.1f}%", 100 * (phase.predicted / std::max(phase.seconds, 1e-9) - 1)) : "";
+}
+
+std::vector<std::string> compared_row(const MeasuredAgainst& phase) {
+  std::vector<std::string> keys;
+  for (const std::string& key : phase.keys) keys.push_back(clean_text(key));
+  return {phase.with_weight_sync ? phase.phase + " and refit" : phase.phase,
+          seconds_text(phase.seconds),
+          quartiles(phase.measured),
+          seconds_text(phase.predicted),
+          change_text(phase),
+          fmt::format("{}", fmt::join(keys, ", "))};
+}
+
+Table compared_table(const measure::MeasuredComparison& comparison) {
+  std::vector<std::vector<std::string>> rows;
+  for (const MeasuredAgainst& phase : comparison.phases) rows.push_back(compared_row(phase));
+  if (comparison.iteration) rows.push_back(compared_row(*comparison.iteration));
+  return Table{{{"phase", Align::left}, {"measured"}, {"half of the steps"}, {"predicted"}, {"off"}, {"keys", Align::left}}, rows};
+}
+
+std::string one_sided_text(std::string_view intro, const std::vector<measure::OneSided>& sides) {
+  if (sides.empty()) return "";
+  std::vector<std::string> parts;
+  for (const measure::OneSided& side : sides) parts.push_back(fmt::format("{} {}", clean_text(side.name), seconds_text(side.seconds)));
+  return fmt::format("{}: {}\n", intro, fmt::join(parts, ", "));
+}
+
+void add_reasons(std::string& text, const MeasuredAgainst& phase) {
+  if (phase.reasons.empty()) return;
+  text += fmt::format("\n{}: {} {} than predicted\n", phase.phase, seconds_text(std::abs(phase.difference())),
+                      phase.difference() > 0 ? "longer" : "shorter");
+  for (const std::string& reason : phase.reasons) text += fmt::format("  - {}\n", reason);
+}
+
+Sections comparison_text(const MeasuredPrediction& predicted) {
+  const measure::MeasuredComparison& comparison = predicted.comparison;
+  Sections text = fmt::format("predicted with the efficiencies {}\n\n", predicted.efficiency);
+  text += compared_table(comparison);
+  text += "\n" + one_sided_text("only measured", comparison.only_measured);
+  text += one_sided_text("only predicted", comparison.only_predicted);
+  std::string reasons;
+  for (const MeasuredAgainst* phase : comparison.by_difference()) add_reasons(reasons, *phase);
+  if (comparison.iteration) add_reasons(reasons, *comparison.iteration);
+  text += reasons.empty() ? "no phase differs by more than a tenth of itself and a fiftieth of the iteration\n"
+                          : "\nwhat differs most, and why it may:\n" + reasons;
+  return text;
+}
+
+/// What was read and is in no table.
+std::string rest_text(const measure::MeasuredRun& run) {
+  std::string text;
+  if (!run.unknown.empty()) {
+    std::vector<std::string> keys;
+    for (const std::string& key : run.unknown) keys.push_back(clean_text(key));
+    text += fmt::format("times of which nothing is known, left out: {}\n", fmt::join(keys, ", "));
+  }
+  if (run.other_series > 0)
+    text += fmt::format("{} that {} no time\n", counted(static_cast<std::int64_t>(run.other_series), "key"),
+                        run.other_series == 1 ? "is" : "are");
+  if (run.not_numbers > 0)
+    text += fmt::format("{} that {} no number\n", counted(static_cast<std::int64_t>(run.not_numbers), "value"),
+                        run.not_numbers == 1 ? "is" : "are");
+  if (run.repeated > 0)
+    text +=
+        fmt::format("{} logged again for the same step: the last one counts\n", counted(static_cast<std::int64_t>(run.repeated), "value"));
+  return text.empty() ? "" : "\n" + text;
+}
+
+}  // namespace
+
+Sections sections(const MeasuredAnswer& answer) {
+  return head_text(answer.run) + (answer.predicted ? comparison_text(*answer.predicted) : times_table(answer.run)) + rest_text(answer.run);
+}
+
+}  // namespace dovetail::answer
