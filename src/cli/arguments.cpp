@@ -18,33 +18,6 @@ constexpr double max_time_limit = 1e7;
 
 }  // namespace
 
-void add_budget_options(CLI::App& command, SearchBudget& budget, const std::string& default_iterations) {
-  add_count_option(command, "--chains", budget.chains, 1, 4096,
-                   fmt::format("independent chains of a search (default {}; not the machine's size)", budget.chains));
-  add_option(command, {"--iterations", fmt::format("iterations of each chain (default: {})", default_iterations)},
-             answer::Count{1, 1'000'000'000'000},
-             [&budget](std::uint64_t number) { budget.iterations = static_cast<std::int64_t>(number); });
-  add_seconds_option(command, "--time-limit", "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations",
-                     budget.time_limit_seconds);
-  add_count_option(command, "--threads", budget.threads, 1, 1024, "threads (default: all processors); never changes the answer");
-  add_option(command, {"--seed", fmt::format("seed of the random numbers (default {})", budget.seed)}, answer::Count{},
-             [&budget](std::uint64_t number) { budget.seed = number; });
-}
-
-base::Result<double> parse_seconds(std::string_view text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  constexpr std::pair<std::string_view, double> units[] = {{"", 1},  {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
-                                                           {"s", 1}, {"m", 60},    {"min", 60},  {"h", 3600}};
-  for (const auto& [unit, seconds] : units) {
-    if (error != std::errc() || std::string_view(rest, static_cast<std::size_t>(end - rest)) != unit) continue;
-    const double time = number * seconds;
-    if (time > 0 && time <= max_time_limit) return time;
-  }
-  return base::bad_input(fmt::format("'{}' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)", text));
-}
-
 void add_flag(CLI::App& command, const std::string& name, bool& value, const std::string& description) {
   command.add_flag(name, value, description);
 }
@@ -112,8 +85,6 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
   command->footer("Example:\n" + example);
   return command;
 }
-
-void require_option(CLI::App& command, const std::string& name) { command.get_option(name)->required(); }
 
 void exclude_option(CLI::App& command, const std::string& name, const std::string& other) { command.get_option(name)->excludes(other); }
 

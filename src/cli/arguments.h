@@ -18,21 +18,6 @@
 
 namespace dovetail::cli {
 
-/// How long chains search, and on what.
-struct SearchBudget {
-  int chains = 1;
-  std::optional<std::int64_t> iterations = std::nullopt;  ///< of each chain
-  std::optional<double> time_limit_seconds = std::nullopt;
-  int threads = 0;  ///< 0: as many as the machine has
-  std::uint64_t seed = 1;
-};
-
-/// Adds --chains, --iterations, whose default `default_iterations` describes, --time-limit, --threads and --seed.
-void add_budget_options(CLI::App& command, SearchBudget& budget, const std::string& default_iterations);
-
-/// Seconds as people write them: "30", "30s", "1.5m", "2h", "500ms", "20us".
-base::Result<double> parse_seconds(std::string_view text);
-
 /// Adds an option without a value: `value` is whether it is given.
 void add_flag(CLI::App& command, const std::string& name, bool& value, const std::string& description);
 
@@ -72,11 +57,8 @@ void add_name_list(CLI::App& command, const std::string& names, std::vector<std:
 /// Adds an option that takes a whole number in [least, most].
 void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most, const std::string& description);
 
-/// Adds an option that takes a time (parse_seconds).
+/// Adds an option that takes a time (answer::parse_seconds).
 void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description, std::optional<double>& seconds);
-
-/// Refuses a command line without the option `name`.
-void require_option(CLI::App& command, const std::string& name);
 
 /// Refuses a command line with both options.
 void exclude_option(CLI::App& command, const std::string& name, const std::string& other);

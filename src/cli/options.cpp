@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "answer/question/seconds.h"
+
 namespace dovetail::cli {
 namespace {
 
@@ -69,7 +71,7 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::Count kind, s
 
 void add_option(CLI::App& command, const Flagged& flagged, answer::Seconds /*kind*/, std::optional<double>& value) {
   add_read(command, flagged, "TIME", [&value](const std::string& text) -> std::string {
-    auto parsed = parse_seconds(text);
+    auto parsed = answer::parse_seconds(text);
     if (!parsed) return parsed.error().message;
     value = *parsed;
     return {};

@@ -32,13 +32,6 @@ base::Status check_no_input(const std::optional<std::string>& path, const std::v
   return base::bad_input(fmt::format("the output '{}' is the input '{}', which would be lost; accepted: another file", *path, *input));
 }
 
-base::Status check_output_options(const std::optional<std::string>& path, const std::optional<std::string>& format, bool json) {
-  if (json && path && is_standard_output(*path))
-    return base::bad_input("--json and -o - both want standard output; name a file to write to");
-  if (format && !path) return base::bad_input("--format is the format of -o FILE, which is missing");
-  return {};
-}
-
 base::Result<std::string> write_output(const std::string& path, std::string_view content) {
   DOVETAIL_CHECK(check_no_input(path));
   const bool to_standard_output = is_standard_output(path);

@@ -21,10 +21,6 @@ base::Status check_output_path(const std::string& path);
 /// done in vain.
 base::Status check_no_input(const std::optional<std::string>& path, const std::vector<std::optional<std::string>>& to_be_read = {});
 
-/// What every command checks of its options -o, --format and --json: a format without a file, or two answers on standard output, is an
-/// Error.
-base::Status check_output_options(const std::optional<std::string>& path, const std::optional<std::string>& format, bool json);
-
 /// Writes `content` to the file at `path`, and gives the name of where it is: "<stdout>" for standard output. An Error where an input would
 /// be lost.
 base::Result<std::string> write_output(const std::string& path, std::string_view content);

@@ -48,12 +48,6 @@ base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArgum
   return std::optional(std::move(exchange));
 }
 
-void note_idle_processes(const parallel::Exchange& exchange, int chains) {
-  if (chains < exchange.ranks)
-    print_note(fmt::format("{} processes share out {}: some have nothing to do; more processes are for more chains (--chains)",
-                           exchange.ranks, answer::counted(chains, "chain")));
-}
-
 void wait_for_the_first(const parallel::Exchange& exchange) {
   constexpr std::chrono::seconds enough(10);
   if (exchange.rank > 0) std::this_thread::sleep_for(enough);

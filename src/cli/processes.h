@@ -27,9 +27,6 @@ bool another_process_speaks(int argument_count, const char* const* arguments);
 /// Connects to the other processes where that is asked for. From then on only the first of them prints anything (output.h).
 base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArguments& arguments);
 
-/// Notes on stderr where there are more processes than chains to share out.
-void note_idle_processes(const parallel::Exchange& exchange, int chains);
-
 /// To be called before this process ends because another one is lost: leaves the first one time to write what was found, before the end
 /// of this process ends the job.
 void wait_for_the_first(const parallel::Exchange& exchange);

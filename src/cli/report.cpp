@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "answer/runs/simulation.h"
 #include "answer/schedules/file_kind.h"
 #include "answer/schedules/schedule_input.h"
 #include "base/file.h"
@@ -13,13 +14,9 @@
 #include "cli/asking.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/job.h"
+#include "cli/options.h"
 #include "cli/output.h"
-#include "cli/played_plan.h"
 #include "pipeline/schedule/evaluate.h"
-#include "plan/fusion.h"
-#include "plan/job_file.h"
-#include "planner/rank/fusion_choice.h"
 #include "report/iteration/iteration_sections.h"
 #include "report/iteration/job_page.h"
 #include "report/overlay/overlay.h"
@@ -27,7 +24,6 @@
 #include "report/page/several.h"
 #include "report/schedule/schedule_page.h"
 #include "report/schedule/trace_page.h"
-#include "study/sweep.h"
 #include "timeline/chrome_trace_file.h"
 #include "timeline/schedule_timeline.h"
 
@@ -44,24 +40,13 @@ struct Arguments {
   std::optional<answer::Input> problem;
   std::optional<std::string> format;
   bool overlay = false;
-  PlayArguments play;
-};
-
-/// A job with a plan that was played. Its scenario refers to its job: it stays where it is.
-struct PlayedJob {
-  explicit PlayedJob(plan::Job&& of) : job(std::move(of)) {}
-
-  plan::Job job;
-  std::optional<predict::Scenario> scenario;
-  ChosenPlan chosen;
-  PlayedPlan played;
-  std::optional<study::Sweep> thresholds;
+  answer::PlayOptions play;
 };
 
 /// What a file of the command line holds.
 struct Input {
   std::string name;
-  std::variant<pipeline::Schedule, timeline::Timeline, std::unique_ptr<PlayedJob>> content;
+  std::variant<pipeline::Schedule, timeline::Timeline, answer::SimulationAnswer> content;
 };
 
 base::Result<Input> read_trace(const ScheduleText& text) {
@@ -71,43 +56,16 @@ base::Result<Input> read_trace(const ScheduleText& text) {
   return Input{name, std::move(trace)};
 }
 
-/// The plan at every threshold, where generation can be fused with inference; else a note says why not.
-void sweep_thresholds(const Arguments& arguments, PlayedJob& of, ProgressLine& line) {
-  study::SweepOptions options;
-  options.over = study::SweepInput::threshold;
-  options.simulate = true;
-  options.simulation = simulation_options(arguments.play);
-  // One draw says little of the best.
-  options.simulation.draws = std::max(options.simulation.draws, 3);
-  options.on_point = [&line](std::size_t point, std::size_t points) {
-    line.update(std::string_view(fmt::format("threshold {} of {}", point + 1, points)));
-  };
-  auto swept = study::sweep(*of.scenario, &of.chosen.plan, options);
-  if (swept.ok()) {
-    if (swept->fastest) of.thresholds = std::move(swept).value();
-    return;
-  }
-  // What was asked for in vain has said so already.
-  const std::string reason = plan::as_reason(swept.error().message);
-  const auto is_said = [&](const std::string& note) { return note.find(reason) != std::string::npos; };
-  if (std::none_of(of.chosen.notes.begin(), of.chosen.notes.end(), is_said))
-    of.chosen.notes.push_back("generation cannot be fused with inference: " + reason);
-}
-
-/// Plays the plan at `plan_path`, else the best.
-base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan_path, const Arguments& arguments,
+/// Plays the plan at `plan`, else the best.
+base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan, const Arguments& arguments,
                              const parallel::Cancellation& stop) {
-  DOVETAIL_TRY(plan::Job job, plan::parse_job(text.content, base::display_path(text.input.path)));
-  auto of = std::make_unique<PlayedJob>(std::move(job));
-  DOVETAIL_TRY(const predict::Software software, load_software(of->job, text.input.path));
-  DOVETAIL_CHECK(check_no_input(arguments.output, {plan_path}));
-  of->scenario.emplace(predict::scenario_of(of->job, software, &stop));
-  ProgressLine line(of->job.name);
-  DOVETAIL_TRY(of->chosen, choose_plan(arguments.play, text.input.path, plan_path, *of->scenario, !arguments.overlay, line));
-  if (!arguments.play.fuse && !of->scenario->is_stopped()) of->chosen.notes = planner::why_not_fused(*of->scenario, of->chosen.plan);
-  DOVETAIL_TRY(of->played, play_plan(arguments.play, *of->scenario, of->chosen.plan, line));
-  if (!arguments.overlay) sweep_thresholds(arguments, *of, line);
-  return Input{plan_path ? base::display_path(*plan_path) : base::display_path(text.input.path), std::move(of)};
+  answer::SimulationRequest request{.job = {text.input.path, text.content}, .play = arguments.play, .compared = !arguments.overlay};
+  if (plan) request.plan = answer::Input{*plan};
+  Asking asking("report", {arguments.output}, PlainLines::none);
+  answer::Watch watch = asking.watch();
+  watch.cancellation = &stop;
+  DOVETAIL_TRY(answer::SimulationAnswer played, ask(request, watch));
+  return Input{base::display_path(plan.value_or(text.input.path)), std::move(played)};
 }
 
 base::Result<Input> read_input(const ScheduleText& text, const Arguments& arguments) {
@@ -155,31 +113,16 @@ base::Result<std::vector<Input>> read_inputs(const Arguments& arguments, const p
   return inputs;
 }
 
-report::JobPicture picture_of(const PlayedJob& of) {
-  return {*of.scenario,
-          of.chosen.plan,
-          of.played.simulation,
-          of.chosen.bound,
-          of.played.variants,
-          of.chosen.notes,
-          of.chosen.ranking ? &*of.chosen.ranking : nullptr,
-          of.thresholds ? &*of.thresholds : nullptr};
-}
-
-const PlayedJob* job_of(const Input& input) {
-  const auto* job = std::get_if<std::unique_ptr<PlayedJob>>(&input.content);
-  return job ? job->get() : nullptr;
-}
-
 report::Page page_of(const Input& input) {
   if (const auto* trace = std::get_if<timeline::Timeline>(&input.content)) return report::trace_page(*trace, input.name);
-  if (const PlayedJob* job = job_of(input)) return report::job_page(picture_of(*job));
+  if (const auto* played = std::get_if<answer::SimulationAnswer>(&input.content)) return report::job_page(*played);
   return report::schedule_page(std::get<pipeline::Schedule>(input.content), input.name);
 }
 
 timeline::Timeline timeline_of(const Input& input) {
   if (const auto* trace = std::get_if<timeline::Timeline>(&input.content)) return *trace;
-  if (const PlayedJob* job = job_of(input)) return report::iteration_chart(report::timeline_of(picture_of(*job)), "").timeline;
+  if (const auto* played = std::get_if<answer::SimulationAnswer>(&input.content))
+    return report::iteration_chart(report::timeline_of(*played), "").timeline;
   const auto& schedule = std::get<pipeline::Schedule>(input.content);
   return timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), input.name);
 }
@@ -210,13 +153,13 @@ base::Result<int> run(const Arguments& arguments) {
     return base::bad_input(fmt::format("a report is HTML, which '{}' does not say; accepted: .html, .htm, or '-'", arguments.output));
   DOVETAIL_CHECK(check_output_path(arguments.output));
   DOVETAIL_CHECK(check_no_input(arguments.output, read));
-  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.play.search.budget.time_limit_seconds);
+  const parallel::Cancellation stop(&stop_on_interrupt(), arguments.play.search.budget.time_limit);
   DOVETAIL_TRY(const std::vector<Input> inputs, read_inputs(arguments, stop));
   report::Page page = build(inputs, arguments.overlay);
   if (arguments.title) page.title = *arguments.title;
   DOVETAIL_TRY(const std::string written, write_output(arguments.output, report::render_html(page)));
   if (!is_standard_output(arguments.output)) print(fmt::format("written: {}; open it in a browser\n", written));
-  const auto is_played = [](const Input& input) { return job_of(input) != nullptr; };
+  const auto is_played = [](const Input& input) { return std::holds_alternative<answer::SimulationAnswer>(input.content); };
   const bool played = std::any_of(inputs.begin(), inputs.end(), is_played);
   return played && stop_on_interrupt().requested() ? exit_interrupted : exit_done;
 }
@@ -242,7 +185,7 @@ void add_report(CLI::App& program, Action& action) {
   add_problem_option(*command, arguments->problem, "problem that the schedules are of (default: as the files say)");
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
                   "format of the schedules (default: told from their content)");
-  add_play_arguments(*command, arguments->play);
+  add_request(*command, arguments->play);
   set_action(*command, action, [arguments] { return run(*arguments); });
 }
 

@@ -246,6 +246,7 @@ void add_points(const Run& run, Forecast& forecast) {
     point.plan = span->plan;
     point.seconds = estimate.iteration_seconds;
     point.margin = estimate.memory[planner::fullest_task(estimate.memory)].margin();
+    point.fit = estimate.fit();
     forecast.points.push_back(point);
   }
 }

@@ -70,6 +70,7 @@ struct ForecastPoint {
   std::size_t plan = 0;
   double seconds = 0;
   std::int64_t margin = 0;  ///< bytes that the fullest device has left
+  predict::Fit fit = predict::Fit::does_not_fit;
 };
 
 struct Forecast {

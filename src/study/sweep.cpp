@@ -23,7 +23,7 @@ SweepFigures figures_of(const predict::Scenario& scenario, const predict::Estima
   figures.gpu_hours = estimate.gpu_hours;
   figures.price = estimate.price;
   figures.samples = scenario.job.workload.samples();
-  figures.fits = estimate.fits();
+  figures.fit = estimate.fit();
   figures.fullest = planner::fullest_task(estimate.memory);
   const predict::TaskMemory& memory = estimate.memory[figures.fullest];
   figures.device = memory.device;
@@ -160,7 +160,7 @@ void find_best(Sweep& sweep) {
   const auto better = [&sweep](std::optional<std::size_t>& best, std::size_t point, const auto& cost) {
     if (!best || cost(*sweep.points[point].figures) * noticed < cost(*sweep.points[*best].figures)) best = point;
   };
-  const auto can_be = [&sweep](std::size_t point) { return sweep.points[point].figures && sweep.points[point].figures->fits; };
+  const auto can_be = [&sweep](std::size_t point) { return sweep.points[point].figures && sweep.points[point].figures->fits(); };
   // Not migrating is the simpler of equals.
   const bool keeps_own = is_choice(sweep.over) && sweep.over != SweepInput::threshold;
   if (keeps_own && sweep.own && can_be(*sweep.own)) sweep.fastest = sweep.own;
@@ -168,9 +168,9 @@ void find_best(Sweep& sweep) {
   for (std::size_t index = 0; index < sweep.points.size(); ++index) {
     const std::optional<SweepFigures>& figures = sweep.points[index].figures;
     if (!figures) continue;
-    if (!figures->fits && fitted && !sweep.overflow) sweep.overflow = index;
-    fitted |= figures->fits;
-    if (figures->fits && is_choice(sweep.over))
+    if (!figures->fits() && fitted && !sweep.overflow) sweep.overflow = index;
+    fitted |= figures->fits();
+    if (figures->fits() && is_choice(sweep.over))
       better(sweep.fastest, index, [](const SweepFigures& of) { return 1 / of.samples_per_second; });
   }
   sweep.cheapest = sweep.fastest;

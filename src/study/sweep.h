@@ -42,13 +42,14 @@ struct SweepFigures {
   double gpu_hours = 0;          ///< of an iteration
   std::optional<double> price;   ///< of an iteration
   std::int64_t samples = 0;      ///< in an iteration
-  bool fits = false;
+  predict::Fit fit = predict::Fit::does_not_fit;
   std::size_t fullest = 0;  ///< the task with the least left
   int device = 0;           ///< the one that it has the least left on
   std::int64_t needed = 0;  ///< bytes there
   std::int64_t usable = 0;
   std::int64_t missing = 0;  ///< bytes of the device or of the node's host memory, whatever is more; 0: it fits
 
+  bool fits() const { return fit != predict::Fit::does_not_fit; }
   /// Seconds of an iteration by the better of what is known.
   double seconds() const { return simulated ? simulated->mean : iteration_seconds; }
   double gpu_hours_per_sample() const { return gpu_hours / static_cast<double>(samples); }

@@ -20,7 +20,6 @@ namespace {
 enum class Values { share, whole, factor };
 
 struct Facts {
-  std::string_view name;
   std::string_view axis;
   Values values;
   double least;
@@ -32,15 +31,15 @@ constexpr double max_factor = 1000;
 
 const Facts& facts_of(SweepInput input) {
   static const std::vector<Facts> all{
-      {"threshold", "threshold: samples still generated when they move", Values::share, 0, 1, true},
-      {"batch", "prompts an iteration", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
-      {"samples", "samples a prompt", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
-      {"length", "response lengths, times those of the job", Values::factor, 1 / max_factor, max_factor, false},
-      {"micro-batch", "micro-batches of training, times those of the plan", Values::factor, 1 / max_factor, max_factor, true},
-      {"mini-batches", "optimizer steps an epoch", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
-      {"staleness", "steps off policy", Values::whole, 0, workflow::max_steps_off_policy, true},
-      {"bandwidth", "network bandwidth, times that of the job", Values::factor, 1 / max_factor, max_factor, false},
-      {"nodes", "nodes", Values::whole, 1, cluster::max_device_count, true},
+      {"threshold: samples still generated when they move", Values::share, 0, 1, true},
+      {"prompts an iteration", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"samples a prompt", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"response lengths, times those of the job", Values::factor, 1 / max_factor, max_factor, false},
+      {"micro-batches of training, times those of the plan", Values::factor, 1 / max_factor, max_factor, true},
+      {"optimizer steps an epoch", Values::whole, 1, static_cast<double>(workflow::max_sample_count), true},
+      {"steps off policy", Values::whole, 0, workflow::max_steps_off_policy, true},
+      {"network bandwidth, times that of the job", Values::factor, 1 / max_factor, max_factor, false},
+      {"nodes", Values::whole, 1, cluster::max_device_count, true},
   };
   return all[static_cast<std::size_t>(input)];
 }
@@ -121,22 +120,8 @@ void set(SweepInput input, double value, std::optional<std::int64_t> cap, SweptJ
 
 }  // namespace
 
-const std::vector<SweepInput>& sweep_inputs() {
-  static const std::vector<SweepInput> all{SweepInput::threshold, SweepInput::batch,       SweepInput::samples,
-                                           SweepInput::length,    SweepInput::micro_batch, SweepInput::mini_batch,
-                                           SweepInput::staleness, SweepInput::bandwidth,   SweepInput::nodes};
-  return all;
-}
-
-std::string_view name_of(SweepInput input) { return facts_of(input).name; }
 std::string_view axis_name(SweepInput input) { return facts_of(input).axis; }
 bool is_choice(SweepInput input) { return facts_of(input).choice; }
-
-std::optional<SweepInput> find_sweep_input(std::string_view name) {
-  for (const SweepInput input : sweep_inputs())
-    if (name_of(input) == name) return input;
-  return std::nullopt;
-}
 
 std::string value_text(SweepInput input, double value) {
   switch (facts_of(input).values) {
@@ -175,7 +160,7 @@ base::Result<std::vector<double>> parse_values(SweepInput input, std::string_vie
     const std::optional<double> value = read_value(facts_of(input).values, item);
     const std::optional<std::string> fault = find_value_fault(input, value.value_or(-1));
     if (!value || fault)
-      return base::bad_input(fmt::format("{} is no value of {}; {}", base::quote(item), name_of(input),
+      return base::bad_input(fmt::format("{} is no value of {}; {}", base::quote(item), base::enum_name(input),
                                          fault.value_or("accepted: numbers separated by commas")));
     values.push_back(*value);
   }

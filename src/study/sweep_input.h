@@ -1,12 +1,14 @@
 // What a sweep can vary, the values that make sense of it, and what a job and its plan are at one of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "base/result.h"
 #include "plan/job.h"
 #include "plan/plan.h"
@@ -26,11 +28,17 @@ enum class SweepInput {
   nodes         ///< of the cluster; plans are found anew
 };
 
-/// All, in the order of the enumeration.
-const std::vector<SweepInput>& sweep_inputs();
-/// "threshold", "batch", "samples", "length", "micro-batch", "mini-batches", "staleness", "bandwidth", "nodes".
-std::string_view name_of(SweepInput input);
-std::optional<SweepInput> find_sweep_input(std::string_view name);
+constexpr auto names_of(SweepInput) {
+  return std::array{base::EnumName{"threshold", SweepInput::threshold},
+                    base::EnumName{"batch", SweepInput::batch},
+                    base::EnumName{"samples", SweepInput::samples},
+                    base::EnumName{"length", SweepInput::length},
+                    base::EnumName{"micro-batch", SweepInput::micro_batch},
+                    base::EnumName{"mini-batches", SweepInput::mini_batch},
+                    base::EnumName{"staleness", SweepInput::staleness},
+                    base::EnumName{"bandwidth", SweepInput::bandwidth},
+                    base::EnumName{"nodes", SweepInput::nodes}};
+}
 /// What its values count: "prompts an iteration", "times the response lengths of the job".
 std::string_view axis_name(SweepInput input);
 /// Whether people choose it, so that one value is the best; else it is something that happens to them.

@@ -29,9 +29,11 @@ struct TaskRun {
   TaskPlan planned = {};  // its part of the plan then
   double seconds = 0;
   std::int64_t activations = 0;
-  bool fits = false;
+  predict::Fit fit = predict::Fit::does_not_fit;
   std::string how = {};
   std::string why_not = {};
+
+  bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
 TaskRun without(std::string why) { return {.why_not = std::move(why)}; }
@@ -41,7 +43,7 @@ constexpr const char* as_small_as_can_be = "micro-batches are as small as they c
 /// What fits before what does not, then the faster; of tasks and of phases.
 template <class Run>
 bool is_better(const Run& one, const Run& other) {
-  if (one.fits != other.fits) return one.fits;
+  if (one.fits() != other.fits()) return one.fits();
   return one.seconds < other.seconds;
 }
 
@@ -85,13 +87,15 @@ class TaskWays {
     const predict::TaskMemory memory = memory_of(planned_);
     const auto run_of = [&](Construction construct, const char* what) {
       TaskRun run = measured(*problem, construct, planned_);
-      run.fits = memory.margin() >= run.activations - whole.activations && memory.host <= memory.host_memory;
+      predict::TaskMemory with = memory;
+      with.usable -= run.activations - whole.activations;
+      run.fit = with.fit();
       run.how = fmt::format("{} by {}", name(), what);
       return run;
     };
     TaskRun one = run_of(fuse::solve_zb_h1, "ZB-H1");
     TaskRun two = run_of(fuse::solve_zb_h2, "ZB-H2");
-    return one.why_not.empty() && two.fits && is_better(two, one) ? two : one;
+    return one.why_not.empty() && two.fits() && is_better(two, one) ? two : one;
   }
 
   TaskRun smaller_micro_batches() const {
@@ -152,7 +156,7 @@ class TaskWays {
     const auto problem = predict::training_problem(scenario_, {task_, planned});
     if (!problem.ok()) return without(problem.error().message);
     TaskRun run = measured(*problem, construct, planned);
-    run.fits = memory_of(planned).fits();
+    run.fit = memory_of(planned).fit();
     return run;
   }
 
@@ -201,7 +205,7 @@ void add(const TaskRun& run, const cluster::Mesh& mesh, std::vector<double>& bus
     phase.seconds = std::max(phase.seconds, seconds);
   }
   phase.activations = std::max(phase.activations, run.activations);
-  phase.fits = phase.fits && run.fits;
+  phase.fit = std::max(phase.fit, run.fit);
   if (!run.how.empty()) phase.how += (phase.how.empty() ? "" : ", ") + run.how;
 }
 
@@ -255,7 +259,7 @@ std::string_view name_of(TrainingWay way) {
 TrainingAlternative training_alternative(const predict::Scenario& scenario, const plan::Plan& plan, TrainingWay way) {
   TrainingAlternative phase;
   phase.way = way;
-  phase.fits = true;
+  phase.fit = predict::Fit::fits;
   phase.plan = plan;
   std::vector<double> busy(static_cast<std::size_t>(cluster::device_count(scenario.job.cluster)), 0.0);
   bool changed = false;
@@ -285,14 +289,14 @@ TrainingAlternative fused_alternative(const predict::Scenario& scenario, const p
                                       const FusedPhase& fused) {
   TrainingAlternative phase;
   phase.way = TrainingWay::fused;
-  phase.fits = true;
+  phase.fit = predict::Fit::fits;
   phase.planned = plan.fusion.training == pair;
   phase.plan = plan;
   std::vector<double> busy(static_cast<std::size_t>(cluster::device_count(scenario.job.cluster)), 0.0);
   plan::Plan with = plan;
   with.fusion = {std::nullopt, pair};
   const std::vector<predict::TaskMemory> memory = predict::task_memory(scenario, with, fused.activations);
-  const TaskRun run{{}, fused.seconds, fused.activations, memory[pair[0]].fits() && memory[pair[1]].fits()};
+  const TaskRun run{{}, fused.seconds, fused.activations, std::max(memory[pair[0]].fit(), memory[pair[1]].fit())};
   add(run, plan.tasks[pair[0]].mesh, busy, phase);
   for (const std::size_t task : train_tasks_of(scenario.job))
     if (task != pair[0] && task != pair[1]) add(TaskWays(scenario, plan, task).serial(), plan.tasks[task].mesh, busy, phase);

@@ -40,11 +40,13 @@ struct TrainingAlternative {
   TrainingWay way = TrainingWay::serial;
   double seconds = 0;            ///< of the phase, on the devices that take longest
   std::int64_t activations = 0;  ///< bytes that the fullest device holds at most, of fullest micro-batches
-  bool fits = false;
+  predict::Fit fit = predict::Fit::does_not_fit;
   bool planned = false;      ///< it is what the plan says
   std::string how = {};      ///< what is changed of which task, of `serial` how they follow one another; empty: nothing
   std::string why_not = {};  ///< it cannot be had: the figures are none
   plan::Plan plan = {};      ///< the plan with what is changed; its fusion is the given plan's
+
+  bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
 /// All but what is fused. A backward is split by what it computes: its weight gradients are the products of a forward, all else is the

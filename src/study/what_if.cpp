@@ -18,7 +18,7 @@ struct PlayedPlan {
   plan::IterationGraph graph;
   plan::Timing timing;
   double iteration_seconds = 0;
-  bool fits = false;
+  predict::Fit fit = predict::Fit::does_not_fit;
   bool simulated = false;
   std::optional<predict::FusedTraining> training;
 };
@@ -29,11 +29,11 @@ PlayedPlan played(const predict::Scenario& scenario, predict::Simulator& simulat
     return {simulation->closed.graph,
             {simulation->iteration.period, simulation->iteration.activities},
             simulation->iteration_seconds,
-            simulation->closed.fits(),
+            simulation->closed.fit(),
             true,
             std::move(simulation->training)};
   predict::Estimate closed = predict::estimate(scenario, plan);
-  return {std::move(closed.graph), std::move(closed.timing), closed.iteration_seconds, closed.fits(), false, std::nullopt};
+  return {std::move(closed.graph), std::move(closed.timing), closed.iteration_seconds, closed.fit(), false, std::nullopt};
 }
 
 /// A copy of the job so many steps off policy, with its scenario. Not to be copied.
@@ -135,7 +135,7 @@ class Study {
   WhatIfFigures figures_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlayedPlan& play) const {
     WhatIfFigures figures;
     figures.plan = plan;
-    figures.fits = play.fits;
+    figures.fit = play.fit;
     figures.simulated = play.simulated;
     if (policy_) {
       std::vector<double> by_age(static_cast<std::size_t>(version_lag(scenario.job, play.graph, play.timing, *policy_)) + 1, 0.0);

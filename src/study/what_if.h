@@ -44,11 +44,13 @@ struct WhatIfFigures {
   double samples_per_second = 0;
   double tokens_per_second = 0;  ///< of each device of the cluster
   Staleness staleness;
-  bool fits = false;
+  predict::Fit fit = predict::Fit::does_not_fit;
   bool simulated = false;    ///< false: the closed form, because the training phase is longer or larger than schedules can be
   int training_devices = 0;  ///< of a split; 0: none
   int rollout_devices = 0;   ///< likewise
   int training_first = 0;    ///< device of those that train, of a split
+
+  bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
 struct WhatIf {

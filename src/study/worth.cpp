@@ -33,7 +33,7 @@ std::optional<std::string> why_not_fused_training(const predict::Scenario& scena
   return why;
 }
 
-bool can_be_had(const TrainingAlternative& way) { return way.why_not.empty() && way.fits; }
+bool can_be_had(const TrainingAlternative& way) { return way.why_not.empty() && way.fits(); }
 
 /// The fastest of what fits, fused or not; null where nothing does.
 const TrainingAlternative* fastest(const std::vector<TrainingAlternative>& ways, bool fused) {
@@ -47,7 +47,7 @@ const TrainingAlternative* fastest(const std::vector<TrainingAlternative>& ways,
 std::string too_large_ones(const std::vector<TrainingAlternative>& ways, double seconds) {
   std::string text;
   for (const TrainingAlternative& way : ways)
-    if (way.why_not.empty() && !way.fits && way.seconds < seconds)
+    if (way.why_not.empty() && !way.fits() && way.seconds < seconds)
       text += fmt::format("; {} would be shorter, but does not fit", name_of(way.way));
   return text;
 }
@@ -116,8 +116,8 @@ std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, doubl
   const WhatIf* plain = find_fusion(what_ifs, false, trained);
   if (fused == nullptr) return std::nullopt;
   const bool known = plain != nullptr && plain->figures;
-  if (!fused->figures->fits)
-    return known && !plain->figures->fits ? "the plan does not fit, fused or not" : "what devices then hold does not fit";
+  if (!fused->figures->fits())
+    return known && !plain->figures->fits() ? "the plan does not fit, fused or not" : "what devices then hold does not fit";
   if (!known || fused->figures->iteration_seconds <= plain->figures->iteration_seconds * (1 - min_gain)) return std::nullopt;
   constexpr double seen = 0.0005;
   const double longer = fused->figures->iteration_seconds / plain->figures->iteration_seconds - 1;

@@ -111,7 +111,7 @@ TEST_F(ForecastCommand, MistakesSayWhatIsAccepted) {
     EXPECT_EQ(result.exit_code, 2) << result.out;
     EXPECT_THAT(result.err, HasSubstr(message));
   };
-  fails({}, "how many steps is missing: --steps N");
+  fails({}, "--steps is required");
   fails({"--steps", "0"}, "--steps");
   fails({"--steps", "10", "--mean", "5:x"}, "--mean: `x` is no value at step 5; accepted: a number above 0");
   fails({"--steps", "10", "--mean", "5:600", "--p50", "5:600"}, "say the same in different ways");

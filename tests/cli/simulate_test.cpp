@@ -78,6 +78,21 @@ TEST(Simulate, WritesTheTimelineAsJsonTraceAndPicture) {
   EXPECT_THAT(content_of(folder.file("iteration.svg")), HasSubstr("decode of actor_generate"));
 }
 
+TEST(Simulate, OneObjectHasTheAnswerAndTheTimeline) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(simulate(folder, {"-o", folder.file("iteration.json")}).exit_code, 0);
+  const json both = json::parse(simulate(folder, {"--json", "-o", "-"}).out);
+  EXPECT_EQ(both["output"], json::parse(content_of(folder.file("iteration.json"))));
+  EXPECT_FALSE(both["devices"][0].contains("spans"));
+}
+
+TEST(Simulate, ThePlanCanBeGivenBack) {
+  const TemporaryFolder folder;
+  const json first = json::parse(simulate(folder, {"--json"}).out);
+  const std::string again = folder.write("again.json", first["plan"].dump());
+  EXPECT_EQ(json::parse(run_program({"simulate", folder.file("job.yaml"), "--plan", again, "--json"}).out), first);
+}
+
 TEST(Simulate, WritesWhatGoesOverLinksToHostMemory) {
   const TemporaryFolder folder;
   const std::string examples = DOVETAIL_SOURCE_DIR "/examples/jobs/";
@@ -184,7 +199,7 @@ TEST(Simulate, MistakesAreSaidBeforeAnythingIsPlayed) {
   EXPECT_EQ(simulate(folder, {"--fuse", "all"}).exit_code, 2);
   EXPECT_EQ(simulate(folder, {"--draws", "0"}).exit_code, 2);
   EXPECT_EQ(simulate(folder, {"-o", folder.file("none/iteration.svg")}).exit_code, 1);
-  EXPECT_THAT(run_program({"simulate", "-", "--plan", "-"}).err, HasSubstr("the job and the plan cannot both be read from standard input"));
+  EXPECT_THAT(run_program({"simulate", "-", "--plan", "-"}).err, HasSubstr("standard input is asked for more than once"));
 }
 
 }  // namespace

@@ -63,6 +63,24 @@ TEST_F(SweepCommand, WritesPicturesTablesAndJson) {
   EXPECT_EQ(json::parse(content_of(file))["points"].size(), 2U);
 }
 
+TEST_F(SweepCommand, OneObjectHasTheAnswerAndItsFile) {
+  json both = json::parse(sweep({"--over", "length", "--values", "1,2", "--json", "-o", "-"}).out);
+  const json output = both["output"];
+  both.erase("output");
+  EXPECT_EQ(both, output);
+}
+
+TEST_F(SweepCommand, SaysTightWhereFitDoes) {
+  std::string scarce = small_job;
+  scarce += "limits: {margin: 90%}\n";
+  job_ = folder_.write("scarce.yaml", scarce);
+  EXPECT_EQ(json::parse(run_program({"fit", job_, "--plan", plan_, "--json"}).out)["verdict"], "tight");
+  EXPECT_THAT(sweep({"--over", "length", "--values", "1"}).out, HasSubstr(" tight  as now"));
+  const json point = json::parse(sweep({"--over", "length", "--values", "1", "--json"}).out)["points"][0];
+  EXPECT_EQ(point["verdict"], "tight");
+  EXPECT_EQ(point["fits"], true);
+}
+
 TEST_F(SweepCommand, PlaysPointsWhereItIsAskedTo) {
   const json object = json::parse(sweep({"--over", "staleness", "--values", "0", "--simulate", "--draws", "2", "--json"}).out);
   const json& played = object["points"][0]["simulated"];
@@ -135,7 +153,7 @@ TEST_F(SweepCommand, OfNodesItFindsPlans) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json points = json::parse(result.out)["points"];
   ASSERT_EQ(points.size(), 2U);
-  for (const json& point : points) EXPECT_GE(point["tasks"].size(), 4U);
+  for (const json& point : points) EXPECT_GE(point["plan"]["tasks"].size(), 4U);
   EXPECT_GT(points[1]["samples_per_second"].get<double>(), points[0]["samples_per_second"].get<double>());
 }
 
@@ -145,7 +163,7 @@ TEST_F(SweepCommand, MistakesSayWhatIsAccepted) {
     EXPECT_EQ(result.exit_code, 2) << result.out;
     EXPECT_THAT(result.err, HasSubstr(message));
   };
-  fails({}, "what varies is missing: --over threshold|batch|samples|length|");
+  fails({}, "--over is required");
   fails({"--over", "lenght"}, "length");
   fails({"--over", "batch", "--values", "2.5"}, "`2.5` is no value of batch; accepted: a whole number from 1");
   fails({"--over", "batch", "--cap", "keep"}, "--cap is for --over length");

@@ -62,6 +62,14 @@ TEST(WhatIf, JsonHasThroughputBesideStaleness) {
   }
   EXPECT_GE(played, 6U);
   EXPECT_FALSE(object["splits"].empty());
+  // Those of other policies are of a job that is as far off policy.
+  std::string off_policy = small_job;
+  off_policy.replace(off_policy.find("workload: {"), 11, "workload: {steps_off_policy: 1, ");
+  const json& split = object["splits"][0];
+  const json planned = json::parse(run_program({"plan", folder.write("off_policy.yaml", off_policy), "--plan",
+                                                folder.write("split.json", split["plan"].dump()), "--json"})
+                                       .out);
+  EXPECT_NEAR(planned["iteration_seconds"].get<double>(), split["closed_form_seconds"].get<double>(), 1e-3);
 }
 
 TEST(WhatIf, IsTheSameToTheByte) {

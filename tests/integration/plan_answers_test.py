@@ -106,19 +106,25 @@ class PlanAnswers(Documents):
         with open(self.path("iteration.json"), encoding="utf-8") as file:
             timeline = json.load(file)
         validator_of("simulation@1.json").validate(timeline)
+        both = self.answer("simulation", "simulate", *plan, "-o", "-")
+        self.assertEqual(both["output"], timeline)
         self.assert_refused("simulation", timeline, ("devices", 0, "spans", 0, [0, 1]), ("span_columns", ["begin"]))
 
     def test_sweep(self):
         jobs = SOURCE / "examples" / "jobs"
         job = (str(jobs / "ppo-7b.yaml"), "--plan", str(jobs / "ppo-7b.plan.yaml"))
         lengths = self.answer("sweep", "sweep", *job, "--over", "length", "--values", "1,2,8")
-        self.assert_each_refused("sweep", lengths, ("over", "lengths"), ("points", []), ("points", 0, "fits", REMOVED), ("own", -1),
+        self.assert_each_refused("sweep", lengths, ("over", "lengths"), ("points", []), ("points", 0, "fits", REMOVED), ("points", 0, "verdict", "roomy"),
+                                 ("own", -1), ("plan", REMOVED),
                             ("points", 0, "problem", "none"), ("points", 0, "device_memory", "bytes", 1.5))
         threshold = self.answer("sweep", "sweep", *job, "--over", "threshold", "--values", "20%", "--draws", "1")
         self.assertNotIn("value", threshold["points"][0])
         self.assert_each_refused("sweep", threshold, ("points", 1, "simulated", "mean_seconds", REMOVED), ("points", 1, "value", "20%"))
         nodes = self.answer("sweep", "sweep", job[0], "--over", "nodes", "--values", "1", "--iterations", "500", "--chains", "1")
-        self.assert_each_refused("sweep", nodes, ("points", 0, "tasks", []), ("points", 0, "tasks", 0, "layout", REMOVED))
+        self.assert_each_refused("sweep", nodes, ("points", 0, "words", []), ("points", 0, "words", 0, "layout", REMOVED),
+                                 ("points", 0, "plan", REMOVED), ("points", 0, "plan", "format", "dovetail/job@1"))
+        both = self.answer("sweep", "sweep", *job, "--over", "length", "--values", "1", "-o", "-")
+        self.assert_each_refused("sweep", both, ("output", "points", []))
         impossible = self.answer("sweep", "sweep", *job, "--over", "mini-batches", "--values", "1000")
         self.assertIn("problem", impossible["points"][0])
 
@@ -129,14 +135,14 @@ class PlanAnswers(Documents):
         for plan in forecast["plans"]:
             validator_of("plan@1.json").validate(plan["plan"])
         self.assert_each_refused("forecast", forecast, ("schedule", 0, "plan", "first"), ("steps", 0), ("plans", []), ("seconds", REMOVED),
-                            ("points", 0, "at_cap", 2), ("plans", 0, "plan", "format", "dovetail/job@1"))
+                            ("points", 0, "at_cap", 2), ("points", 0, "verdict", REMOVED), ("plans", 0, "words", REMOVED), ("plans", 0, "plan", "format", "dovetail/job@1"))
 
     def test_what_if(self):
         jobs = SOURCE / "examples" / "jobs"
         answers = [self.answer("what-if", "what-if", str(jobs / f"{name}.yaml"), "--plan", str(jobs / plan), "--draws", "1")
                    for name, plan in (("ppo-7b", "ppo-7b.plan.yaml"), ("grpo-8b-async", "grpo-8b-async.plan.json"))]
         self.assert_refused("what-if", answers[0], ("training", "ways", []), ("training", "reason", ""), ("generation", "tail_share", 2),
-                            ("ways", 0, "staleness", "most", -1), ("ways", 0, "fused", REMOVED), ("ways", 0, "fits", REMOVED),
+                            ("ways", 0, "staleness", "most", -1), ("ways", 0, "fused", REMOVED), ("ways", 0, "fits", REMOVED), ("ways", 0, "plan", REMOVED), ("training", "ways", 0, "verdict", "roomy"),
                             ("splits", 0, "rollout_devices", 0), ("draws", 0))
         self.assertFalse(answers[1]["generation"]["worth"])
 

@@ -20,8 +20,12 @@ std::string fault_of(SweepInput input, std::string_view text) {
 }
 
 TEST(SweepInput, NamesLeadBack) {
-  for (const SweepInput input : sweep_inputs()) EXPECT_EQ(find_sweep_input(name_of(input)), input);
-  EXPECT_EQ(find_sweep_input("thresholds"), std::nullopt);
+  for (const std::string_view name : base::enum_names<SweepInput>()) {
+    const std::optional<SweepInput> input = base::enum_named<SweepInput>(name);
+    ASSERT_TRUE(input);
+    EXPECT_EQ(base::enum_name(*input), name);
+  }
+  EXPECT_EQ(base::enum_named<SweepInput>("thresholds"), std::nullopt);
 }
 
 TEST(SweepInput, ValuesAreReadAsPeopleWriteThem) {
@@ -43,13 +47,13 @@ TEST(SweepInput, WhatIsNoValueIsRefusedWithWhatIsAccepted) {
 TEST(SweepInput, DefaultsHaveWhatTheJobSays) {
   const plan::Job job = test::grpo_job();
   const plan::Plan plan = test::co_located(job);
-  for (const SweepInput input : sweep_inputs()) {
+  for (const auto& [name, input, words] : names_of(SweepInput{})) {
     const std::vector<double> values = default_values(input, job, &plan);
-    EXPECT_GE(values.size(), 2U) << name_of(input);
+    EXPECT_GE(values.size(), 2U) << name;
     EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
-    for (const double value : values) EXPECT_EQ(find_value_fault(input, value), std::nullopt) << name_of(input) << value;
+    for (const double value : values) EXPECT_EQ(find_value_fault(input, value), std::nullopt) << name << value;
     if (const auto own = own_value(input, job, &plan)) {
-      EXPECT_TRUE(std::find(values.begin(), values.end(), *own) != values.end()) << name_of(input);
+      EXPECT_TRUE(std::find(values.begin(), values.end(), *own) != values.end()) << name;
     }
   }
   EXPECT_THAT(default_values(SweepInput::batch, job, &plan), ElementsAre(8, 16, 32, 64, 128));

@@ -51,7 +51,7 @@ TEST(Sweep, APointIsTheEstimateOfTheJobAtThatValue) {
     EXPECT_EQ(point.figures->tokens_per_second, estimate.tokens_per_second);
     EXPECT_EQ(point.figures->gpu_hours, estimate.gpu_hours);
     EXPECT_EQ(point.figures->price, estimate.price);
-    EXPECT_EQ(point.figures->fits, estimate.fits());
+    EXPECT_EQ(point.figures->fit, estimate.fit());
   }
 }
 
@@ -61,9 +61,9 @@ TEST(Sweep, TheBestHasTheMostSamplesASecondOfWhatFits) {
   ASSERT_TRUE(sweep.fastest.has_value());
   EXPECT_EQ(sweep.fastest, sweep.cheapest);  // on the same devices
   const SweepFigures& best = *sweep.points[*sweep.fastest].figures;
-  EXPECT_TRUE(best.fits);
+  EXPECT_TRUE(best.fits());
   for (const SweepPoint& point : sweep.points) {
-    if (point.figures && point.figures->fits) {
+    if (point.figures && point.figures->fits()) {
       EXPECT_LE(point.figures->samples_per_second, best.samples_per_second);
     }
   }
@@ -84,7 +84,7 @@ TEST(Sweep, LengthsSayWhereThePlanStopsFitting) {
   plan::Job scarce = job;
   scarce.cluster.groups.front().gpu.usable_memory -= at_four.usable - at_four.needed;
   const Sweep less = study::sweep(predict::scenario_of(scarce, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
-  EXPECT_TRUE(less.points[2].figures->fits);
+  EXPECT_TRUE(less.points[2].figures->fits());
   EXPECT_EQ(less.overflow, 3U);
   EXPECT_EQ(less.points[3].figures->missing, all.points[3].figures->needed - at_four.needed);
 }

@@ -39,7 +39,7 @@ TEST(TrainingWays, OneAfterTheOtherIsTheSumOfBothSchedules) {
   EXPECT_NEAR(serial.seconds, scheduled(scene, "actor_train") + scheduled(scene, "critic_train"), 1e-9);
   EXPECT_EQ(serial.how, "one training after the other");
   EXPECT_TRUE(serial.planned);
-  EXPECT_TRUE(serial.fits);
+  EXPECT_TRUE(serial.fits());
   EXPECT_GT(serial.activations, 0);
 }
 
@@ -104,8 +104,8 @@ TEST(TrainingWays, WhatDoesNotFitIsSaid) {
     planned.layout.recomputation = llm::Recomputation::none;
     planned.micro_batching.tokens = 65536;
   }
-  EXPECT_FALSE(way_of(scene, TrainingWay::serial).fits);
-  EXPECT_TRUE(way_of(scene, TrainingWay::smaller_micro_batches).fits);
+  EXPECT_FALSE(way_of(scene, TrainingWay::serial).fits());
+  EXPECT_TRUE(way_of(scene, TrainingWay::smaller_micro_batches).fits());
 }
 
 /// A plan with micro-batches of so many tokens: no way takes less than its busiest stage works, and fusion never more than what it

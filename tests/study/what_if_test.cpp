@@ -72,7 +72,7 @@ TEST(WhatIf, OlderPoliciesAreNoSlowerOnTheSameDevices) {
   for (const WhatIf* way : ways) {
     ASSERT_TRUE(way->figures);
     EXPECT_EQ(way->figures->training_devices + way->figures->rollout_devices, 8);
-    EXPECT_TRUE(way->figures->fits);
+    EXPECT_TRUE(way->figures->fits());
     EXPECT_LE(way->figures->iteration_seconds, played_seconds(scene.scenario, way->figures->plan) * (1 + 1e-9));
     EXPECT_LE(way->figures->staleness.most, way->working.steps);
     EXPECT_GE(way->figures->staleness.most, 1);

@@ -61,7 +61,7 @@ TEST(Worth, OfFusedTrainingIsYesWhereNothingElseFillsTheBubbles) {
   EXPECT_TRUE(training.fusion.worth) << training.fusion.reason;
   double best[2] = {1e9, 1e9};
   for (const TrainingAlternative& way : training.ways)
-    if (way.why_not.empty() && way.fits) best[is_fused(way.way)] = std::min(best[is_fused(way.way)], way.seconds);
+    if (way.why_not.empty() && way.fits()) best[is_fused(way.way)] = std::min(best[is_fused(way.way)], way.seconds);
   EXPECT_LE(best[true], best[false] * (1 - min_gain));
   ASSERT_EQ(training.ways[4].way, TrainingWay::fused);
   EXPECT_GE(training.ways[4].seconds, *training.bound - 1e-9);
@@ -173,9 +173,9 @@ TEST(Worth, OfFusedGenerationIsNoWhereTheIterationIsNoShorterOrDoesNotFit) {
   const Worth as_long = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_FALSE(as_long.worth);
   EXPECT_THAT(as_long.reason, HasSubstr("but the iteration is no shorter"));
-  fused.fits = false;
+  fused.fit = predict::Fit::does_not_fit;
   EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason, HasSubstr("but what devices then hold does not fit"));
-  plain.fits = false;
+  plain.fit = predict::Fit::does_not_fit;
   EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason, HasSubstr("but the plan does not fit, fused or not"));
 }
 

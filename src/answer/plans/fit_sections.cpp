@@ -20,8 +20,6 @@ using predict::TaskMemory;
 
 const std::string& task_name(const predict::Scenario& scenario, std::size_t task) { return scenario.job.workflow.tasks[task].name; }
 
-std::string_view short_name(predict::Fit fit) { return fit == predict::Fit::fits ? "yes" : fit == predict::Fit::tight ? "tight" : "NO"; }
-
 /// Whether a plan fits, and what plans leave.
 std::string verdict_text(const predict::Scenario& scenario, const predict::Estimate& estimate) {
   const predict::Fit fit = estimate.fit();

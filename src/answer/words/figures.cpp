@@ -56,6 +56,8 @@ std::string gap_text(double gap) {
 std::string change_share_text(base::Ticks from, base::Ticks to) { return change_share(from.count(), to.count()); }
 std::string change_share_text(base::Memory from, base::Memory to) { return change_share(from.count(), to.count()); }
 
+std::string difference_text(double value, double with) { return with > 0 ? fmt::format("{:+.1f}%", 100 * (value / with - 1)) : ""; }
+
 std::string short_number(double value) {
   if (value < 1e3) return fmt::format("{:.0f}", value);
   if (value < 1e6) return fmt::format("{:.3g}k", value / 1e3);

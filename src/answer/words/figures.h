@@ -39,6 +39,9 @@ std::string change_text(Amount from, Amount to, Format format) {
 std::string change_share_text(base::Ticks from, base::Ticks to);
 std::string change_share_text(base::Memory from, base::Memory to);
 
+/// "+2.3%": how far a value is above another one; empty where there is nothing to compare with.
+std::string difference_text(double value, double with);
+
 /// "950", "12.3k", "4.6M": a speed, to three digits.
 std::string short_number(double value);
 

@@ -173,6 +173,8 @@ std::string missing_words(const std::vector<predict::TaskMemory>& memory) {
   return fmt::format("{}{} are missing", gibibytes(missing.bytes), missing.host ? " of a node's host memory" : "");
 }
 
+std::string_view short_name(predict::Fit fit) { return fit == predict::Fit::fits ? "yes" : fit == predict::Fit::tight ? "tight" : "NO"; }
+
 std::string less_fusion_words(const std::vector<study::FusionVariant>& variants) {
   const auto played = std::find_if(variants.begin(), variants.end(), [](const study::FusionVariant& variant) { return variant.played; });
   const auto best = std::min_element(variants.begin(), variants.end(), [](const study::FusionVariant& a, const study::FusionVariant& b) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/iteration_graph.h"
@@ -33,6 +34,9 @@ std::string change_words(const plan::Job& job, const plan::Plan& from, const pla
 
 /// "3.20 GiB are missing", "427.00 GiB of a node's host memory are missing": of what does not fit.
 std::string missing_words(const std::vector<predict::TaskMemory>& memory);
+
+/// "yes", "tight", "NO": whether it fits, in a cell of a table.
+std::string_view short_name(predict::Fit fit);
 
 /// "It fits where nothing is fused.", of a plan that does not fit but with less fusion; "The iteration is shorter where ...", of one that
 /// is slower than with less fusion as far as its seconds show; else empty. `variants`: study::play_fusion_variants.

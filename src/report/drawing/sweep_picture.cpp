@@ -115,7 +115,7 @@ CurvePicture sweep_picture(const Sweep& sweep, const std::string& title) {
   picture.logarithmic = sweep.over != SweepInput::threshold && sweep.over != SweepInput::staleness;
   picture.hollow_name = "does not fit";
   for (const SweepPoint* point : places_of(sweep))
-    picture.places.push_back({*point->value, study::value_text(sweep.over, *point->value), point->figures && !point->figures->fits});
+    picture.places.push_back({*point->value, study::value_text(sweep.over, *point->value), point->figures && !point->figures->fits()});
   picture.facts = facts_of(sweep);
   picture.panels.push_back(seconds_panel(sweep));
   if (!has_same_work(sweep.over) || sweep.over == SweepInput::nodes) picture.panels.push_back(tokens_panel(sweep));

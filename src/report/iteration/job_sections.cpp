@@ -6,12 +6,13 @@
 #include <cmath>
 #include <utility>
 
+#include "answer/runs/activity_lines.h"
 #include "answer/words/amounts.h"
+#include "answer/words/figures.h"
 #include "answer/words/plan_words.h"
 #include "answer/words/software_words.h"
 #include "planner/advice/changes.h"
 #include "report/drawing/sweep_picture.h"
-#include "report/iteration/activity_lines.h"
 #include "report/iteration/plan_reasons.h"
 #include "report/page/inks.h"
 #include "report/page/summary.h"
@@ -36,9 +37,9 @@ bool is_transfer_of(const plan::Activity& activity, base::Ticks end, const timel
 }
 
 /// The first bar of the timeline that is work of the activity; -1 where none is.
-std::int32_t first_bar(const JobPicture& picture, const timeline::Timeline& timeline, std::size_t index) {
-  const plan::Activity& activity = picture.simulation.closed.graph.activities[index];
-  const simulate::Iteration& iteration = picture.simulation.iteration;
+std::int32_t first_bar(const answer::SimulationAnswer& played, const timeline::Timeline& timeline, std::size_t index) {
+  const plan::Activity& activity = played.simulation.closed.graph.activities[index];
+  const simulate::Iteration& iteration = played.simulation.iteration;
   const bool on_links = plan::is_host_transfer(activity);
   std::int32_t first = -1;
   std::int32_t number = 0;
@@ -56,18 +57,18 @@ std::int32_t first_bar(const JobPicture& picture, const timeline::Timeline& time
 }
 
 /// Idle seconds of the average device by cause; [bar kind].
-std::vector<double> idle_seconds(const JobPicture& picture, const study::FusionVariant& variant) {
+std::vector<double> idle_seconds(const answer::SimulationAnswer& played, const study::FusionVariant& variant) {
   std::vector<double> seconds(static_cast<std::size_t>(simulate::bar_kinds));
-  const double devices = cluster::device_count(picture.scenario.job.cluster);
+  const double devices = cluster::device_count(played.scenario.job.cluster);
   for (const simulate::Use& use : variant.uses)
     if (simulate::is_idle(use.bar_kind)) seconds[static_cast<std::size_t>(use.bar_kind)] += base::seconds_of_ticks(use.time) / devices;
   return seconds;
 }
 
 /// Of the average device.
-double hand_over_seconds(const JobPicture& picture, const study::FusionVariant& variant) {
+double hand_over_seconds(const answer::SimulationAnswer& played, const study::FusionVariant& variant) {
   return base::seconds_of_ticks(simulate::time_of(variant.uses, simulate::BarKind::hand_over)) /
-         cluster::device_count(picture.scenario.job.cluster);
+         cluster::device_count(played.scenario.job.cluster);
 }
 
 /// The notes behind each other, each with a capital letter and a full stop.
@@ -80,11 +81,11 @@ std::string sentences(const std::vector<std::string>& notes) {
   return text;
 }
 
-std::string fusion_note(const JobPicture& picture) {
-  std::string note = picture.variants.empty() ? "This plan fuses nothing." : "Hand-over and idle time are those of the average device.";
-  if (const std::string less = answer::less_fusion_words(picture.variants); !less.empty()) note += " " + less;
-  note += sentences(picture.notes);
-  if (const auto& fused = picture.simulation.training)
+std::string fusion_note(const answer::SimulationAnswer& played) {
+  std::string note = played.variants.empty() ? "This plan fuses nothing." : "Hand-over and idle time are those of the average device.";
+  if (const std::string less = answer::less_fusion_words(played.variants); !less.empty()) note += " " + less;
+  note += sentences(played.notes);
+  if (const auto& fused = played.simulation.training)
     note += fmt::format(
         " The fused training takes {}, where no schedule of both takes less than {} (proven), one after the other {}, and each pair of "
         "mini-batches fused by itself {}.",
@@ -109,77 +110,78 @@ struct Candidate {
   bool shown = false;
 };
 
-std::vector<Candidate> candidates(const JobPicture& picture) {
+std::vector<Candidate> candidates(const answer::SimulationAnswer& played) {
   std::vector<Candidate> all;
-  for (const planner::RankedPlan& ranked : picture.ranking->plans)
-    all.push_back({std::string(name_of(ranked.placement)), &ranked.plan, &ranked.estimate, ranked.plan == picture.plan});
+  for (const planner::RankedPlan& ranked : played.ranking->plans)
+    all.push_back({std::string(name_of(ranked.placement)), &ranked.plan, &ranked.estimate, ranked.plan == played.plan});
   if (std::none_of(all.begin(), all.end(), [](const Candidate& candidate) { return candidate.shown; }))
-    all.push_back({picture.plan.placement, &picture.plan, &picture.simulation.closed, true});
+    all.push_back({played.plan.placement, &played.plan, &played.simulation.closed, true});
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return a.estimate->iteration_seconds < b.estimate->iteration_seconds; });
   return all;
 }
 
-std::vector<std::string> ranking_row(const JobPicture& picture, const Candidate& candidate, std::size_t number) {
+std::vector<std::string> ranking_row(const answer::SimulationAnswer& played, const Candidate& candidate, std::size_t number) {
   const predict::Estimate& estimate = *candidate.estimate;
-  const predict::Estimate& shown = picture.simulation.closed;
+  const predict::Estimate& shown = played.simulation.closed;
   const double lost = estimate.iteration_seconds - shown.iteration_seconds;
   const std::size_t fullest = planner::fullest_task(estimate.memory);
-  const bool tie = !candidate.shown && std::abs(lost) <= picture.scenario.software.efficiency.error * shown.iteration_seconds;
+  const bool tie = !candidate.shown && std::abs(lost) <= played.scenario.software.efficiency.error * shown.iteration_seconds;
   return {
       std::to_string(number),
       candidate.placement,
       answer::seconds_text(estimate.iteration_seconds),
-      candidate.shown ? "shown here" : difference_text(estimate.iteration_seconds, shown.iteration_seconds),
-      candidate.shown ? "" : (tie ? "a tie: " : "") + reasons_against(picture.scenario, {*candidate.plan, estimate}, {picture.plan, shown}),
+      candidate.shown ? "shown here" : answer::difference_text(estimate.iteration_seconds, shown.iteration_seconds),
+      candidate.shown ? "" : (tie ? "a tie: " : "") + reasons_against(played.scenario, {*candidate.plan, estimate}, {played.plan, shown}),
       estimate.fits() ? answer::gibibytes(estimate.memory[fullest].margin()) : "does not fit",
-      picture.scenario.job.workflow.tasks[fullest].name};
+      played.scenario.job.workflow.tasks[fullest].name};
 }
 
 }  // namespace
 
-Table activity_table(const JobPicture& picture, const timeline::Timeline& timeline) {
+Table activity_table(const answer::SimulationAnswer& played, const timeline::Timeline& timeline) {
   Table table;
   table.title = "Step by step";
   table.note = "Steps on other devices overlap. A row leads to the step's first bar.";
   table.columns = {{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"takes"}, {"by the closed form"}, {"difference"}};
-  std::vector<ActivityLine> lines = activity_lines(picture.scenario, picture.plan, picture.simulation);
-  std::stable_sort(lines.begin(), lines.end(), [](const ActivityLine& a, const ActivityLine& b) { return a.begin < b.begin; });
-  for (const ActivityLine& line : lines) {
+  std::vector<answer::ActivityLine> lines = answer::activity_lines(played.scenario, played.plan, played.simulation);
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const answer::ActivityLine& a, const answer::ActivityLine& b) { return a.begin < b.begin; });
+  for (const answer::ActivityLine& line : lines) {
     table.rows.push_back({line.name, line.devices, answer::seconds_text(line.begin), answer::seconds_text(line.simulated),
-                          answer::seconds_text(line.closed), difference_text(line.simulated, line.closed)});
-    table.bars.push_back(first_bar(picture, timeline, line.activity));
+                          answer::seconds_text(line.closed), answer::difference_text(line.simulated, line.closed)});
+    table.bars.push_back(first_bar(played, timeline, line.activity));
   }
   return table;
 }
 
-Table fusion_table(const JobPicture& picture) {
+Table fusion_table(const answer::SimulationAnswer& played) {
   Table table;
   table.title = "What stage fusion gains";
-  table.note = fusion_note(picture);
+  table.note = fusion_note(played);
   table.columns = {{"fused", Align::left}, {"iteration"}, {"speed"}};
-  if (picture.variants.empty()) {
-    table.rows.push_back({"nothing", answer::seconds_text(picture.simulation.iteration_seconds), "1.00x"});
+  if (played.variants.empty()) {
+    table.rows.push_back({"nothing", answer::seconds_text(played.simulation.iteration_seconds), "1.00x"});
     return table;
   }
   std::vector<std::vector<double>> idle;
   std::vector<double> all(static_cast<std::size_t>(simulate::bar_kinds));
-  for (const study::FusionVariant& variant : picture.variants) {
-    idle.push_back(idle_seconds(picture, variant));
+  for (const study::FusionVariant& variant : played.variants) {
+    idle.push_back(idle_seconds(played, variant));
     for (std::size_t cause = 0; cause < all.size(); ++cause) all[cause] += idle.back()[cause];
   }
   for (const char* column : {"hand-over", "idle"}) table.columns.push_back({column});
   for (std::size_t cause = 0; cause < all.size(); ++cause)
     if (all[cause] >= negligible) table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::BarKind>(cause)))});
-  for (std::size_t index = 0; index < picture.variants.size(); ++index) {
-    const study::FusionVariant& variant = picture.variants[index];
+  for (std::size_t index = 0; index < played.variants.size(); ++index) {
+    const study::FusionVariant& variant = played.variants[index];
     double sum = 0;
     for (const double seconds : idle[index]) sum += seconds;
     std::vector<std::string> row{std::string(variant.mode == study::FusionMode::none ? "nothing" : base::enum_name(variant.mode)) +
                                      (variant.fits ? "" : ", does not fit"),
                                  answer::seconds_text(variant.seconds),
-                                 fmt::format("{:.2f}x", picture.variants.front().seconds / variant.seconds),
-                                 answer::seconds_text(hand_over_seconds(picture, variant)), answer::seconds_text(sum)};
+                                 fmt::format("{:.2f}x", played.variants.front().seconds / variant.seconds),
+                                 answer::seconds_text(hand_over_seconds(played, variant)), answer::seconds_text(sum)};
     for (std::size_t cause = 0; cause < all.size(); ++cause)
       if (all[cause] >= negligible) row.push_back(answer::seconds_text(idle[index][cause]));
     if (variant.played) table.marked.push_back(index);
@@ -188,44 +190,44 @@ Table fusion_table(const JobPicture& picture) {
   return table;
 }
 
-Table memory_table(const JobPicture& picture) {
-  const std::vector<predict::TaskMemory>& memory = picture.simulation.closed.memory;
+Table memory_table(const answer::SimulationAnswer& played) {
+  const std::vector<predict::TaskMemory>& memory = played.simulation.closed.memory;
   Table table;
   table.title = "Does it fit?";
   table.note = fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
                            planner::missing_of(memory).bytes > 0 ? fmt::format("No: {}.", answer::missing_words(memory))
-                           : picture.simulation.closed.keeps_margin()
-                               ? fmt::format("Yes; plans leave {}.", answer::margin_words(picture.scenario))
-                               : fmt::format("Tightly: plans leave {}.", answer::margin_words(picture.scenario)));
+                           : played.simulation.closed.keeps_margin()
+                               ? fmt::format("Yes; plans leave {}.", answer::margin_words(played.scenario))
+                               : fmt::format("Tightly: plans leave {}.", answer::margin_words(played.scenario)));
   table.columns = {{"task", Align::left}, {"device"}, {"holds"}, {"of"}, {"left"}, {"most of it", Align::left}};
   const bool offloads = std::any_of(memory.begin(), memory.end(), [](const predict::TaskMemory& of) { return of.host > 0; });
   if (offloads) table.columns.push_back({"off the devices"});
   const std::size_t fullest = planner::fullest_task(memory);
   for (std::size_t task = 0; task < memory.size(); ++task) {
-    if (picture.scenario.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
+    if (played.scenario.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
     const predict::TaskMemory& of = memory[task];
     if (task == fullest) table.marked.push_back(table.rows.size());
-    table.rows.push_back({picture.scenario.job.workflow.tasks[task].name, std::to_string(of.device), answer::gibibytes(of.needed()),
-                          answer::gibibytes(of.usable), answer::gibibytes(of.margin()), parts_text(of, picture.scenario.job.workflow)});
+    table.rows.push_back({played.scenario.job.workflow.tasks[task].name, std::to_string(of.device), answer::gibibytes(of.needed()),
+                          answer::gibibytes(of.usable), answer::gibibytes(of.margin()), parts_text(of, played.scenario.job.workflow)});
     if (offloads)
       table.rows.back().push_back(fmt::format("{} of {} a node", answer::gibibytes(of.host), answer::gibibytes(of.host_memory)));
   }
   return table;
 }
 
-Table ranking_table(const JobPicture& picture) {
+Table ranking_table(const answer::SimulationAnswer& played) {
   Table table;
   table.title = "Ranked plans, and why each loses";
   table.note = fmt::format(
       "By their closed forms, the fastest first; {} is the mean error of these predictions. Beside each what makes it slower or "
       "faster than the plan that is shown: idle time of the average device, the steps that differ most, with the part of them that "
       "does, and tasks that run side by side in one plan alone.",
-      percent(picture.scenario.software.efficiency.error));
+      percent(played.scenario.software.efficiency.error));
   table.columns = {{"plan"},        {"placement", Align::left}, {"iteration"}, {"against it"}, {"where the difference is", Align::left},
                    {"memory left"}, {"in", Align::left}};
-  const std::vector<Candidate> all = candidates(picture);
+  const std::vector<Candidate> all = candidates(played);
   for (std::size_t index = 0; index < all.size(); ++index) {
-    table.rows.push_back(ranking_row(picture, all[index], index + 1));
+    table.rows.push_back(ranking_row(played, all[index], index + 1));
     if (all[index].shown) table.marked.push_back(index);
   }
   return table;
@@ -258,11 +260,11 @@ LineChart threshold_chart(const study::Sweep& thresholds) {
   return chart;
 }
 
-Table plan_table(const JobPicture& picture) {
+Table plan_table(const answer::SimulationAnswer& played) {
   Table table;
   table.title = "The plan";
   table.columns = {{"task", Align::left}, {"devices", Align::left}, {"layout", Align::left}, {"settings", Align::left}};
-  for (const answer::TaskWords& words : answer::task_words(picture.scenario.job, picture.plan))
+  for (const answer::TaskWords& words : answer::task_words(played.scenario.job, played.plan))
     table.rows.push_back({words.task, words.devices, words.layout, words.settings});
   return table;
 }

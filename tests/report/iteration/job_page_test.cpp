@@ -18,27 +18,14 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-/// A job, a plan of it, and what playing it gives.
-struct Played {
-  Played(plan::Job of, plan::Plan planned)
-      : job(std::move(of)),
-        scenario(predict::scenario_of(job, predict::software_of(job).value())),
-        plan(std::move(planned)),
-        simulator(scenario, {}),
-        simulation(simulator.simulate(plan).value()),
-        variants(study::play_fusion_variants(simulator, plan, simulation).value()) {}
-  Played(const Played&) = delete;
-
-  JobPicture picture() const { return {scenario, plan, simulation, std::nullopt, variants, notes, nullptr, nullptr}; }
-
-  plan::Job job;
-  predict::Scenario scenario;
-  plan::Plan plan;
-  predict::Simulator simulator;
-  predict::Simulation simulation;
-  std::vector<study::FusionVariant> variants;
-  std::vector<std::string> notes;
-};
+/// A plan of a job, played with less fusion, too.
+answer::SimulationAnswer played_plan(const plan::Job& job, const plan::Plan& plan) {
+  answer::SimulationAnswer played{.scenario = predict::scenario_of(job, predict::software_of(job).value()), .plan = plan};
+  predict::Simulator simulator(played.scenario, {});
+  played.simulation = simulator.simulate(plan).value();
+  played.variants = study::play_fusion_variants(simulator, plan, played.simulation).value();
+  return played;
+}
 
 planner::Ranking ranking_of(const plan::Job& job) {
   return planner::rank_plans(predict::scenario_of(job, predict::software_of(job).value()), test::quick_options()).value();
@@ -59,8 +46,8 @@ const Figure& figure(const Page& page, std::string_view name) {
 
 TEST(JobPage, SaysHowLongAnIterationTakesAndWhetherItFits) {
   const plan::Job job = test::grpo_job();
-  const Played played(job, test::co_located(job));
-  const Page page = job_page(played.picture());
+  const answer::SimulationAnswer played = played_plan(job, test::co_located(job));
+  const Page page = job_page(played);
   EXPECT_EQ(figure(page, "iteration").value, answer::seconds_text(played.simulation.iteration_seconds));
   EXPECT_EQ(figure(page, "iteration").note, answer::seconds_text(played.simulation.closed.iteration_seconds) + " by the closed form");
   EXPECT_THAT(figure(page, "fits").value, EndsWith("GiB left"));
@@ -71,8 +58,8 @@ TEST(JobPage, SaysHowLongAnIterationTakesAndWhetherItFits) {
 
 TEST(JobPage, ShowsMemoryBesideWhatADeviceCanUse) {
   const plan::Job job = test::grpo_job();
-  const Played played(job, test::co_located(job));
-  const Page page = job_page(played.picture());
+  const answer::SimulationAnswer played = played_plan(job, test::co_located(job));
+  const Page page = job_page(played);
   const auto& chart = std::get<Chart>(page.sections.front());
   ASSERT_FALSE(chart.timeline.counters.empty());
   for (const timeline::Counter& counter : chart.timeline.counters) {
@@ -86,17 +73,17 @@ TEST(JobPage, SaysWhatIsMissing) {
   const plan::Job job = test::grpo_job();
   plan::Plan plan = test::co_located(job);
   for (plan::TaskPlan& planned : plan.tasks) planned.engine.memory_utilization = 0.99;
-  const Played played(job, plan);
+  const answer::SimulationAnswer played = played_plan(job, plan);
   ASSERT_FALSE(played.simulation.closed.fits());
-  const Page page = job_page(played.picture());
+  const Page page = job_page(played);
   EXPECT_THAT(figure(page, "does not fit").value, EndsWith("GiB missing"));
   EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("No: "));
 }
 
 TEST(JobPage, LeadsFromEachActivityToItsFirstBar) {
   const plan::Job job = test::grpo_job();
-  const Played played(job, test::separated(job));
-  const Page page = job_page(played.picture());
+  const answer::SimulationAnswer played = played_plan(job, test::separated(job));
+  const Page page = job_page(played);
   const auto& chart = std::get<Chart>(page.sections.front());
   const Table& activities = section<Table>(page, "Step by step");
   ASSERT_EQ(activities.bars.size(), activities.rows.size());
@@ -114,9 +101,9 @@ TEST(JobPage, LeadsFromEachActivityToItsFirstBar) {
 TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   job.software.prefetch = true;
-  const Played played(job, test::pipelined_on_16(job));
+  const answer::SimulationAnswer played = played_plan(job, test::pipelined_on_16(job));
   const std::size_t devices = played.simulation.iteration.trace.lanes.size();
-  const Page page = job_page(played.picture());
+  const Page page = job_page(played);
   const auto& chart = std::get<Chart>(page.sections.front());
   std::size_t behind_devices = 0;
   for (std::size_t lane = 0; lane < devices; ++lane) behind_devices += chart.timeline.lanes[lane].bars;
@@ -135,10 +122,9 @@ TEST(JobPage, LeadsFromHostTransfersToTheirBarsOnLinks) {
 TEST(JobPage, ComparesWithEveryPlanThatWasFound) {
   const plan::Job job = ppo_job();
   const planner::Ranking ranking = ranking_of(job);
-  const Played played(job, ranking.plans.front().plan);
-  JobPicture picture = played.picture();
-  picture.ranking = &ranking;
-  const Table table = section<Table>(job_page(picture), "Ranked plans, and why each loses");
+  answer::SimulationAnswer played = played_plan(job, ranking.plans.front().plan);
+  played.ranking = ranking;
+  const Table table = section<Table>(job_page(played), "Ranked plans, and why each loses");
   ASSERT_EQ(table.rows.size(), ranking.plans.size());
   EXPECT_EQ(table.rows[0][3], "shown here");
   EXPECT_THAT(table.marked, testing::ElementsAre(0));
@@ -156,10 +142,9 @@ TEST(JobPage, ComparesWithEveryPlanThatWasFound) {
 TEST(JobPage, PutsAPlanThatWasNotFoundAmongThem) {
   const plan::Job job = test::grpo_job();
   const planner::Ranking ranking = ranking_of(job);
-  const Played played(job, test::co_located(job, ", \"offload\": [\"optimizer\"]"));
-  JobPicture picture = played.picture();
-  picture.ranking = &ranking;
-  const Table table = section<Table>(job_page(picture), "Ranked plans, and why each loses");
+  answer::SimulationAnswer played = played_plan(job, test::co_located(job, ", \"offload\": [\"optimizer\"]"));
+  played.ranking = ranking;
+  const Table table = section<Table>(job_page(played), "Ranked plans, and why each loses");
   EXPECT_EQ(table.rows.size(), ranking.plans.size() + 1);
   ASSERT_THAT(table.marked, SizeIs(1));
   EXPECT_EQ(table.rows[table.marked[0]][3], "shown here");
@@ -172,8 +157,8 @@ TEST(JobPage, ShowsWhatEachFusionTakesOffIdleTime) {
   if (pair && !plan::find_training_fault(job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])) plan.fusion.training = pair;
   if (!plan::find_threshold_fault(0.2, job, plan.tasks)) plan.fusion.threshold = 0.2;
   ASSERT_TRUE(plan.fusion.any());
-  const Played played(job, plan);
-  const Page page = job_page(played.picture());
+  const answer::SimulationAnswer played = played_plan(job, plan);
+  const Page page = job_page(played);
   const Table& table = section<Table>(page, "What stage fusion gains");
   ASSERT_EQ(table.rows.size(), played.variants.size());
   EXPECT_EQ(table.rows.front()[0], "nothing");
@@ -188,15 +173,14 @@ TEST(JobPage, MarksTheBestThreshold) {
   for (const std::optional<double> value : {std::optional<double>(), std::optional(0.05), std::optional(0.2), std::optional(0.4)}) {
     study::SweepPoint point{value, {}, study::SweepFigures{}};
     point.figures->iteration_seconds = value == 0.2 ? 8 : 10;
-    point.figures->fits = true;
+    point.figures->fit = predict::Fit::fits;
     sweep.points.push_back(std::move(point));
   }
   sweep.fastest = 2;
   const plan::Job job = test::grpo_job();
-  const Played played(job, test::co_located(job));
-  JobPicture picture = played.picture();
-  picture.thresholds = &sweep;
-  const Page page = job_page(picture);
+  answer::SimulationAnswer played = played_plan(job, test::co_located(job));
+  played.thresholds = sweep;
+  const Page page = job_page(played);
   const LineChart& chart = section<LineChart>(page, "Migration threshold");
   ASSERT_THAT(chart.marks, SizeIs(1));
   const LineChart::Mark& mark = chart.marks[0];

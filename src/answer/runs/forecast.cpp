@@ -1,0 +1,112 @@
+#include "answer/runs/forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "answer/question/seconds.h"
+#include "answer/runs/asked_job.h"
+#include "answer/runs/length_cap.h"
+#include "base/csv.h"
+#include "base/document.h"
+
+namespace dovetail::answer {
+namespace {
+
+/// The file that lengths are in, where they are not given in words.
+std::optional<Input> growth_file(const ForecastRequest& request) {
+  if (!request.lengths || request.lengths->find(':') != std::string::npos) return std::nullopt;
+  return Input{*request.lengths};
+}
+
+/// What can be said of a request before anything is read.
+base::Status check(const ForecastRequest& request) {
+  if (request.lengths.has_value() + request.mean.has_value() + request.median.has_value() > 1)
+    return base::bad_input("--lengths, --mean and --p50 say the same in different ways; accepted: one of them");
+  if (request.searches == 0 && !request.plan) return base::bad_input("--searches 0 keeps the plan of --plan, which is missing");
+  return check_standard_input({request.job, request.plan, growth_file(request)});
+}
+
+base::Result<study::Growth> read_growth_file(const Input& file) {
+  if (std::error_code none; file.path != "-" && !std::filesystem::exists(file.path, none))
+    return base::bad_input(
+        fmt::format("--lengths: {} is neither factors nor a file; accepted: STEP:FACTOR, separated by commas, such as "
+                    "0:1,500:2.5, or a CSV file",
+                    base::quote(file.path)));
+  DOVETAIL_TRY(const std::string content, read_input(file));
+  return study::parse_growth_table(content, name_of(file));
+}
+
+base::Result<study::Growth> read_growth(const ForecastRequest& request) {
+  if (const auto file = growth_file(request)) return read_growth_file(*file);
+  const auto parsed = [](const char* option, const std::string& text, study::GrowthFigure figure) -> base::Result<study::Growth> {
+    auto growth = study::parse_growth(text, figure);
+    if (!growth.ok()) return base::bad_input(fmt::format("--{}: {}", option, growth.error().message));
+    return growth;
+  };
+  if (request.lengths) return parsed("lengths", *request.lengths, study::GrowthFigure::factor);
+  if (request.mean) return parsed("mean", *request.mean, study::GrowthFigure::mean);
+  if (request.median) return parsed("p50", *request.median, study::GrowthFigure::median);
+  return study::Growth{};
+}
+
+/// Where responses end: what is asked for; else the job's longest, where so many end there that it is a cap. Lengths that are all one say
+/// nothing of it.
+base::Result<std::optional<std::int64_t>> cap_of(const ForecastRequest& request, const plan::Job& job) {
+  const workflow::LengthDistribution& lengths = job.workload.response_length;
+  constexpr double min_at_cap = 0.001;
+  const double at_longest = lengths.survival(lengths.longest() - 1);
+  const bool capped = at_longest >= min_at_cap && lengths.shortest() < lengths.longest();
+  return parse_length_cap(request.cap.value_or(capped ? "keep" : "scale"), job);
+}
+
+base::Result<std::vector<study::Pause>> parse_pauses(const std::vector<std::string>& texts) {
+  std::vector<study::Pause> pauses;
+  for (const std::string& text : texts) {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::optional<std::int32_t> every = base::parse_index(text.substr(0, colon));
+    const auto seconds = parse_seconds(colon < text.size() ? text.substr(colon + 1) : "");
+    if (!every || *every < 1 || !seconds.ok())
+      return base::bad_input(
+          fmt::format("--pause: {} is no pause; accepted: STEPS:TIME, such as 100:5m for five minutes every 100 steps", base::quote(text)));
+    pauses.push_back({*every, seconds.value()});
+  }
+  return pauses;
+}
+
+base::Result<study::ForecastOptions> forecast_options(const ForecastRequest& request, const plan::Job& job, const Watch& watch) {
+  study::ForecastOptions options;
+  options.steps = request.steps;
+  DOVETAIL_TRY(options.pauses, parse_pauses(request.pauses));
+  options.restart_seconds = request.restart.value_or(0);
+  options.searches = request.searches;
+  DOVETAIL_TRY(options.rank, rank_options(request.search, job.placements, watch));
+  options.on_search = [&watch, &name = job.name](std::int64_t step) {
+    tell_label(watch, fmt::format("{}, plans for step {}", name, step));
+  };
+  return options;
+}
+
+}  // namespace
+
+base::Result<ForecastAnswer> ask(const ForecastRequest& request, const Watch& watch) {
+  DOVETAIL_CHECK(check(request));
+  const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
+  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, stop, watch));
+  const plan::Job& job = asked.scenario.job;
+  DOVETAIL_TRY(study::Growth growth, read_growth(request));
+  DOVETAIL_CHECK(tell_read(watch));
+  DOVETAIL_TRY(const std::optional<std::int64_t> cap, cap_of(request, job));
+  DOVETAIL_TRY(const study::LengthGrowth lengths, study::LengthGrowth::of(job.workload.response_length, std::move(growth), cap));
+  DOVETAIL_TRY(const study::ForecastOptions options, forecast_options(request, job, watch));
+  auto forecast = study::forecast(asked.scenario, asked.plan ? &*asked.plan : nullptr, lengths, options);
+  if (!forecast.ok()) return at_input(std::move(forecast).error(), request.job);
+  const Outcome outcome = forecast->steps < request.steps ? Outcome::infeasible : Outcome::done;
+  ForecastAnswer answer{std::move(asked.scenario), request.steps, cap, std::move(forecast).value(), unless_interrupted(watch, outcome)};
+  answer.scenario.cancellation = nullptr;
+  return answer;
+}
+
+}  // namespace dovetail::answer

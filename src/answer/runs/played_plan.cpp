@@ -1,0 +1,147 @@
+#include "answer/runs/played_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "answer/words/amounts.h"
+#include "plan/fusion.h"
+#include "planner/bound/bound.h"
+#include "planner/space/fused_activities.h"
+#include "planner/space/search_space.h"
+#include "predict/played/inter_stage.h"
+
+namespace dovetail::answer {
+namespace {
+
+/// What no plan of the job that fuses no more than the chosen one can beat; nothing where none is known.
+std::optional<double> bound_of(const predict::Scenario& scenario, const planner::RankOptions& options, const ChosenPlan& chosen) {
+  const plan::Fusion& fusion = chosen.plan.fusion;
+  const planner::FusionSelection fuses{.generation = fusion.threshold.has_value(), .training = fusion.training.has_value()};
+  if (const auto& ranking = chosen.ranking) {
+    if (!fuses.any()) return ranking->bound > 0 ? std::optional(ranking->bound) : std::nullopt;
+    // It holds for all that the job lets plans fuse, which may be more, and with --fuse less, than this one does.
+    if (ranking->fused_bound && planner::open_fusion(scenario.job) == fuses) return ranking->fused_bound;
+  }
+  const planner::SearchSpace space =
+      planner::make_search_space(scenario, planner::search_meshes(scenario.job), {options.option_set}, options.search.threads);
+  if (planner::impossible_task(space)) return std::nullopt;
+  const double bound = planner::period_bound(space, fuses);
+  return bound > 0 ? std::optional(predict::iteration_seconds(scenario, bound)) : std::nullopt;
+}
+
+/// A chosen plan to be fused.
+struct ToFuse {
+  const predict::Scenario& scenario;
+  const PlayOptions& options;
+  plan::Plan& plan;
+  std::vector<std::string>& notes;
+};
+
+void fuse_training(const ToFuse& asked) {
+  plan::Plan& plan = asked.plan;
+  if (plan.fusion.training) return;
+  const std::optional<plan::TrainPair> pair = plan::train_pair(asked.scenario.job);
+  const std::optional<std::string> fault =
+      pair ? plan::find_training_fault(asked.scenario.job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])
+           : "no two trainings of different models can run together: there is nothing to fuse with";
+  if (fault)
+    asked.notes.push_back("training is not fused: " + plan::as_reason(*fault));
+  else
+    plan.fusion.training = pair;
+}
+
+/// With the threshold that is the best of those simulated.
+void fuse_generation(const ToFuse& asked) {
+  plan::Plan& plan = asked.plan;
+  if (plan.fusion.threshold) return;
+  constexpr double any = 0.5;
+  if (const auto fault = plan::find_threshold_fault(any, asked.scenario.job, plan.tasks)) {
+    asked.notes.push_back("generation is not fused with inference: " + plan::as_reason(*fault));
+    return;
+  }
+  // One draw says little of the best.
+  const int draws = std::max(asked.options.draws, 3);
+  const auto chosen = predict::simulated_thresholds(asked.scenario, plan, asked.options.search.budget.seed, draws);
+  if (!chosen) {
+    asked.notes.push_back("generation is not fused with inference: the command was stopped before a threshold was chosen");
+    return;
+  }
+  const simulate::ThresholdChoice& choice = *chosen;
+  plan.fusion.threshold = choice.points[choice.best].threshold;
+  const auto seconds = [](const simulate::ThresholdPoint& point) { return seconds_text(base::seconds_of_ticks(point.value)); };
+  if (plan.fusion.threshold)
+    asked.notes.push_back(
+        fmt::format("generation and inference are fused at {:g}% unfinished samples: {} in place of {}, the best of {} thresholds in the "
+                    "mean of {} draws",
+                    *plan.fusion.threshold * 100, seconds(choice.points[choice.best]), seconds(choice.points.front()),
+                    choice.points.size() - 1, draws));
+  else
+    asked.notes.push_back("generation is not fused with inference: " +
+                          predict::find_migration_fault(asked.scenario, plan, choice)
+                              .value_or("no threshold makes both stages shorter than one after the other"));
+}
+
+/// Gives the plan the fusion that was asked for; says why where it cannot be.
+void fuse_as_asked(const ToFuse& asked) {
+  const std::optional<study::FusionMode> fuse = asked.options.fuse;
+  if (!fuse) return;
+  if (!study::fuses_training(*fuse)) asked.plan.fusion.training = std::nullopt;
+  if (!study::fuses_generation(*fuse)) asked.plan.fusion.threshold = std::nullopt;
+  if (study::fuses_training(*fuse)) fuse_training(asked);
+  if (study::fuses_generation(*fuse)) fuse_generation(asked);
+  if (!plan::agrees(asked.scenario.job.fixed_fusion, asked.plan.fusion))
+    asked.notes.push_back("the job fixes another fusion (`fixed: {fusion: ...}`): --fuse goes before it");
+}
+
+}  // namespace
+
+base::Status check_playable(const plan::Job& job, const Input& input) {
+  constexpr std::int64_t max_samples = std::int64_t{1} << 22;
+  if (job.workload.samples() <= max_samples) return {};
+  return base::Error{base::Failure::bad_input, name_of(input), 0, 0,
+                     fmt::format("an iteration has {} samples, too many to be played event by event; accepted: at most {} (dovetail "
+                                 "plan has the closed form)",
+                                 job.workload.samples(), max_samples)};
+}
+
+base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& job, const AskedJob& asked, bool ranked, const Watch& watch) {
+  const predict::Scenario& scenario = asked.scenario;
+  DOVETAIL_TRY(const planner::RankOptions search, rank_options(options.search, scenario.job.placements, watch));
+  ChosenPlan chosen;
+  if (!asked.plan || ranked) {
+    auto ranking = find_plans(scenario, search, job, "; dovetail fit says what is missing, and --plan plays one that does not");
+    if (ranking.ok())
+      chosen.ranking = std::move(ranking).value();
+    else if (!asked.plan || ranking.error().failure != base::Failure::infeasible)
+      return std::move(ranking).error();
+  }
+  chosen.plan = asked.plan ? *asked.plan : chosen.ranking->plans.front().plan;
+  tell_work(watch, "choosing what is fused");
+  fuse_as_asked({scenario, options, chosen.plan, chosen.notes});
+  chosen.bound = bound_of(scenario, search, chosen);
+  return chosen;
+}
+
+predict::SimulationOptions simulation_options(const PlayOptions& given) {
+  predict::SimulationOptions options;
+  options.seed = given.search.budget.seed;
+  options.draws = given.draws;
+  options.max_iterations = static_cast<std::size_t>(given.max_iterations);
+  options.fused.iterations = given.fused_iterations;
+  return options;
+}
+
+base::Result<PlayedPlan> play_plan(const PlayOptions& given, const predict::Scenario& scenario, const plan::Plan& plan,
+                                   const Watch& watch) {
+  predict::SimulationOptions options = simulation_options(given);
+  options.on_progress = [&watch](std::string_view work) { tell_work(watch, work); };
+  predict::Simulator simulator(scenario, options);
+  DOVETAIL_TRY(predict::Simulation simulation, simulator.simulate(plan));
+  auto variants = study::play_fusion_variants(simulator, plan, simulation);
+  if (!variants.ok() && !scenario.is_stopped()) return variants.error();
+  return PlayedPlan{std::move(simulation), variants.ok() ? std::move(variants).value() : std::vector<study::FusionVariant>()};
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,66 @@
+#include "answer/runs/simulation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "plan/fusion.h"
+#include "planner/rank/fusion_choice.h"
+
+namespace dovetail::answer {
+namespace {
+
+/// The plan at every threshold, where generation can be fused with inference; else a note says why not.
+void sweep_thresholds(const PlayOptions& play, const Watch& watch, SimulationAnswer& answer) {
+  study::SweepOptions options;
+  options.over = study::SweepInput::threshold;
+  options.simulate = true;
+  options.simulation = simulation_options(play);
+  // One draw says little of the best.
+  options.simulation.draws = std::max(options.simulation.draws, 3);
+  options.on_point = [&watch](std::size_t point, std::size_t points) {
+    tell_work(watch, fmt::format("threshold {} of {}", point + 1, points));
+  };
+  auto swept = study::sweep(answer.scenario, &answer.plan, options);
+  if (swept.ok()) {
+    if (swept->fastest) answer.thresholds = std::move(swept).value();
+    return;
+  }
+  // What was asked for in vain has said so already.
+  const std::string reason = plan::as_reason(swept.error().message);
+  const auto is_said = [&](const std::string& note) { return note.find(reason) != std::string::npos; };
+  if (std::none_of(answer.notes.begin(), answer.notes.end(), is_said))
+    answer.notes.push_back("generation cannot be fused with inference: " + reason);
+}
+
+}  // namespace
+
+base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch& watch) {
+  const PlayOptions& play = request.play;
+  const parallel::Cancellation stop(watch.cancellation, play.search.budget.time_limit);
+  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, stop, watch));
+  DOVETAIL_CHECK(tell_read(watch));
+  DOVETAIL_CHECK(check_playable(asked.scenario.job, request.job));
+  DOVETAIL_TRY(ChosenPlan chosen, choose_plan(play, request.job, asked, request.compared, watch));
+  if (request.compared && !play.fuse && !asked.scenario.is_stopped()) chosen.notes = planner::why_not_fused(asked.scenario, chosen.plan);
+  DOVETAIL_TRY(PlayedPlan played, play_plan(play, asked.scenario, chosen.plan, watch));
+  SimulationAnswer answer{.scenario = std::move(asked.scenario),
+                          .plan = std::move(chosen.plan),
+                          .found = !request.plan,
+                          .seed = play.search.budget.seed,
+                          .bound = chosen.bound,
+                          .simulation = std::move(played.simulation),
+                          .variants = std::move(played.variants),
+                          .notes = std::move(chosen.notes),
+                          .outcome = unless_interrupted(watch, Outcome::done)};
+  if (request.compared) {
+    answer.ranking = std::move(chosen.ranking);
+    sweep_thresholds(play, watch, answer);
+    answer.outcome = unless_interrupted(watch, Outcome::done);
+  }
+  answer.scenario.cancellation = nullptr;
+  return answer;
+}
+
+}  // namespace dovetail::answer

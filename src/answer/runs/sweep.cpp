@@ -1,0 +1,64 @@
+#include "answer/runs/sweep.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "answer/runs/asked_job.h"
+#include "answer/runs/length_cap.h"
+#include "answer/runs/played_plan.h"
+
+namespace dovetail::answer {
+namespace {
+
+using study::SweepInput;
+
+/// What can be said of a request before anything is read.
+base::Status check(const SweepRequest& request) {
+  if (request.over == SweepInput::nodes && request.plan)
+    return base::bad_input("--over nodes finds a plan for each number of nodes; --plan has no use there");
+  if (request.over != SweepInput::length && request.cap) return base::bad_input("--cap is for --over length");
+  return {};
+}
+
+base::Result<study::SweepOptions> sweep_options(const SweepRequest& request, const plan::Job& job, const Watch& watch) {
+  study::SweepOptions options;
+  options.over = request.over;
+  if (request.values) {
+    DOVETAIL_TRY(options.values, study::parse_values(request.over, *request.values));
+  }
+  if (request.cap) {
+    DOVETAIL_TRY(options.cap, parse_length_cap(*request.cap, job));
+  }
+  options.simulate = request.simulate || request.over == SweepInput::threshold;
+  options.simulation.seed = request.search.budget.seed;
+  options.simulation.draws = request.draws;
+  DOVETAIL_TRY(options.rank, rank_options(request.search, job.placements, watch));
+  options.on_point = [&watch, &name = job.name, over = request.over](std::size_t point, std::size_t points) {
+    tell_label(watch, fmt::format("{}, value {} of {}", name, point + 1, points));
+    tell_work(watch, base::enum_name(over));
+  };
+  return options;
+}
+
+}  // namespace
+
+base::Result<SweepAnswer> ask(const SweepRequest& request, const Watch& watch) {
+  DOVETAIL_CHECK(check(request));
+  const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
+  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, stop, watch));
+  DOVETAIL_CHECK(tell_read(watch));
+  SweepAnswer answer{.scenario = std::move(asked.scenario), .plan = std::move(asked.plan)};
+  DOVETAIL_TRY(const study::SweepOptions options, sweep_options(request, answer.scenario.job, watch));
+  if (options.simulate) DOVETAIL_CHECK(check_playable(answer.scenario.job, request.job));
+  if (!answer.plan && request.over != SweepInput::nodes) {
+    DOVETAIL_TRY(planner::Ranking ranking, find_plans(answer.scenario, options.rank, request.job, "; --plan sweeps one that does not"));
+    answer.plan = std::move(ranking.plans.front().plan);
+  }
+  DOVETAIL_TRY(answer.sweep, study::sweep(answer.scenario, answer.plan ? &*answer.plan : nullptr, options));
+  answer.outcome = unless_interrupted(watch, Outcome::done);
+  answer.scenario.cancellation = nullptr;
+  return answer;
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,181 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "answer/runs/what_if.h"
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
+#include "answer/words/plan_words.h"
+#include "answer/words/software_words.h"
+#include "answer/words/text.h"
+#include "cluster/cluster.h"
+
+namespace dovetail::answer {
+namespace {
+
+using study::TrainingAlternative;
+using study::WhatIf;
+using study::Working;
+
+constexpr std::string_view none = "-";
+
+std::string verdict(std::string_view what, const study::Worth& worth) {
+  return fmt::format("{}: {}, {}.\n", what, worth.worth ? "yes" : "no", worth.reason);
+}
+
+/// What is said below a table of some of its rows, once for all of which it is so.
+class Remarks {
+ public:
+  void add(std::string name, const std::string& text) {
+    if (text.empty()) return;
+    const auto known = std::find_if(remarks_.begin(), remarks_.end(), [&](const auto& remark) { return remark.second == text; });
+    if (known == remarks_.end())
+      remarks_.emplace_back(std::move(name), text);
+    else
+      known->first += ", " + name;
+  }
+
+  std::string text() const {
+    std::string all;
+    for (const auto& [name, text] : remarks_) all += fmt::format("  {}: {}\n", name, text);
+    return all;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> remarks_;
+};
+
+Sections training_text(const study::TrainingWorth& training) {
+  const TrainingAlternative& first = training.ways.front();
+  std::vector<std::vector<std::string>> rows;
+  Remarks remarks;
+  for (const TrainingAlternative& way : training.ways) {
+    const std::string name = std::string(name_of(way.way)) + (way.planned ? " *" : "");
+    if (way.why_not.empty())
+      rows.push_back({name, seconds_text(way.seconds), &way == &first ? "" : difference_text(way.seconds, first.seconds),
+                      gibibytes(way.activations), std::string(short_name(way.fit))});
+    else
+      rows.push_back({name, std::string(none), "", std::string(none), ""});
+    remarks.add(std::string(name_of(way.way)), way.why_not.empty() ? way.how : "not here: " + way.why_not);
+  }
+  Sections text = verdict("Fused training", training.fusion);
+  text += Table{{{"training phase (*: as planned)", Align::left}, {"takes"}, {"change"}, {"activations"}, {"fits"}}, rows};
+  if (training.bound)
+    text += fmt::format("  fused: no schedule of both trainings takes less than {} (proven)\n", seconds_text(*training.bound));
+  return text + remarks.text();
+}
+
+/// Seconds of an iteration of that way, where there are any.
+std::string iteration_of(const WhatIf* what_if) {
+  return what_if && what_if->figures ? seconds_text(what_if->figures->iteration_seconds) : std::string(none);
+}
+
+const WhatIf* find_off_policy(const study::WhatIfs& what_ifs, int steps) {
+  const auto found = std::find_if(what_ifs.ways.begin(), what_ifs.ways.end(), [&](const WhatIf& what_if) {
+    return what_if.working.kind == Working::Kind::off_policy && what_if.working.steps == steps;
+  });
+  return found == what_ifs.ways.end() ? nullptr : &*found;
+}
+
+Sections generation_text(const WhatIfAnswer& answer) {
+  const study::GenerationWorth& generation = answer.generation;
+  Sections text = verdict("Generation fused with inference", generation.fusion);
+  if (!generation.plain) return text;
+  const bool trained = answer.plan.fusion.training.has_value();
+  std::vector<std::vector<std::string>> rows{
+      {"one after the other", seconds_text(*generation.plain), "", iteration_of(study::find_fusion(answer.what_ifs, false, trained))}};
+  if (generation.side_by_side < *generation.plain)
+    rows.push_back({"scoring side by side", seconds_text(generation.side_by_side),
+                    difference_text(generation.side_by_side, *generation.plain), std::string(none)});
+  for (const study::FusedAt& fused : generation.fused) {
+    rows.push_back({fmt::format("fused at {:g}% unfinished", fused.threshold * 100), seconds_text(fused.seconds),
+                    difference_text(fused.seconds, *generation.plain),
+                    iteration_of(study::find_threshold(answer.what_ifs, fused.threshold, trained))});
+  }
+  rows.push_back({"one step off policy", "beside training", "", iteration_of(find_off_policy(answer.what_ifs, 1))});
+  return text + Table{{{"generation and inference", Align::left}, {"take"}, {"change"}, {"iteration"}}, rows};
+}
+
+/// "8+8", "8+8 (training on the last)": devices for training and rollout.
+std::string split_text(int training, int rollout, int first) {
+  return fmt::format("{}+{}{}", training, rollout, first > 0 ? " (training on the last)" : "");
+}
+
+std::string way_name(const WhatIf& what_if) {
+  const Working& working = what_if.working;
+  if (working.kind == Working::Kind::partial) return fmt::format("partial rollout, {:g}% end", working.finished * 100);
+  if (working.kind == Working::Kind::off_policy)
+    return working.steps == 0 ? "split, on policy" : counted(working.steps, "step") + " off policy";
+  std::string name = working.inter && working.intra ? "both fused"
+                     : working.inter                ? "generation fused"
+                     : working.intra                ? "trainings fused"
+                                                    : "no fusion";
+  if (what_if.figures && what_if.figures->plan.fusion.threshold)
+    name += fmt::format(", {:g}%", *what_if.figures->plan.fusion.threshold * 100);
+  return name + (what_if.planned ? " *" : "");
+}
+
+std::string devices_of(const WhatIfAnswer& answer, const study::WhatIfFigures& figures) {
+  if (figures.training_devices == 0) return std::to_string(cluster::device_count(answer.scenario.job.cluster));
+  return split_text(figures.training_devices, figures.rollout_devices, figures.training_first);
+}
+
+Sections ways_text(const WhatIfAnswer& answer) {
+  std::vector<std::vector<std::string>> rows;
+  Remarks remarks;
+  for (const WhatIf& what_if : answer.what_ifs.ways) {
+    const std::string name = way_name(what_if);
+    if (!what_if.figures) {
+      rows.push_back({name, "", std::string(none), std::string(none), std::string(none), "", "", "", ""});
+      remarks.add(name, "not here: " + what_if.why_not);
+      continue;
+    }
+    const study::WhatIfFigures& figures = *what_if.figures;
+    rows.push_back({name, devices_of(answer, figures), seconds_text(figures.iteration_seconds),
+                    fmt::format("{:.2f}", figures.samples_per_second), fmt::format("{:.0f}", figures.tokens_per_second),
+                    fmt::format("{:.2f}", figures.staleness.mean), std::to_string(figures.staleness.most),
+                    percent(figures.staleness.off_policy_tokens), std::string(short_name(figures.fit))});
+    if (!figures.simulated) remarks.add(name, "by the closed form: training is longer or larger than schedules can be");
+  }
+  return "What other ways of working would give (*: as planned):\n" +
+         Table{{{"way", Align::left}, {"devices"}, {"iteration"}, {"samples/s"}, {"tokens/s/GPU"}, {"age"}, {"most"}, {"stale"}, {"fits"}},
+               rows} +
+         remarks.text();
+}
+
+std::string splits_text(const study::WhatIfs& what_ifs) {
+  if (what_ifs.splits.empty()) return "";
+  constexpr std::size_t shown = 4;
+  std::vector<std::string> splits;
+  for (const study::DeviceSplit& split : what_ifs.splits)
+    if (splits.size() < shown)
+      splits.push_back(
+          fmt::format("{} {}", split_text(split.training, split.rollout, split.training_first), seconds_text(split.iteration_seconds)));
+  return fmt::format("  1 step off policy by split, in closed form: {}\n", fmt::join(splits, ", "));
+}
+
+constexpr std::string_view legend =
+    "  devices: for training + rollout, where they are split; age: policy versions between sampling and training, mean of tokens\n"
+    "  and most; stale: tokens of an older policy than the one that trains. All is played event by event; of partial rollout\n"
+    "  generation is, with the other steps of the plan's own play. What a fusion gains may be data handed over once in place of\n"
+    "  once a task: dovetail simulate shows how much.\n";
+
+}  // namespace
+
+Sections sections(const WhatIfAnswer& answer) {
+  const plan::Job& job = answer.scenario.job;
+  const predict::Software& software = answer.scenario.software;
+  Sections all = job_line(job) + "\n" +
+                 fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n{}\n\n", answer.plan.placement,
+                             software.efficiency.name, software.conventions.name, counted(answer.draws, "draw"), answer.seed,
+                             efficiency_words(software));
+  all += "Is fusion worth it here?\n\n" + training_text(answer.training) + "\n" + generation_text(answer);
+  all += "\n" + ways_text(answer) + splits_text(answer.what_ifs) + std::string(legend);
+  if (!answer.what_ifs.complete) all += "\nStopped: ways that are missing were not played\n";
+  return all;
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,92 @@
+#include "answer/runs/simulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/job_files.h"
+
+namespace dovetail::answer {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::HasSubstr;
+
+SimulationRequest small_request() {
+  SimulationRequest request{.job = {"job.yaml", cli::small_job}, .plan = Input{"plan.json", cli::small_plan}, .play = {}};
+  request.play.search.budget.chains = 1;
+  request.play.search.budget.iterations = 500;
+  return request;
+}
+
+TEST(SimulationAnswer, TheTimelineIsTheAnswerWithSpans) {
+  const SimulationAnswer answer = ask(small_request(), {}).value();
+  json with = json::parse(timeline_json(answer));
+  EXPECT_EQ(with["span_columns"].size(), with["devices"][0]["spans"][0].size());
+  with.erase("span_columns");
+  for (json& device : with["devices"]) {
+    device.erase("spans");
+    device.erase("memory");
+  }
+  EXPECT_EQ(with, json::parse(to_json(answer)));
+}
+
+TEST(SimulationAnswer, IsComparedWhereItIsAskedTo) {
+  SimulationRequest request = small_request();
+  const SimulationAnswer alone = ask(request, {}).value();
+  EXPECT_FALSE(alone.ranking || alone.thresholds);
+  EXPECT_TRUE(alone.notes.empty());
+  request.compared = true;
+  const SimulationAnswer compared = ask(request, {}).value();
+  ASSERT_TRUE(compared.ranking);
+  EXPECT_FALSE(compared.ranking->plans.empty());
+  ASSERT_TRUE(compared.thresholds);
+  EXPECT_FALSE(compared.notes.empty()) << "why nothing is fused";
+  EXPECT_EQ(compared.plan, alone.plan);
+  EXPECT_EQ(compared.simulation.iteration_seconds, alone.simulation.iteration_seconds);
+}
+
+TEST(SimulationAnswer, HasNothingThatCouldStopItLater) { EXPECT_EQ(ask(small_request(), {}).value().scenario.cancellation, nullptr); }
+
+TEST(SimulationAnswer, EndsBeforeTheWorkWhereTheAskerSaysSo) {
+  std::vector<std::string> told;
+  Watch watch;
+  watch.on_label = [&](const std::string& label) { told.push_back(label); };
+  watch.on_work = [&](std::string_view work) { told.emplace_back(work); };
+  watch.on_read = [] { return base::Status(base::bad_input("not over an input")); };
+  const auto answer = ask(small_request(), watch);
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().message, "not over an input");
+  EXPECT_EQ(told, std::vector<std::string>{"small"}) << "nothing was played";
+}
+
+TEST(SimulationAnswer, IsRefusedOfWhatIsTooLarge) {
+  std::string many = cli::small_job;
+  many.replace(many.find("prompts: 32"), 11, "prompts: 1000000");
+  SimulationRequest request = small_request();
+  request.job.text = many;
+  const auto answer = ask(request, {});
+  ASSERT_FALSE(answer.ok());
+  EXPECT_THAT(answer.error().message, HasSubstr("an iteration has 8000000 samples, too many to be played"));
+  EXPECT_EQ(answer.error().path, "job.yaml");
+}
+
+TEST(SimulationAnswer, AnInterruptedOneSaysSo) {
+  parallel::Cancellation stop;
+  Watch watch{.cancellation = &stop};
+  watch.on_work = [&](std::string_view work) {
+    if (work.starts_with("playing draw 2")) stop.request();
+  };
+  SimulationRequest request = small_request();
+  request.play.draws = 20;
+  const SimulationAnswer answer = ask(request, watch).value();
+  EXPECT_LT(answer.simulation.draws.size(), 20U);
+  EXPECT_EQ(answer.outcome, Outcome::interrupted);
+}
+
+}  // namespace
+}  // namespace dovetail::answer

@@ -1,0 +1,81 @@
+#include "answer/runs/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "cli/job_files.h"
+
+namespace dovetail::answer {
+namespace {
+
+using nlohmann::json;
+using study::SweepInput;
+using testing::HasSubstr;
+
+SweepRequest small_request(SweepInput over, const std::string& values) {
+  return {.job = {"job.yaml", cli::small_job},
+          .plan = Input{"plan.json", cli::small_plan},
+          .over = over,
+          .values = values,
+          .cap = {},
+          .search = {}};
+}
+
+std::string message_of(const SweepRequest& request) {
+  const auto answer = ask(request, {});
+  return answer.ok() ? "" : answer.error().message;
+}
+
+TEST(SweepAnswer, OptionsThatHaveNoUseAreRefused) {
+  SweepRequest nodes = small_request(SweepInput::nodes, "1");
+  EXPECT_THAT(message_of(nodes), HasSubstr("--plan has no use there"));
+  SweepRequest batch = small_request(SweepInput::batch, "16");
+  batch.cap = "keep";
+  EXPECT_EQ(message_of(batch), "--cap is for --over length");
+}
+
+TEST(SweepAnswer, ACapEndsWhatGrows) {
+  SweepRequest request = small_request(SweepInput::length, "4");
+  const double grown = ask(request, {}).value().sweep.points[0].figures->iteration_seconds;
+  request.cap = "scale";
+  EXPECT_EQ(ask(request, {}).value().sweep.points[0].figures->iteration_seconds, grown);
+  request.cap = "keep";
+  EXPECT_LT(ask(request, {}).value().sweep.points[0].figures->iteration_seconds, grown);
+  request.cap = "0";
+  EXPECT_THAT(message_of(request), HasSubstr("`0` is no cap; accepted: keep, scale, or tokens from 1 to "));
+}
+
+TEST(SweepAnswer, EveryLineOfTheTableHasAllCells) {
+  std::istringstream lines(to_csv(ask(small_request(SweepInput::mini_batch, "2,1000"), {}).value()));
+  std::string header;
+  ASSERT_TRUE(std::getline(lines, header));
+  EXPECT_TRUE(header.ends_with(",verdict"));
+  int rows = 0;
+  for (std::string line; std::getline(lines, line); ++rows)
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), std::count(header.begin(), header.end(), ',')) << line;
+  EXPECT_EQ(rows, 2);
+}
+
+TEST(SweepAnswer, OfNodesEachPointHasItsPlan) {
+  SweepRequest request = small_request(SweepInput::nodes, "1,2");
+  request.plan.reset();
+  request.search.budget.chains = 1;
+  request.search.budget.iterations = 500;
+  const SweepAnswer answer = ask(request, {}).value();
+  EXPECT_FALSE(answer.plan);
+  EXPECT_EQ(title_of(answer), "small, planned anew: nodes");
+  const json object = json::parse(to_json(answer));
+  EXPECT_FALSE(object.contains("plan"));
+  for (const json& point : object["points"]) {
+    EXPECT_EQ(point["plan"]["placement"], point["placement"]);
+    EXPECT_EQ(point["words"].size(), 4U);
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::answer
