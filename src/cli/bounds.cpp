@@ -26,7 +26,7 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct BoundsArguments {
   std::string problem;
   std::optional<std::string> deadline;
   std::optional<base::Memory> memory_cap;
@@ -143,7 +143,7 @@ answer::Json to_json(const answer::NamedProblem& named, const Question& question
   return object;
 }
 
-base::Result<Question> question_of(const Arguments& arguments, base::TimeUnit unit) {
+base::Result<Question> question_of(const BoundsArguments& arguments, base::TimeUnit unit) {
   Question question;
   DOVETAIL_TRY(question.deadline, answer::deadline_of(arguments.deadline, unit));
   question.memory_cap = arguments.memory_cap;
@@ -168,7 +168,7 @@ Proven prove(const pipeline::Problem& problem, const Question& question) {
   return proven;
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_bounds(const BoundsArguments& arguments) {
   DOVETAIL_TRY(const answer::NamedProblem named, answer::read_problem({arguments.problem}, noting()));
   DOVETAIL_TRY(const Question question, question_of(arguments, named.problem.time_unit));
   const auto begin = std::chrono::steady_clock::now();
@@ -185,7 +185,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_bounds(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BoundsArguments>();
   CLI::App* command = add_command(program, "bounds", "prove what no schedule of a problem can beat", "  dovetail bounds exp5");
   add_positional(*command, "PROBLEM", arguments->problem, "problem file, '-' for standard input, or a bundled instance");
   add_text_option(*command, "--deadline", arguments->deadline, "TIME", "also the least peak activation of a schedule that ends by then");
@@ -193,7 +193,7 @@ void add_bounds(CLI::App& program, Action& action) {
   add_count_option(*command, "--work", arguments->work, 0, 1'000'000,
                    "millions of device states that each proof may look at (default 20: about a second; 0: sums only)");
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_bounds(*arguments); });
 }
 
 }  // namespace dovetail::cli

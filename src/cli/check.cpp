@@ -26,7 +26,7 @@ namespace {
 
 using timeline::BarKind;
 
-struct Arguments {
+struct CheckArguments {
   std::string file;
   std::optional<answer::Input> problem;
   std::optional<std::string> format;
@@ -201,7 +201,7 @@ answer::Json to_json(const Checked& checked, double seconds) {
 }
 
 /// In JSON an invalid schedule is an answer too; the Error goes to stderr all the same.
-base::Error report_invalid(const Arguments& arguments, base::Error error) {
+base::Error report_invalid(const CheckArguments& arguments, base::Error error) {
   if (!arguments.json || error.failure != base::Failure::invalid) return error;
   answer::Json violation{{"message", error.message}};
   if (error.line > 0) violation["line"] = error.line;
@@ -211,7 +211,7 @@ base::Error report_invalid(const Arguments& arguments, base::Error error) {
   return error;
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_check(const CheckArguments& arguments) {
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   const auto begin = std::chrono::steady_clock::now();
   auto loaded = answer::load_valid_schedule({arguments.file}, forced, arguments.problem, noting());
@@ -237,14 +237,14 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_check(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CheckArguments>();
   CLI::App* command = add_command(program, "check", "check a schedule, and show what it costs where",
                                   "  dovetail check schedule.json\n  dovetail check trace.txt --problem exp5");
   add_positional(*command, "FILE", arguments->file, "schedule (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input");
   add_problem_option(*command, arguments->problem, "problem that it is a schedule of (default: as the file says)");
   add_text_option(*command, "--format", arguments->format, answer::read_formats, "format of FILE (default: told from its content)");
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_check(*arguments); });
 }
 
 }  // namespace dovetail::cli

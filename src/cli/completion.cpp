@@ -14,11 +14,11 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct CompletionArguments {
   std::string shell;
 };
 
-base::Result<int> run(const CLI::App& program, const Arguments& arguments) {
+base::Result<int> run_completion(const CLI::App& program, const CompletionArguments& arguments) {
   if (arguments.shell == "bash") {
     print(bash_completion(program));
   } else if (arguments.shell == "zsh") {
@@ -74,11 +74,11 @@ std::vector<CompletedPositional> positionals_of(const CLI::App& command) {
 }
 
 void add_completion(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CompletionArguments>();
   CLI::App* command =
       add_command(program, "completion", "print a completion script for bash or zsh", "  source <(dovetail completion bash)");
   add_positional(*command, "SHELL", arguments->shell, "bash or zsh");
-  set_action(*command, action, [arguments, &program] { return run(program, *arguments); });
+  set_action(*command, action, [arguments, &program] { return run_completion(program, *arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -16,7 +16,7 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct ConvertArguments {
   std::string input;
   std::string output;
   std::optional<std::string> from;
@@ -43,7 +43,7 @@ base::Error needs_problem(const std::string& path) {
           "a CSV holds an order only, no times; name the problem that it is a schedule of, with --problem PROBLEM"};
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_convert(const ConvertArguments& arguments) {
   const bool to_standard_output = is_standard_output(arguments.output);
   if (arguments.json && to_standard_output) return base::bad_input("--json and '-' as output both want standard output");
   DOVETAIL_TRY(const auto from, answer::format_to_read(arguments.from));
@@ -67,7 +67,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_convert(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ConvertArguments>();
   CLI::App* command = add_command(program, "convert", "write a schedule in another format",
                                   "  dovetail convert schedule.json schedule.chrome.json\n"
                                   "  dovetail convert actor.csv schedule.svg --problem problem.yaml");
@@ -78,7 +78,7 @@ void add_convert(CLI::App& program, Action& action) {
   add_text_option(*command, "--to", arguments->to, written_formats, "format of OUT (default: by its extension; JSON for '-')");
   add_problem_option(*command, arguments->problem, "problem that it is a schedule of (default: as the file says)");
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_convert(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -32,7 +32,7 @@ using timeline::BarKind;
 constexpr std::size_t moves_shown = 5;
 constexpr std::size_t max_devices_named = 12;
 
-struct Arguments {
+struct DiffArguments {
   std::array<std::string, 2> files;
   std::optional<answer::Input> problem;
   std::optional<std::string> format;
@@ -63,7 +63,7 @@ struct Difference {
 };
 
 /// The problem is the one that is named, else the one in a file that holds its own, else the one that is inferred from the first.
-base::Result<std::array<LoadedSchedule, 2>> load_both(const Arguments& arguments) {
+base::Result<std::array<LoadedSchedule, 2>> load_both(const DiffArguments& arguments) {
   if (std::count(arguments.files.begin(), arguments.files.end(), "-") + (arguments.problem == answer::Input{"-"} ? 1 : 0) > 1)
     return base::bad_input("only one of the two schedules and the problem can be read from standard input");
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
@@ -209,7 +209,7 @@ std::string order_text(const Difference& difference) {
 }
 
 /// Both charts with one scale of time: the shorter schedule's is narrower.
-std::string charts(const Difference& difference, const Arguments& arguments) {
+std::string charts(const Difference& difference, const DiffArguments& arguments) {
   report::TerminalStyle style;
   style.color = use_color(arguments.color);
   style.columns = chart_columns();
@@ -310,7 +310,7 @@ answer::Json to_json(const Difference& difference, double seconds) {
   return object;
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_diff(const DiffArguments& arguments) {
   constexpr std::size_t max_moves = 100;
   const auto begin = std::chrono::steady_clock::now();
   DOVETAIL_TRY(auto loaded, load_both(arguments));
@@ -330,7 +330,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_diff(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<DiffArguments>();
   CLI::App* command = add_command(program, "diff", "compare two schedules of one problem: what moved, and which gains where",
                                   "  dovetail diff before.json after.json\n  dovetail diff trace.txt mine.json --problem exp5");
   add_positional(*command, "A", arguments->files[0],
@@ -341,7 +341,7 @@ void add_diff(CLI::App& program, Action& action) {
   add_choice_option(*command, "--gantt", arguments->gantt, "always|never|auto", "draw both, one above the other (auto: on a terminal)");
   add_color_option(*command, arguments->color);
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_diff(*arguments); });
 }
 
 }  // namespace dovetail::cli

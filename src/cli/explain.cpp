@@ -8,12 +8,12 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct ExplainArguments {
   answer::ExplanationRequest request;
   bool json = false;
 };
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_explain(const ExplainArguments& arguments) {
   DOVETAIL_TRY(const answer::ExplanationAnswer answer, ask(arguments.request, "explain"));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
   return exit_code_of(answer.outcome);
@@ -22,12 +22,12 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_explain(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExplainArguments>();
   CLI::App* command = add_command(program, "explain", "why a plan is not the best, or does not fit, and what to change",
                                   "  dovetail explain examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
   add_request(*command, arguments->request);
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_explain(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -17,7 +17,7 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct ForecastArguments {
   answer::ForecastRequest request;
   std::optional<std::string> output;
   bool json = false;
@@ -50,7 +50,7 @@ base::Status write_plans(const std::string& prefix, const answer::ForecastAnswer
   return written.ok() ? base::Status() : written.error();
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_forecast(const ForecastArguments& arguments) {
   if (arguments.output) DOVETAIL_CHECK(check_prefix(*arguments.output));
   DOVETAIL_TRY(const answer::ForecastAnswer answer, ask(arguments.request, "forecast", outputs_of(arguments.output)));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
@@ -61,7 +61,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_forecast(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ForecastArguments>();
   CLI::App* command =
       add_command(program, "forecast", "what a run of many steps takes as its responses grow, and when to plan again",
                   "  dovetail forecast examples/jobs/grpo-8b.yaml --steps 1000 --lengths 500:2.5,1000:4 --cap 16384\n"
@@ -69,7 +69,7 @@ void add_forecast(CLI::App& program, Action& action) {
   add_request(*command, arguments->request);
   add_text_option(*command, "-o,--output", arguments->output, "PREFIX", "write the schedule's plans: PREFIX.A.plan.json, ...");
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_forecast(*arguments); });
 }
 
 }  // namespace dovetail::cli

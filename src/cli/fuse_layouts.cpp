@@ -22,7 +22,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-struct Arguments {
+struct FuseLayoutsArguments {
   Strings models;
   std::string time_unit = "tick";
   std::string output = "-";
@@ -148,7 +148,7 @@ base::Status write_problem(const pipeline::FusedLayouts& fused, const std::strin
   return {};
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_fuse_layouts(const FuseLayoutsArguments& arguments) {
   const auto unit = base::time_unit_named(arguments.time_unit);
   if (!unit) return base::bad_input(fmt::format("--time-unit '{}' is unknown; accepted: tick, s, ms, us, ns", arguments.time_unit));
   if (arguments.models.size() != 2) {
@@ -172,7 +172,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_fuse_layouts(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<FuseLayoutsArguments>();
   CLI::App* command = add_command(program, "fuse-layouts", "make a problem from the parallel layouts of two models on the same devices",
                                   "  dovetail fuse-layouts -o problem.yaml \\\n"
                                   "    --model actor,dp=2,pp=8,tp=8,forward=5,backward=10,activation=1.95,microbatches=32 \\\n"
@@ -184,7 +184,7 @@ void add_fuse_layouts(CLI::App& program, Action& action) {
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write it to FILE (.json: JSON, else YAML); default: standard output");
   add_flag(*command, "--json", arguments->json, "print one JSON object on standard output: the problem, and how it came about");
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_fuse_layouts(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -15,7 +15,7 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct InstancesArguments {
   bool json = false;
 };
 
@@ -106,7 +106,7 @@ answer::Json to_json() {
   return object;
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_instances(const InstancesArguments& arguments) {
   if (arguments.json) {
     print_json(answer::json_text(to_json()));
   } else {
@@ -118,10 +118,10 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_instances(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InstancesArguments>();
   CLI::App* command = add_command(program, "instances", "list the bundled problems, with published results", "  dovetail instances");
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_instances(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -13,14 +13,14 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct MeasuredArguments {
   answer::MeasuredRequest request;
   std::optional<std::string> output;
   std::optional<std::string> name;
   bool json = false;
 };
 
-base::Status check_arguments(const Arguments& arguments) {
+base::Status check_measured(const MeasuredArguments& arguments) {
   if (arguments.name && !base::is_name(*arguments.name))
     return base::bad_input(fmt::format("--name {} is no name; accepted: a text without control characters", base::quote(*arguments.name)));
   if (!arguments.output) return {};
@@ -28,8 +28,8 @@ base::Status check_arguments(const Arguments& arguments) {
   return {};
 }
 
-base::Result<int> run(const Arguments& arguments) {
-  DOVETAIL_CHECK(check_arguments(arguments));
+base::Result<int> run_measured(const MeasuredArguments& arguments) {
+  DOVETAIL_CHECK(check_measured(arguments));
   DOVETAIL_TRY(const answer::MeasuredAnswer answer, ask(arguments.request, "measured", {arguments.output}));
   const auto file = [&] { return answer::measurement_file(answer, *arguments.output, arguments.name); };
   DOVETAIL_CHECK(deliver(answer, arguments.json, {arguments.output, file}));
@@ -39,7 +39,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_measured(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<MeasuredArguments>();
   CLI::App* command = add_command(program, "measured", "phase times that verl or NeMo-RL logged, beside what is predicted",
                                   "  dovetail measured examples/measurements/verl-ppo.jsonl\n"
                                   "  dovetail measured examples/measurements/nemo-rl-grpo.jsonl --job examples/jobs/grpo-8b.yaml --plan "
@@ -50,7 +50,7 @@ void add_measured(CLI::App& program, Action& action) {
                   "write a dovetail/measurement@1 file for calibrate, JSON where it ends in .json; needs --job and --plan");
   add_text_option(*command, "--name", arguments->name, "NAME", "of the row in that file (default: the job's name and the log's)");
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_measured(*arguments); });
 }
 
 }  // namespace dovetail::cli

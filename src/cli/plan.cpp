@@ -18,7 +18,7 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct PlanArguments {
   answer::RankingRequest request;
   std::optional<answer::Input> plan;
   std::optional<std::string> output;
@@ -28,7 +28,7 @@ struct Arguments {
 };
 
 /// Options that do not go together.
-base::Status check_combination(const Arguments& arguments) {
+base::Status check_plan(const PlanArguments& arguments) {
   if (arguments.plan && arguments.output) return base::bad_input("-o is for the best plan that is found; with --plan none is searched");
   if (arguments.pick > 1 && !arguments.output) return base::bad_input("--pick says which plan -o writes; name a file with -o");
   if (arguments.plan && arguments.mpi.asked) return base::bad_input("--mpi shares out a search; with --plan none is searched");
@@ -37,7 +37,7 @@ base::Status check_combination(const Arguments& arguments) {
   return {};
 }
 
-base::Result<int> run_prediction(const Arguments& arguments) {
+base::Result<int> run_prediction(const PlanArguments& arguments) {
   DOVETAIL_TRY(const answer::PredictionAnswer answer, ask(answer::PredictionRequest{arguments.request.job, *arguments.plan}, "plan"));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
   return exit_code_of(answer.outcome);
@@ -56,7 +56,7 @@ void keep_best(BestFile& file, const std::string& output, answer::RankingRequest
 }
 
 /// The ranking; the output of one of several processes is checked within, so that all end alike.
-base::Result<answer::RankingAnswer> rank(const Arguments& arguments) {
+base::Result<answer::RankingAnswer> rank(const PlanArguments& arguments) {
   answer::RankingRequest request = arguments.request;
   Asking asking("plan", {arguments.output}, PlainLines::none);
   answer::Watch watch = asking.watch();
@@ -79,7 +79,7 @@ base::Result<const planner::RankedPlan*> picked_plan(const planner::Ranking& ran
 }
 
 /// Prints the ranking, and writes the plan that is picked, where there are any.
-base::Status deliver_ranking(const answer::RankingAnswer& answer, const Arguments& arguments) {
+base::Status deliver_ranking(const answer::RankingAnswer& answer, const PlanArguments& arguments) {
   if (!arguments.output || (answer.ranking.plans.empty() && arguments.json)) return deliver(answer, arguments.json);
   if (answer.ranking.plans.empty()) {
     print_beside(arguments.output, report::text_of(sections(answer)));
@@ -90,19 +90,19 @@ base::Status deliver_ranking(const answer::RankingAnswer& answer, const Argument
   return deliver(answer, arguments.json, {arguments.output, [picked, &job] { return plan::plan_to_json(picked->plan, job); }});
 }
 
-base::Result<int> run_ranking(const Arguments& arguments) {
+base::Result<int> run_ranking(const PlanArguments& arguments) {
   DOVETAIL_TRY(const answer::RankingAnswer answer, rank(arguments));
   DOVETAIL_CHECK(deliver_ranking(answer, arguments));
   if (const base::Error* const lost = answer.lost_process()) return *lost;
   return exit_code_of(answer.outcome);
 }
 
-base::Result<int> run(const Arguments& given) {
+base::Result<int> run_plan(const PlanArguments& given) {
   DOVETAIL_TRY(const std::optional<parallel::Exchange> exchange, connect_processes(given.mpi));
-  DOVETAIL_CHECK(check_combination(given));
+  DOVETAIL_CHECK(check_plan(given));
   if (given.plan) return run_prediction(given);
   if (!exchange) return run_ranking(given);
-  Arguments arguments = given;
+  PlanArguments arguments = given;
   arguments.request.exchange = &*exchange;
   if (exchange->rank > 0) arguments.output.reset();
   auto code = run_ranking(arguments);
@@ -113,7 +113,7 @@ base::Result<int> run(const Arguments& given) {
 }  // namespace
 
 void add_plan(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command = add_command(program, "plan", "find and rank plans of an RLHF job, or predict what a given plan costs",
                                   "  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n"
                                   "  dovetail plan examples/jobs/ppo-7b.yaml --time-limit 30s -o plan.json\n"
@@ -128,7 +128,7 @@ void add_plan(CLI::App& program, Action& action) {
   add_request(*command, arguments->request);
   add_json_flag(*command, arguments->json);
   add_mpi_options(*command, arguments->mpi);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_plan(*arguments); });
 }
 
 }  // namespace dovetail::cli

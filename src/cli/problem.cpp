@@ -19,7 +19,7 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct ProblemArguments {
   std::optional<std::string> source;
   std::optional<std::string> timings;
   std::vector<std::string> microbatches;
@@ -88,7 +88,7 @@ std::string spread_table(const pipeline::TimedProblem& timed) {
       {{"model", report::Align::left}, {"stage"}, {"op"}, {"rows"}, {"median " + header}, {"least"}, {"most"}, {"range"}}, rows);
 }
 
-base::Result<pipeline::Problem> from_timings(const Arguments& arguments) {
+base::Result<pipeline::Problem> from_timings(const ProblemArguments& arguments) {
   pipeline::TimingsOptions options;
   for (const std::string& text : arguments.microbatches) DOVETAIL_CHECK(add_microbatches(text, options));
   for (const std::string& text : arguments.map) DOVETAIL_CHECK(add_devices(text, options));
@@ -98,7 +98,7 @@ base::Result<pipeline::Problem> from_timings(const Arguments& arguments) {
   return std::move(timed.problem);
 }
 
-base::Result<pipeline::Problem> read_problem(const Arguments& arguments) {
+base::Result<pipeline::Problem> read_problem(const ProblemArguments& arguments) {
   if (arguments.source.has_value() == arguments.timings.has_value()) {
     return base::bad_input("give either a problem (a file or a bundled instance) or --from TIMINGS.csv");
   }
@@ -109,7 +109,7 @@ base::Result<pipeline::Problem> read_problem(const Arguments& arguments) {
   return std::move(named.problem);
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_problem(const ProblemArguments& arguments) {
   DOVETAIL_TRY(const pipeline::Problem problem, read_problem(arguments));
   const bool as_json = arguments.json || arguments.output.ends_with(".json");
   const std::string text = as_json ? pipeline::problem_to_json(problem) : pipeline::problem_to_yaml(problem);
@@ -121,7 +121,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_problem(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ProblemArguments>();
   CLI::App* command = add_command(program, "problem", "make a problem file from measured times, or print one",
                                   "  dovetail problem --from timings.csv --microbatches actor=64 --microbatches critic=32 -o problem.yaml\n"
                                   "  dovetail problem exp5 -o problem.yaml");
@@ -134,7 +134,7 @@ void add_problem(CLI::App& program, Action& action) {
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write it to FILE (.json: JSON, else YAML); default: standard output");
   add_flag(*command, "--json", arguments->json, "write JSON in place of YAML");
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_problem(*arguments); });
 }
 
 }  // namespace dovetail::cli

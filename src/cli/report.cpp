@@ -32,7 +32,7 @@ namespace {
 
 using answer::ScheduleText;
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::string> files;
   std::vector<std::string> plans;
   std::string output = "report.html";
@@ -57,7 +57,7 @@ base::Result<Input> read_trace(const ScheduleText& text) {
 }
 
 /// Plays the plan at `plan`, else the best.
-base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan, const Arguments& arguments,
+base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan, const ReportArguments& arguments,
                              const parallel::Cancellation& stop) {
   answer::SimulationRequest request{.job = {text.input.path, text.content}, .play = arguments.play, .compared = !arguments.overlay};
   if (plan) request.plan = answer::Input{*plan};
@@ -68,14 +68,14 @@ base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::
   return Input{base::display_path(plan.value_or(text.input.path)), std::move(played)};
 }
 
-base::Result<Input> read_input(const ScheduleText& text, const Arguments& arguments) {
+base::Result<Input> read_input(const ScheduleText& text, const ReportArguments& arguments) {
   if (!arguments.format && timeline::is_chrome_trace(text.content)) return read_trace(text);
   DOVETAIL_TRY(answer::LoadedSchedule loaded, answer::load_valid_schedule(text, arguments.problem, noting()));
   return Input{std::move(loaded.path), std::move(loaded.file.schedule)};
 }
 
 /// All that the command line names, before any of it is played: a slip in the last file costs nothing.
-base::Result<std::vector<ScheduleText>> read_texts(const Arguments& arguments) {
+base::Result<std::vector<ScheduleText>> read_texts(const ReportArguments& arguments) {
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   std::vector<ScheduleText> texts;
   for (const std::string& path : arguments.files) {
@@ -90,7 +90,7 @@ base::Result<std::vector<ScheduleText>> read_texts(const Arguments& arguments) {
 
 bool is_job(const ScheduleText& text) { return answer::named_format(text.content) == "dovetail/job"; }
 
-base::Result<std::vector<Input>> read_inputs(const Arguments& arguments, const parallel::Cancellation& stop) {
+base::Result<std::vector<Input>> read_inputs(const ReportArguments& arguments, const parallel::Cancellation& stop) {
   DOVETAIL_TRY(const std::vector<ScheduleText> texts, read_texts(arguments));
   const auto jobs = std::count_if(texts.begin(), texts.end(), is_job);
   if (!arguments.plans.empty() && jobs != 1)
@@ -137,14 +137,14 @@ report::Page build(const std::vector<Input>& inputs, bool overlay) {
 }
 
 /// Two timelines are two files, a job's plans each counting as one.
-base::Status check_overlay(const Arguments& arguments) {
+base::Status check_overlay(const ReportArguments& arguments) {
   const std::size_t timelines = arguments.files.size() + std::max<std::size_t>(arguments.plans.size(), 1) - 1;
   if (!arguments.overlay || timelines == 2) return {};
   return base::bad_input(fmt::format("--overlay lays two timelines over each other, and {} given; accepted: --overlay A B",
                                      timelines == 1 ? "one is" : fmt::format("{} are", timelines)));
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_report(const ReportArguments& arguments) {
   DOVETAIL_CHECK(check_overlay(arguments));
   std::vector<std::optional<std::string>> read(arguments.files.begin(), arguments.files.end());
   read.insert(read.end(), arguments.plans.begin(), arguments.plans.end());
@@ -167,7 +167,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_report(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReportArguments>();
   CLI::App* command = add_command(program, "report", "write jobs, schedules or traces as an HTML report, one file that needs nothing else",
                                   "  dovetail report examples/jobs/ppo-7b.yaml -o iteration.html\n"
                                   "  dovetail report examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json -o iteration.html\n"
@@ -186,7 +186,7 @@ void add_report(CLI::App& program, Action& action) {
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
                   "format of the schedules (default: told from their content)");
   add_request(*command, arguments->play);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_report(*arguments); });
 }
 
 }  // namespace dovetail::cli

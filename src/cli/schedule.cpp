@@ -21,7 +21,7 @@ namespace {
 /// More than any front has.
 constexpr int max_picked = 1000;
 
-struct Arguments {
+struct ScheduleArguments {
   answer::ScheduleRequest request;
   MpiArguments mpi;
   int pick = 0;  ///< of the front, from 1; 0: the whole front
@@ -39,7 +39,7 @@ struct Output {
 };
 
 /// Options of the output that do not go together.
-base::Status check_combination(const Arguments& arguments) {
+base::Status check_schedule(const ScheduleArguments& arguments) {
   if (arguments.pick > 0 && !arguments.asks_front()) return base::bad_input("--pick chooses from a front: it needs --objective pareto");
   if (arguments.pick > 0 && !arguments.output)
     return base::bad_input("--pick chooses the schedule of a front that is written: it needs -o FILE");
@@ -47,7 +47,7 @@ base::Status check_combination(const Arguments& arguments) {
   return {};
 }
 
-base::Result<Output> output_of(const Arguments& arguments) {
+base::Result<Output> output_of(const ScheduleArguments& arguments) {
   if (!arguments.output) return Output{};
   DOVETAIL_TRY(const ScheduleFormat format, format_to_write(*arguments.output, arguments.format));
   const bool whole_front = arguments.asks_front() && arguments.pick == 0;
@@ -104,7 +104,7 @@ Written written_schedule(const pipeline::Schedule& schedule, const std::string& 
           [&] { return write_schedule(schedule, title, output.format, *output.path); }};
 }
 
-base::Result<int> run_schedule(const Arguments& arguments, const base::Result<Output>& output) {
+base::Result<int> run_one(const ScheduleArguments& arguments, const base::Result<Output>& output) {
   answer::ScheduleRequest request = arguments.request;
   BestFile file;
   if (request.exchange && output.ok() && output->path && can_be_rewritten(*output->path))
@@ -123,7 +123,7 @@ base::Result<int> run_schedule(const Arguments& arguments, const base::Result<Ou
   return exit_code_of(answer.outcome);
 }
 
-Written written_front(const answer::FrontAnswer& answer, const Arguments& arguments, const Output& output) {
+Written written_front(const answer::FrontAnswer& answer, const ScheduleArguments& arguments, const Output& output) {
   if (arguments.pick > 0) {
     const auto picked = static_cast<std::size_t>(arguments.pick) - 1;
     return written_schedule(answer.schedules[picked].solved.schedule, answer.asked.named.name, output);
@@ -135,7 +135,7 @@ Written written_front(const answer::FrontAnswer& answer, const Arguments& argume
 }
 
 /// Writes and prints the front. Where there is no schedule with the number to write it is printed before that is an Error.
-base::Status deliver_front(answer::FrontAnswer& answer, const Arguments& arguments, const Output& output) {
+base::Status deliver_front(answer::FrontAnswer& answer, const ScheduleArguments& arguments, const Output& output) {
   const auto schedules = static_cast<std::int64_t>(answer.schedules.size());
   if (arguments.pick <= schedules) return deliver_written(answer, arguments.json, output.path, written_front(answer, arguments, output));
   if (arguments.json)
@@ -145,7 +145,7 @@ base::Status deliver_front(answer::FrontAnswer& answer, const Arguments& argumen
   return base::bad_input(fmt::format("the front has {}; --pick accepts 1 to {}", answer::counted(schedules, "schedule"), schedules));
 }
 
-base::Result<int> run_front(const Arguments& arguments, const base::Result<Output>& output) {
+base::Result<int> run_front(const ScheduleArguments& arguments, const base::Result<Output>& output) {
   DOVETAIL_TRY(answer::FrontRequest request, answer::front_of(arguments.request));
   request.peak_bound = arguments.json || (output.ok() && output->path && arguments.pick == 0);
   DOVETAIL_TRY(answer::FrontAnswer answer, ask_for(request, output));
@@ -161,15 +161,15 @@ base::Result<int> run_front(const Arguments& arguments, const base::Result<Outpu
   return exit_code_of(answer.outcome);
 }
 
-base::Result<int> run(const Arguments& given) {
+base::Result<int> run_schedule(const ScheduleArguments& given) {
   DOVETAIL_TRY(const std::optional<parallel::Exchange> exchange, connect_processes(given.mpi));
-  DOVETAIL_CHECK(check_combination(given));
-  Arguments arguments = given;
+  DOVETAIL_CHECK(check_schedule(given));
+  ScheduleArguments arguments = given;
   if (exchange) arguments.request.exchange = &*exchange;
   if (exchange && exchange->rank > 0) arguments.output.reset();
   const base::Result<Output> output = output_of(arguments);
   if (!exchange && !output.ok()) return output.error();
-  auto code = arguments.asks_front() ? run_front(arguments, output) : run_schedule(arguments, output);
+  auto code = arguments.asks_front() ? run_front(arguments, output) : run_one(arguments, output);
   if (exchange && !code.ok() && code.error().failure == base::Failure::io) wait_for_the_first(*exchange);
   return code;
 }
@@ -177,7 +177,7 @@ base::Result<int> run(const Arguments& given) {
 }  // namespace
 
 void add_schedule(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ScheduleArguments>();
   CLI::App* command = add_command(program, "schedule", "make a schedule of a problem",
                                   "  dovetail schedule problem.yaml --time-limit 30s -o schedule.json\n"
                                   "  dovetail schedule exp5 -o exp5.svg\n"
@@ -190,7 +190,7 @@ void add_schedule(CLI::App& program, Action& action) {
                   "write the schedule, or the front (.json, .svg), to FILE ('-': standard output)");
   add_text_option(*command, "--format", arguments->format, written_formats, "format of FILE (default: by its extension)");
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_schedule(*arguments); });
 }
 
 }  // namespace dovetail::cli

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int max_columns = 10'000;
 
-struct Arguments {
+struct ShowArguments {
   std::vector<std::string> files;
   std::optional<std::string> solver;
   std::optional<answer::Input> problem;
@@ -28,7 +28,7 @@ struct Arguments {
   int rows = 0;     ///< 0: all devices
 };
 
-void draw(const pipeline::Schedule& schedule, const std::string& title, const Arguments& arguments) {
+void draw(const pipeline::Schedule& schedule, const std::string& title, const ShowArguments& arguments) {
   report::TerminalStyle style;
   style.columns = arguments.columns > 0 ? arguments.columns : chart_columns();
   style.color = use_color(arguments.color);
@@ -41,7 +41,7 @@ base::Error does_not_fit(std::string_view what, const std::vector<pipeline::Capa
 }
 
 /// Draws the schedule that a solver makes of a problem.
-base::Result<int> show_solved(const std::string& name, const Arguments& arguments) {
+base::Result<int> show_solved(const std::string& name, const ShowArguments& arguments) {
   const answer::ScheduleRequest request{.problem = {name}, .solver = *arguments.solver, .search = arguments.search};
   DOVETAIL_TRY(const answer::ScheduleAnswer answer, ask(request, "show", {}, PlainLines::every_few_seconds));
   if (answer.impossible) return does_not_fit(answer::impossible_message, answer.impossible->excess);
@@ -52,7 +52,7 @@ base::Result<int> show_solved(const std::string& name, const Arguments& argument
   return exit_code_of(answer.outcome);
 }
 
-base::Result<int> show_file(const std::string& path, const Arguments& arguments) {
+base::Result<int> show_file(const std::string& path, const ShowArguments& arguments) {
   if (answer::is_instance({path}))
     return base::bad_input(fmt::format("'{0}' is a problem, not a schedule; say how to make one: dovetail show {0} --solver {1}", path,
                                        answer::default_solver().name));
@@ -62,7 +62,7 @@ base::Result<int> show_file(const std::string& path, const Arguments& arguments)
   return exit_done;
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_show(const ShowArguments& arguments) {
   if (arguments.solver && arguments.problem)
     return base::bad_input("--problem belongs to a schedule file; with --solver the problem is the argument");
   for (std::size_t i = 0; i < arguments.files.size(); ++i) {
@@ -76,7 +76,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_show(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ShowArguments>();
   CLI::App* command =
       add_command(program, "show", "draw schedules in the terminal", "  dovetail show schedule.json\n  dovetail show exp5 --solver greedy");
   add_positional_list(*command, "FILE", arguments->files,
@@ -89,7 +89,7 @@ void add_show(CLI::App& program, Action& action) {
                    "width of the chart (default: COLUMNS, else the terminal's, else 80)");
   add_count_option(*command, "--rows", arguments->rows, 1, pipeline::max_device_count, "most devices to draw (default: all)");
   add_request(*command, arguments->search);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_show(*arguments); });
 }
 
 }  // namespace dovetail::cli

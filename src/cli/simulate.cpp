@@ -16,7 +16,7 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct SimulateArguments {
   answer::SimulationRequest request;
   std::optional<std::string> output;
   bool json = false;
@@ -46,7 +46,7 @@ std::string content_of(const answer::SimulationAnswer& answer, OutputFormat form
   DOVETAIL_ASSERT(false);
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_simulate(const SimulateArguments& arguments) {
   OutputFormat format = OutputFormat::json;
   if (arguments.output) {
     DOVETAIL_TRY(format, format_of(*arguments.output));
@@ -60,7 +60,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_simulate(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SimulateArguments>();
   CLI::App* command = add_command(program, "simulate", "play a plan event by event: where every second of every device goes",
                                   "  dovetail simulate examples/jobs/ppo-7b.yaml --plan examples/jobs/ppo-7b.plan.yaml\n"
                                   "  dovetail simulate examples/jobs/rlhfuse-33b-13b.yaml --fuse both -o iteration.trace.json");
@@ -68,7 +68,7 @@ void add_simulate(CLI::App& program, Action& action) {
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write what every device does there: .json, .svg, .html, or .trace.json for Perfetto and chrome://tracing");
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_simulate(*arguments); });
 }
 
 }  // namespace dovetail::cli

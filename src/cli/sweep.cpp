@@ -15,7 +15,7 @@
 namespace dovetail::cli {
 namespace {
 
-struct Arguments {
+struct SweepArguments {
   answer::SweepRequest request;
   std::optional<std::string> output;
   bool json = false;
@@ -39,7 +39,7 @@ base::Result<std::string> content_of(const answer::SweepAnswer& answer, OutputFo
   return report::render_curve_svg(report::sweep_picture(answer.sweep, title_of(answer)));
 }
 
-base::Result<int> run(const Arguments& arguments) {
+base::Result<int> run_sweep(const SweepArguments& arguments) {
   OutputFormat format = OutputFormat::json;
   if (arguments.output) {
     DOVETAIL_TRY(format, format_of(*arguments.output));
@@ -54,7 +54,7 @@ base::Result<int> run(const Arguments& arguments) {
 }  // namespace
 
 void add_sweep(CLI::App& program, Action& action) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SweepArguments>();
   CLI::App* command =
       add_command(program, "sweep", "vary one input of a job or of its plan: what each value costs, and which is best",
                   "  dovetail sweep examples/jobs/ppo-7b.yaml --plan examples/jobs/ppo-7b.plan.yaml --over length -o lengths.svg\n"
@@ -63,7 +63,7 @@ void add_sweep(CLI::App& program, Action& action) {
   add_request(*command, arguments->request);
   add_text_option(*command, "-o,--output", arguments->output, "FILE", "write the curves: .svg, .json or .csv");
   add_json_flag(*command, arguments->json);
-  set_action(*command, action, [arguments] { return run(*arguments); });
+  set_action(*command, action, [arguments] { return run_sweep(*arguments); });
 }
 
 }  // namespace dovetail::cli

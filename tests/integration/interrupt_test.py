@@ -3,7 +3,7 @@
 
 usage: interrupt_test.py SOURCE_DIR DOVETAIL [--moments N] [--limit SECONDS] [--longest SECONDS] [--seed N] [--only TEXT] [--stacks SECONDS]
 
-The tests stop each command at two moments of its first seconds, and leave it time enough for a busy machine. By hand, more of both and less
+The tests stop each command at a moment of its first seconds, and leave it time enough for a busy machine. By hand, more of both and less
 to end: interrupt_test.py . build/release/bin/dovetail --moments 20 --longest 25 --limit 1
 """
 
@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-LONGEST = 3.0  # seconds of a command within which it is stopped
+LONGEST = 2.5  # seconds of a command within which it is stopped
 FAR_TOO_LONG = 60.0  # seconds to wait for its end
 INTERRUPTED = 130
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -167,7 +167,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("dovetail", type=lambda path: str(Path(path).resolve()))
-    parser.add_argument("--moments", type=int, default=2, help="at which each command is stopped")
+    parser.add_argument("--moments", type=int, default=1, help="at which each command is stopped")
     parser.add_argument("--limit", type=float, default=3, help="seconds in which it has to end")
     parser.add_argument("--longest", type=float, default=LONGEST, help="seconds of a command within which it is stopped")
     parser.add_argument("--seed", type=int, default=1)
@@ -178,7 +178,7 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for command in commands(arguments.source.resolve(), folder):
+        for index, command in enumerate(commands(arguments.source.resolve(), folder)):
             text = " ".join(Path(word).name if word.startswith("/") else word for word in command)
             if arguments.only not in text:
                 continue
@@ -186,7 +186,7 @@ def main():
             longest = arguments.longest
             for number in range(arguments.moments):
                 moment = draw.uniform(0.05, 1.0) ** 1.5 * longest
-                sent = signal.SIGTERM if number % 2 else signal.SIGINT
+                sent = signal.SIGTERM if (index + number) % 2 else signal.SIGINT
                 run = Run(arguments.dovetail, command, folder, moment, sent, arguments.stacks)
                 if not run.stopped:
                     longest = min(longest, run.seconds)
