@@ -14,7 +14,7 @@ namespace {
 constexpr int prompt = 120;  // OpenMathInstruct-2: about 100 to 135 tokens
 constexpr int train_batch = 512;
 
-/// The tables of the sources leave out samples of a prompt, recomputation, packs of scoring and sequence parallelism; they are in the
+/// The tables of the sources leave out samples of a prompt, recomputation, packs of inference and sequence parallelism; they are in the
 /// configurations that the sources name (examples/configs of github.com/NVIDIA-NeMo/RL). The rows of Llama with phases ran
 /// grpo_math_8B_megatron.yaml and grpo_math_70B_megatron.yaml, by FSDP2 grpo_math_8B.yaml; rows without phases have recipes in
 /// recipes/llm/performance. That of Qwen3-32B with phases is not named: what its later recipe and the defaults say is taken.
@@ -30,7 +30,7 @@ struct Row {
   int engine_tensor;
   int tensor, context, expert, pipeline;
   bool recomputed;
-  int scored;  // packs of scoring are that many times the longest: logprob_batch_size
+  int scored;  // packs of inference are that many times the longest: logprob_batch_size
   double seconds;
   std::vector<measure::MeasuredPhase> phases = {};
   const char* doubtful = "";
@@ -45,9 +45,9 @@ constexpr const char* qwen_30b = "qwen3-30b-a3b";
 constexpr const char* qwen_235b = "qwen3-235b-a22b";
 constexpr const char* deepseek = "deepseek-v3";
 
-std::vector<measure::MeasuredPhase> phases(double training, double refit, double generation, double scoring) {
+std::vector<measure::MeasuredPhase> phases(double training, double refit, double generation, double inference) {
   using Kind = measure::PhaseKind;
-  return {{Kind::training, training}, {Kind::refit, refit}, {Kind::generation, generation}, {Kind::scoring, scoring}};
+  return {{Kind::training, training}, {Kind::refit, refit}, {Kind::generation, generation}, {Kind::inference, inference}};
 }
 
 std::vector<Row> table() {

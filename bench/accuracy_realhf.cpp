@@ -47,7 +47,7 @@ plan::Job job_of(const Row& row) {
   return plan::parse_job(text, "realhf.yaml").value();
 }
 
-/// Every call on all GPUs. As many micro-batches as stages in generation and scoring, twice as many in training; one where there is one
+/// Every call on all GPUs. As many micro-batches as stages in generation and inference, twice as many in training; one where there is one
 /// stage. All sequences are decoded to the end, together, with the trained weights.
 plan::Plan plan_of(const Row& row, const plan::Job& job) {
   const int stages = row.devices / 8;

@@ -52,7 +52,7 @@ Conventions megatron_policy() {
   // The bf16 logits, those in fp32, the softmax of the log-probabilities and that of the entropy, and a gradient, in fp32.
   made.logit_bytes = 2 + 4 * 4;
   // The logits in both types, and their exponentials.
-  made.scored_logit_bytes = 2 + 4 + 4;
+  made.inference_logit_bytes = 2 + 4 + 4;
   return made;
 }
 
@@ -95,7 +95,7 @@ Conventions fsdp1() {
   made.keeps_gate = true;
   // Hugging Face's loss in eager PyTorch: the logits in bf16, in fp32, shifted, and their log-softmax; in the backward two gradients.
   made.logit_bytes = 2 + 4 * 4;
-  made.scored_logit_bytes = 2 + 2 * 4;
+  made.inference_logit_bytes = 2 + 2 * 4;
   made.checkpoint_bytes = 5;
   made.balances_ranks = false;
   made.overhead = 96 * mebibyte;
@@ -115,7 +115,7 @@ Conventions verl_fsdp() {
   made.keeps_gate = true;
   // All in bf16, in fused kernels: the logits, the softmax of the entropy, and a gradient of each.
   made.logit_bytes = 4 * 2;
-  made.scored_logit_bytes = 3 * 2;
+  made.inference_logit_bytes = 3 * 2;
   made.overhead = 96 * mebibyte;
   made.memory_error = 0.07;  // a run that was bisected
   return made;
@@ -135,7 +135,7 @@ Conventions deepspeed_zero() {
   made.keeps_gate = true;
   // Eager PyTorch as of fsdp1, and without gradients the logits in 16 bits, in fp32, and their log-softmax.
   made.logit_bytes = 2 + 4 * 4;
-  made.scored_logit_bytes = 2 + 2 * 4;
+  made.inference_logit_bytes = 2 + 2 * 4;
   // 5e8 elements unless configured.
   made.bucket = 1'000'000'000;
   made.overhead = 96 * mebibyte;
@@ -156,7 +156,7 @@ Conventions deepspeed() {
   made.keeps_stage_outputs = true;
   made.balances_ranks = false;
   made.logit_bytes = 2 + 4 + 4;
-  made.scored_logit_bytes = 2 + 2 * 4;
+  made.inference_logit_bytes = 2 + 2 * 4;
   // ZeRO's reduction bucket: 5e8 elements of fp16 unless configured.
   made.overhead = 1'000'000'000;
   made.memory_error = 0.018;
@@ -182,7 +182,7 @@ Conventions fsdp2() {
   made.logit_bytes = 2 + 3 * 4;
   made.parallel_logit_bytes = 2 + 4 * 4;
   // Without gradients: the bf16 logits, those in fp32, and two temporaries of the log-softmax.
-  made.scored_logit_bytes = 2 + 3 * 4;
+  made.inference_logit_bytes = 2 + 3 * 4;
   made.overhead = 96 * mebibyte;
   made.reserved_factor = 1.10;
   made.memory_error = 0.098;  // on 128 GPUs

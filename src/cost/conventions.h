@@ -62,9 +62,9 @@ struct Conventions {
   bool keeps_last_outputs = false;  ///< the last stage's logits are kept through the step, in activation_bytes
 
   // Logits, at the peak of the loss.
-  double logit_bytes = 6;           ///< a token and vocabulary entry
-  double parallel_logit_bytes = 0;  ///< the same where the vocabulary is cut by tensor parallelism; 0: no different
-  double scored_logit_bytes = 6;    ///< the same of a forward pass alone, for log-probabilities
+  double logit_bytes = 6;            ///< a token and vocabulary entry
+  double parallel_logit_bytes = 0;   ///< the same where the vocabulary is cut by tensor parallelism; 0: no different
+  double inference_logit_bytes = 6;  ///< the same of a forward pass alone, for log-probabilities
 
   /// Sequences are dealt out to data-parallel ranks by their lengths, so that all have about the same tokens: verl's balance_batch
   /// (Karmarkar and Karp's differencing), NeMo-RL's packs and sorted batches, ReaL's and RLHFuse's partitions. Else as they come.

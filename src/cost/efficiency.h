@@ -14,7 +14,7 @@ struct Efficiency {
 
   double error = 0.25;  ///< mean relative error of iterations that it was not fitted to; assumed where none were measured
 
-  double matrix_products = 0.45;   ///< fraction of the peak FLOP/s, in training and scoring
+  double matrix_products = 0.45;   ///< fraction of the peak FLOP/s, in training and inference
   double expert_products = 0.25;   ///< the same of routed experts, whose matrices are small
   double layer_launch = 0;         ///< seconds that a forward through a layer takes at least: kernels launched one by one
   double expert_launch = 1e-3;     ///< seconds on top for a layer with experts: routing, sorting tokens, waiting for their counts
@@ -34,7 +34,7 @@ struct Efficiency {
   double refit_links = 0.5;     ///< fraction of the links' bandwidth that a refit reaches, tensor by tensor
   double refit_tensor = 2e-4;   ///< seconds of a refit for each tensor of the model, an expert's apart
   double refit = 3;             ///< seconds of each refit: waking up, allocating the cache, capturing graphs
-  double task = 1;              ///< seconds of each task of training or scoring: handing out its data and collecting its answers
+  double task = 1;              ///< seconds of each task of training or inference: handing out its data and collecting its answers
   double iteration = 2;         ///< seconds of an iteration that belong to no task
 };
 

@@ -143,9 +143,9 @@ TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& lay
   return training;
 }
 
-ScoringPasses scoring_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch, const Machine& machine,
-                             const Efficiency& efficiency) {
-  ScoringPasses passes;
+InferencePasses inference_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch, const Machine& machine,
+                                 const Efficiency& efficiency) {
+  InferencePasses passes;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     const StageLayers layers = layers_of_stage(facts, layout, stage);
     PassSeconds pass = forward_pass(facts, layout, layers, micro_batch, machine, efficiency);
@@ -156,16 +156,16 @@ ScoringPasses scoring_passes(const ModelFacts& facts, const llm::Layout& layout,
   return passes;
 }
 
-ScoringBatches scoring_batches(const llm::Layout& layout, const Batch& batch, const MicroBatching& micro_batching) {
+InferenceBatches inference_batches(const llm::Layout& layout, const Batch& batch, const MicroBatching& micro_batching) {
   const Share share = slowest_share(batch, 1, layout.data);
   const double count = count_micro_batches(batch, share, micro_batching);
   return {count, part_of(share.tokens, count)};
 }
 
-PipelineSeconds scoring_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const MicroBatching& micro_batching,
-                                const Machine& machine, const Efficiency& efficiency) {
-  const ScoringBatches batches = scoring_batches(layout, batch, micro_batching);
-  const ScoringPasses passes = scoring_passes(facts, layout, batches.micro_batch, machine, efficiency);
+PipelineSeconds inference_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
+                                  const MicroBatching& micro_batching, const Machine& machine, const Efficiency& efficiency) {
+  const InferenceBatches batches = inference_batches(layout, batch, micro_batching);
+  const InferencePasses passes = inference_passes(facts, layout, batches.micro_batch, machine, efficiency);
   return pipeline_seconds(passes.stages, batches.count, 1, passes.hop, layout.pipeline - 1);
 }
 

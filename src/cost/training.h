@@ -1,4 +1,4 @@
-// Seconds of training and of scoring (one forward pass) under a layout.
+// Seconds of training and of inference (one forward pass) under a layout.
 #pragma once
 
 #include "cost/batches.h"
@@ -57,24 +57,24 @@ TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& lay
                                  const Machine& machine, const Efficiency& efficiency);
 
 /// What one pipeline does for a micro-batch that is scored.
-struct ScoringPasses {
+struct InferencePasses {
   std::vector<PassSeconds> stages;
   double hop = 0;  ///< seconds of a message from a stage to the next
 };
 
 /// A forward pass over `micro_batch`. Under ZeRO-3 weights are gathered for it, as in training_passes. REQUIRES: the layout has no fault.
-ScoringPasses scoring_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch, const Machine& machine,
-                             const Efficiency& efficiency);
+InferencePasses inference_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch, const Machine& machine,
+                                 const Efficiency& efficiency);
 
 /// The micro-batches of a batch that is scored: how many the slowest data-parallel rank has (shares.h), and its average one.
-struct ScoringBatches {
+struct InferenceBatches {
   double count = 1;
   llm::Tokens micro_batch;
 };
-ScoringBatches scoring_batches(const llm::Layout& layout, const Batch& batch, const MicroBatching& micro_batching);
+InferenceBatches inference_batches(const llm::Layout& layout, const Batch& batch, const MicroBatching& micro_batching);
 
-/// A forward pass over `batch`: log-probabilities, values or rewards; the slowest rank's (scoring_batches).
-PipelineSeconds scoring_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const MicroBatching& micro_batching,
-                                const Machine& machine, const Efficiency& efficiency);
+/// A forward pass over `batch`: log-probabilities, values or rewards; the slowest rank's (inference_batches).
+PipelineSeconds inference_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
+                                  const MicroBatching& micro_batching, const Machine& machine, const Efficiency& efficiency);
 
 }  // namespace dovetail::cost

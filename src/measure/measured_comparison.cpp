@@ -41,7 +41,7 @@ class Comparer {
 
   static bool is_of_kind(const Task& task, PhaseKind kind) {
     return (kind == PhaseKind::generation && task.kind == TaskKind::generate) ||
-           (kind == PhaseKind::scoring && task.kind == TaskKind::infer) || (kind == PhaseKind::training && task.kind == TaskKind::train);
+           (kind == PhaseKind::inference && task.kind == TaskKind::infer) || (kind == PhaseKind::training && task.kind == TaskKind::train);
   }
 
   /// Seconds of the plan's steps in a phase; where `among` is not empty only of those tasks.

@@ -51,7 +51,7 @@ void add_generation(const ReasonScenario& scenario, bool longer, std::vector<std
 }
 
 /// `alone`: the log times a single task by itself, so that it was not left out.
-void add_scoring(const ReasonScenario& scenario, bool longer, bool alone, std::vector<std::string>& reasons) {
+void add_inference(const ReasonScenario& scenario, bool longer, bool alone, std::vector<std::string>& reasons) {
   add_lengths(scenario, longer, reasons);
   if (longer) {
     reasons.emplace_back("smaller micro-batches than the plan's, or sequences padded in place of packed");
@@ -124,8 +124,8 @@ std::vector<std::string> reasons_of(const ReasonScenario& scenario, const Measur
     case PhaseKind::generation:
       add_generation(scenario, longer, reasons);
       break;
-    case PhaseKind::scoring:
-      add_scoring(scenario, longer, phase.alone, reasons);
+    case PhaseKind::inference:
+      add_inference(scenario, longer, phase.alone, reasons);
       break;
     case PhaseKind::training:
       add_training(scenario, longer, reasons);

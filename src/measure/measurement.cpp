@@ -24,7 +24,7 @@ bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity&
   switch (std::get<PhaseKind>(phase)) {
     case PhaseKind::generation:
       return kind == TaskKind::generate;
-    case PhaseKind::scoring:
+    case PhaseKind::inference:
       return kind == TaskKind::infer;
     case PhaseKind::training:
     case PhaseKind::offload:

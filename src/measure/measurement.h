@@ -22,19 +22,19 @@ namespace dovetail::measure {
 /// Kinds of steps that are timed together.
 enum class PhaseKind {
   generation,
-  scoring,
+  inference,
   training,
   offload,  ///< what comes from host memory before a training and goes back behind it, which is often timed apart
   refit,    ///< new weights from where they are trained to where they are used
 };
 constexpr auto names_of(PhaseKind) {
-  return std::array{base::EnumName{"generation", PhaseKind::generation}, base::EnumName{"scoring", PhaseKind::scoring},
+  return std::array{base::EnumName{"generation", PhaseKind::generation}, base::EnumName{"scoring", PhaseKind::inference},
                     base::EnumName{"training", PhaseKind::training}, base::EnumName{"offload", PhaseKind::offload},
                     base::EnumName{"refit", PhaseKind::refit}};
 }
 
 /// All, in the order in which they are shown.
-inline constexpr std::array phase_kinds{PhaseKind::generation, PhaseKind::scoring, PhaseKind::training, PhaseKind::offload,
+inline constexpr std::array phase_kinds{PhaseKind::generation, PhaseKind::inference, PhaseKind::training, PhaseKind::offload,
                                         PhaseKind::refit};
 
 /// A part of an iteration: all steps of a kind, or one task.

@@ -12,7 +12,7 @@
 //       job: ../jobs/grpo-8b.yaml          # or what such a file has
 //       plan: ../jobs/grpo-8b.plan.json    # or what such a file has
 //       seconds: 112                       # of an iteration
-//       phases: {training: 28, refit: 5, generation: 58, scoring: 18}   # kinds (or offload), or tasks by name
+//       phases: {training: 28, refit: 5, generation: 58, inference: 18}   # kinds (or offload), or tasks by name
 //       response_length: {mean: 795, cap: 3976}   # in place of the job's: the spread is fitted
 //       weight: 1                          # in the fit; or `doubtful: WHY`, which shows the row and does not count it
 //

@@ -24,10 +24,10 @@ struct InferTask {
   base::Ticks load;                     ///< until its devices have its weights from host memory
   std::vector<std::size_t> after = {};  ///< tasks of the same list whose answers it reads, each before it
   std::int32_t task = 0;                ///< Span::task
-  base::Ticks alone = {};               ///< scoring of all samples on all devices, where nothing else is there; without load and hand-over
-  std::int64_t held = 0;                ///< bytes on each device while a worker has its model
-  base::Ticks hand_over = {};           ///< until a worker that never scored for the task is told of it and can receive its samples
-  base::Ticks gathering = {};           ///< until a worker has its weights from other devices, behind `load`
+  base::Ticks alone = {};      ///< inference of all samples on all devices, where nothing else is there; without load and hand-over
+  std::int64_t held = 0;       ///< bytes on each device while a worker has its model
+  base::Ticks hand_over = {};  ///< until a worker that never scored for the task is told of it and can receive its samples
+  base::Ticks gathering = {};  ///< until a worker has its weights from other devices, behind `load`
 
   int replica_devices() const { return layout.devices() / layout.data; }
 };

@@ -12,7 +12,7 @@ InterStage answer_of(const InterStageTask& task, const Stages& stages, const Pla
   answer.generation_end = played.generation_end;
   answer.end = played.end;
   answer.finished = played.finished;
-  answer.scored = played.scoring.scored;
+  answer.scored = played.inference.scored;
   for (const InstanceLog& log : played.logs) add_counts(log, answer.counts);
   answer.migration = played.migration;
   answer.without = stages.plain().end;

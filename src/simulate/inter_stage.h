@@ -4,9 +4,9 @@
 //   each instance ends its step, and what is left moves to the fewest instances that take it without slowing down (migration.h). If these
 //   are all, or what is left is no tail (min_tail), or no replica of a model that scores fits on what they leave, or
 //   some replica neither there nor on these, nothing migrates.
-// - The devices of the other instances drop the actor and become workers that score finished samples as they come (scoring.h). How they
-//   are shared among the models is tried out (scoring_split.h): a worker has the devices of a replica of the model that it loads first, and
-//   then scores for every model of which a replica fits. Devices are taken in their order; a worker is there when all its devices are.
+// - The devices of the other instances drop the actor and become workers that score finished samples as they come (inference.h). How they
+//   are shared among the models is tried out (inference_split.h): a worker has the devices of a replica of the model that it loads first,
+//   and then scores for every model of which a replica fits. Devices are taken in their order; a worker is there when all its devices are.
 // - Instances that have generated their last sample become workers, too, together with what was too little for one before.
 // - Where nothing migrates nothing is fused: inference waits for all of generation, and then one task after the other has all devices.
 #pragma once

@@ -61,10 +61,10 @@ Lane lane_of(const InterStageTask& stages, const PlayedStages& played, std::size
   for (auto& [time, bytes] : lane.memory) bytes += stages.held;
   if (worker != nobody) {
     const auto index = static_cast<std::size_t>(worker);
-    const std::vector<Span>& scored = played.scoring.spans[index];
+    const std::vector<Span>& scored = played.inference.spans[index];
     if (!scored.empty()) spans.add({left, left + stages.drop, BarKind::loading, task}, BarKind::dependency);
     for (const Span& span : scored) spans.add(span, BarKind::dependency);
-    for (const auto& step : played.scoring.memory[index]) {
+    for (const auto& step : played.inference.memory[index]) {
       if (step.first > played.end) break;
       // What comes at the same moment takes the place of what was there.
       if (!lane.memory.empty() && lane.memory.back().first == step.first) lane.memory.pop_back();

@@ -12,7 +12,7 @@ using timeline::Bar;
 using timeline::Timeline;
 
 /// What `amount` of a span counts.
-bool counts_sequences(BarKind bar_kind) { return bar_kind == BarKind::decode || bar_kind == BarKind::score; }
+bool counts_sequences(BarKind bar_kind) { return bar_kind == BarKind::decode || bar_kind == BarKind::infer; }
 bool counts_batches(BarKind bar_kind) {
   return bar_kind == BarKind::forward || bar_kind == BarKind::backward || bar_kind == BarKind::optimizer;
 }

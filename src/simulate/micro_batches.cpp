@@ -14,7 +14,7 @@ namespace {
 std::int64_t tokens_of(const Sample& sample) { return sample.prompt + sample.response; }
 
 BatchSeconds seconds_of_tokens(const InferTask& task, const llm::Tokens& micro_batch) {
-  const cost::ScoringPasses passes = cost::scoring_passes(task.facts, task.layout, micro_batch, task.machine, task.efficiency);
+  const cost::InferencePasses passes = cost::inference_passes(task.facts, task.layout, micro_batch, task.machine, task.efficiency);
   BatchSeconds seconds;
   for (const cost::PassSeconds& stage : passes.stages) {
     if (stage.sum() > seconds.next) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "simulate/scoring_split.h"
+#include "simulate/inference_split.h"
 
 namespace dovetail::simulate {
 
@@ -62,7 +62,7 @@ Ticks Stages::side_by_side() const {
   for (std::size_t instance = 0; instance < fleet_.devices.size(); ++instance)
     add_devices(fleet_, instance, plain_.generation_end + task_.drop, all);
   const std::vector<Ticks> ready(samples_.size(), plain_.generation_end);
-  return score_best(task_.infer, rows_, ready, std::move(all), {}).scoring.end;
+  return infer_best(task_.infer, rows_, ready, std::move(all), {}).inference.end;
 }
 
 /// When no more than so many samples are unfinished.
@@ -98,22 +98,22 @@ void Stages::play_plain() {
   Worker& all = plain_.workers.emplace_back();
   for (const std::vector<int>& devices : fleet_.devices) all.devices.insert(all.devices.end(), devices.begin(), devices.end());
   all.from = plain_.end = end + task_.drop;
-  plain_.scoring.spans.emplace_back();
-  plain_.scoring.memory.emplace_back();
-  for (const InferTask& infer : task_.infer) score_alone(infer);
+  plain_.inference.spans.emplace_back();
+  plain_.inference.memory.emplace_back();
+  for (const InferTask& infer : task_.infer) infer_alone(infer);
 }
 
 /// Behind what plain_ has.
-void Stages::score_alone(const InferTask& infer) {
-  plain_.scoring.memory.front().emplace_back(plain_.end, infer.held);
+void Stages::infer_alone(const InferTask& infer) {
+  plain_.inference.memory.front().emplace_back(plain_.end, infer.held);
   for (const auto& [length, bar_kind] :
-       {std::pair(infer.hand_over, BarKind::hand_over), {infer.load, BarKind::loading}, {infer.alone, BarKind::score}}) {
+       {std::pair(infer.hand_over, BarKind::hand_over), {infer.load, BarKind::loading}, {infer.alone, BarKind::infer}}) {
     if (length == Ticks(0)) continue;
-    plain_.scoring.spans.front().push_back({plain_.end, plain_.end + length, bar_kind, infer.task, 0, {}});
+    plain_.inference.spans.front().push_back({plain_.end, plain_.end + length, bar_kind, infer.task, 0, {}});
     plain_.end += length;
   }
-  plain_.scoring.scored.emplace_back(samples_.size(), plain_.end);
-  plain_.scoring.end = plain_.end;
+  plain_.inference.scored.emplace_back(samples_.size(), plain_.end);
+  plain_.inference.end = plain_.end;
 }
 
 PlayedStages Stages::play_fused(Ticks at, std::size_t destinations) {
@@ -137,10 +137,10 @@ PlayedStages Stages::play_fused(Ticks at, std::size_t destinations) {
   played.migration = migration;
   played.stopped = std::move(stopped);
   played.left = std::move(left);
-  SplitScoring split = score_best(task_.infer, rows_, played.finished, std::move(freed), std::move(later));
+  SplitInference split = infer_best(task_.infer, rows_, played.finished, std::move(freed), std::move(later));
   played.workers = std::move(split.workers);
-  played.scoring = std::move(split.scoring);
-  played.end = std::max(played.generation_end, played.scoring.end);
+  played.inference = std::move(split.inference);
+  played.end = std::max(played.generation_end, played.inference.end);
   return played;
 }
 

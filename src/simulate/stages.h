@@ -9,8 +9,8 @@
 #include "base/quantity.h"
 #include "simulate/generation.h"
 #include "simulate/infer_task.h"
+#include "simulate/inference.h"
 #include "simulate/migration.h"
-#include "simulate/scoring.h"
 
 namespace dovetail::simulate {
 
@@ -36,7 +36,7 @@ struct PlayedStages {
   base::Ticks generation_end;
   std::optional<Migration> migration;
   std::vector<Worker> workers;
-  Scoring scoring;
+  Inference inference;
   base::Ticks end;
 };
 
@@ -52,14 +52,14 @@ class Stages {
   const PlayedStages& plain() const { return plain_; }
   /// Nothing where nothing migrates at this threshold.
   std::optional<PlayedStages> with_threshold(double threshold);
-  /// The end where nothing migrates, but behind generation the tasks share the devices out as score_best() does; one alone has them all.
+  /// The end where nothing migrates, but behind generation the tasks share the devices out as infer_best() does; one alone has them all.
   base::Ticks side_by_side() const;
 
  private:
   base::Ticks time_of(std::size_t left) const;
   PlayedStages finish(const std::vector<Instance>& instances) const;
   void play_plain();
-  void score_alone(const InferTask& infer);
+  void infer_alone(const InferTask& infer);
   PlayedStages play_fused(base::Ticks at, std::size_t destinations);
 
   const InterStageTask& task_;

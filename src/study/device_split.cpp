@@ -20,7 +20,7 @@ std::int32_t mesh_of(const planner::SearchSpace& space, const planner::Selection
 }
 
 /// Moves infer tasks, one after the other, to where training is, each where that gains.
-void move_scoring(const planner::SearchSpace& space, planner::Trial& trial, planner::Selection& selection) {
+void move_inference(const planner::SearchSpace& space, planner::Trial& trial, planner::Selection& selection) {
   const std::vector<workflow::Task>& tasks = space.scenario->job.workflow.tasks;
   const std::int32_t training = mesh_of(space, selection, TaskKind::train);
   const std::int64_t usable = planner::min_memory(space);
@@ -46,7 +46,7 @@ std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space) {
     const cluster::Mesh& generates = space.meshes[static_cast<std::size_t>(rollout)];
     // What the job fixes may have left them together.
     if (cluster::overlap(trains, generates)) continue;
-    move_scoring(space, trial, selection);
+    move_inference(space, trial, selection);
     DeviceSplit split{trains.count, generates.count, trains.first,
                       planner::plan_of(space, selection, std::string(name_of(planner::Placement::disaggregated)))};
     const predict::Estimate closed = predict::estimate(*space.scenario, split.plan);

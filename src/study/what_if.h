@@ -4,7 +4,7 @@
 // - Fusions and what the plan says are played by Simulator.
 // - Off policy (one-step: Noukhovitch et al. 2024, arXiv 2410.18252; more: AReaL, arXiv 2505.24298; AsyncFlow, arXiv 2507.01663): training
 // on
-//   some devices, generation and scoring on the others, at the best of all splits by the closed form (device_split.h), which is played.
+//   some devices, generation and inference on the others, at the best of all splits by the closed form (device_split.h), which is played.
 //   Weights may be so many trainings old; how old they are is read off the play (version_lag).
 // - Partial rollout: generation by simulate/partial_rollout.h in the plan's own layout, over several iterations; all other steps as long
 //   as in the play of the plan without inter-stage fusion (there is no tail to fill), put together by plan::time_iterations.

@@ -84,7 +84,7 @@ double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::s
   return all > 0 ? base::seconds_of_ticks(tail) / all : 0;
 }
 
-/// Where the best threshold takes off enough: whether scoring side by side behind generation takes off as much.
+/// Where the best threshold takes off enough: whether inference side by side behind generation takes off as much.
 Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::string& tail) {
   const std::string gain = shorter(best.seconds, *found.plain);
   if (best.seconds > found.side_by_side * (1 - min_gain))

@@ -19,7 +19,7 @@ std::string_view name_of(BarKind bar_kind) {
       return "migration";
     case BarKind::loading:
       return "loading";
-    case BarKind::score:
+    case BarKind::infer:
       return "score";
     case BarKind::optimizer:
       return "optimizer";

@@ -18,7 +18,7 @@ enum class BarKind : std::uint8_t {
   recompute,        ///< prefill of a sequence once more, after it was preempted or moved without its keys and values
   migration,        ///< sending or receiving keys and values of unfinished sequences
   loading,          ///< weights of another model come in, or leave for host memory, with nothing else to do meanwhile
-  score,            ///< a forward pass: log-probabilities, values, rewards
+  infer,            ///< a forward pass: log-probabilities, values, rewards
   forward,          ///< of training, as all below up to `optimizer`; the ops of a pipeline come first, in their order
   backward,         ///< the whole one
   input_gradient,   ///< a half of a split backward

@@ -65,7 +65,7 @@
 // | prompt_length      | a distribution of tokens (lengths_file.h)                                                   | required    |
 // | response_length    | the same, of what is generated, or comes from the dataset                                   | required    |
 // | steps_off_policy   | how many trainings old the weights that generate may be                                     | 0           |
-// | packing            | true: sequences fill rows; false: scoring and training pad each to the longest there may be | true        |
+// | packing            | true: sequences fill rows; false: inference and training pad each to the longest there may be | true        |
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ struct Workload {
   std::int64_t mini_batches = 1;        ///< parts that an epoch's samples are trained in, each with an optimizer step; at most samples()
   int epochs = 1;                       ///< how often an iteration trains on its samples
   int steps_off_policy = 0;             ///< how many trainings old the weights that generate may be (version_edges)
-  bool packing = true;                  ///< sequences fill the rows of micro-batches; else scoring and training pad each to the longest
+  bool packing = true;                  ///< sequences fill the rows of micro-batches; else inference and training pad each to the longest
 
   std::int64_t samples() const { return prompts * samples_per_prompt; }
   std::int64_t optimizer_steps() const { return mini_batches * epochs; }

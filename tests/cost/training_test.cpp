@@ -35,8 +35,8 @@ TEST(Training, KnownAnswerOfOneDevice) {
   const double flops = 3 * llm::forward_flops(facts.model, batch.tokens) + 0.5 * scores;
   EXPECT_NEAR(training.pipeline.seconds, flops / (efficiency.matrix_products * 989e12), 1e-9);
   EXPECT_NEAR(training.optimizer, 4 * 8'030'261'248.0 * 30 / (efficiency.memory_bandwidth * 3350e9), 1e-9);
-  const PipelineSeconds scoring = scoring_seconds(facts, layout, batch, {.sequences = 2}, machine, efficiency);
-  EXPECT_NEAR(scoring.seconds, llm::forward_flops(facts.model, batch.tokens) / (efficiency.matrix_products * 989e12), 1e-9);
+  const PipelineSeconds inference = inference_seconds(facts, layout, batch, {.sequences = 2}, machine, efficiency);
+  EXPECT_NEAR(inference.seconds, llm::forward_flops(facts.model, batch.tokens) / (efficiency.matrix_products * 989e12), 1e-9);
 }
 
 TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
@@ -70,9 +70,9 @@ TEST(Training, TheSlowestRankDecides) {
   // Of 8 ranks with two sequences each, one hardly ever has less than two long ones: 3600 tokens in place of 2000.
   const double uneven = training_seconds(facts, layout, batch, stepping, machine, {}).pipeline.seconds;
   EXPECT_NEAR(uneven / balanced, 1.8, 0.15);
-  const double scored = scoring_seconds(facts, layout, batch, {.sequences = 1}, machine, {}).seconds;
+  const double scored = inference_seconds(facts, layout, batch, {.sequences = 1}, machine, {}).seconds;
   batch.balanced = true;
-  EXPECT_GT(scored, 1.2 * scoring_seconds(facts, layout, batch, {.sequences = 1}, machine, {}).seconds);
+  EXPECT_GT(scored, 1.2 * inference_seconds(facts, layout, batch, {.sequences = 1}, machine, {}).seconds);
 }
 
 RC_GTEST_PROP(Training, MoreTokensAreNeverFaster, ()) {
@@ -87,7 +87,7 @@ RC_GTEST_PROP(Training, MoreTokensAreNeverFaster, ()) {
   const double few = training_seconds(facts, layout, batch_of(256, shorter), {2, one_each}, machine, {}).sum();
   RC_ASSERT(training_seconds(facts, layout, batch_of(256, longer), {2, one_each}, machine, {}).sum() >= few * (1 - 1e-12));
   RC_ASSERT(training_seconds(facts, layout, batch_of(512, shorter), {2, one_each}, machine, {}).sum() >= few * (1 - 1e-12));
-  RC_ASSERT(scoring_seconds(facts, layout, batch_of(256, shorter), one_each, machine, {}).seconds <= few);
+  RC_ASSERT(inference_seconds(facts, layout, batch_of(256, shorter), one_each, machine, {}).seconds <= few);
 }
 
 RC_GTEST_PROP(Training, CuttingWeightsIsNeverFaster, ()) {

@@ -24,7 +24,8 @@ BANNED = [
     (r"(?i)^squeeze\w*|\w+Squeeze", "what the literature says"),
     (r"^(\w+_)?behind_?$", "critical_predecessor, after"),
     (r"^(\w+_)?essence$", "lower_bound"),
-    (r"^(score|scored)_(task|tasks|model|models)$", "infer, inference"),
+    (r"^(score|scored)_(task|tasks|model|models)$|(?i:scoring)", "infer, inference"),
+    (r"^(Step(Edge|Time|Seconds|Line|Comparison)|FusedSteps|TimelineSteps?)$", "Activity: a step is an optimizer step"),
 ]
 # Keys of files and options of commands, which stay, and the members that are named after them.
 KEYS = {"longest_first", "refit", "refit_links", "refit_tensor", "means", "pick"}

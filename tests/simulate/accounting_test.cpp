@@ -19,7 +19,7 @@ Trace sound() {
   Trace trace{Ticks(30), {}};
   trace.lanes.push_back(
       {{0, 1}, {span(0, 10, BarKind::decode, 0, 4), span(10, 30, BarKind::dependency, 1)}, {{Ticks(0), 7}, {Ticks(5), 9}}});
-  trace.lanes.push_back({{4}, {span(0, 30, BarKind::score, 1)}, {}});
+  trace.lanes.push_back({{4}, {span(0, 30, BarKind::infer, 1)}, {}});
   return trace;
 }
 
@@ -29,7 +29,7 @@ TEST(UsesOf, AddUpToTheDevicesTime) {
   EXPECT_EQ(time_of(uses, BarKind::decode), Ticks(2 * 6)) << "without launches";
   EXPECT_EQ(time_of(uses, BarKind::launch), Ticks(2 * 4));
   EXPECT_EQ(time_of(uses, BarKind::dependency), Ticks(2 * 20));
-  EXPECT_EQ(time_of(uses, BarKind::score), Ticks(30));
+  EXPECT_EQ(time_of(uses, BarKind::infer), Ticks(30));
   EXPECT_EQ(busy_time(uses), Ticks(12 + 30));
   EXPECT_EQ(busy_time(uses) + idle_time(uses), Ticks(3 * 30));
   EXPECT_EQ(idle_time(uses_of(trace.lanes.front())), Ticks(24));

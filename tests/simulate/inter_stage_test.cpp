@@ -29,10 +29,10 @@ TEST(InterStage, WithoutFusionInferenceFollowsWithTheSecondsOfTheClosedForm) {
   const InterStage plain = simulate_inter_stage(scenario.task, samples, std::nullopt);
   EXPECT_EQ(plain.generation_end, simulate_generation(scenario.task.generation, samples).end);
   const auto lengths = workflow::LengthDistribution::fixed(300);
-  const double scoring =
-      cost::scoring_seconds(infer.facts, infer.layout, cost::batch_of(64, lengths), infer.micro_batching, infer.machine, infer.efficiency)
+  const double inference =
+      cost::inference_seconds(infer.facts, infer.layout, cost::batch_of(64, lengths), infer.micro_batching, infer.machine, infer.efficiency)
           .seconds;
-  EXPECT_NEAR(static_cast<double>((plain.end - plain.generation_end).count()), 1e9 * (1.75 + scoring), 16);
+  EXPECT_NEAR(static_cast<double>((plain.end - plain.generation_end).count()), 1e9 * (1.75 + inference), 16);
   EXPECT_FALSE(plain.migration);
   EXPECT_EQ(plain.gain(), Ticks(0));
 }
@@ -108,11 +108,11 @@ TEST(InterStage, PaddedSamplesAreScoredAsLongAsTheirRow) {
   const InterStage fused = simulate_inter_stage(scenario.task, samples, 0.1);
   ASSERT_TRUE(fused.migration);
   const Ticks pass = base::ticks_of_seconds(
-      cost::scoring_passes(infer.facts, infer.layout, {row, row * row}, infer.machine, infer.efficiency).stages.front().sum());
+      cost::inference_passes(infer.facts, infer.layout, {row, row * row}, infer.machine, infer.efficiency).stages.front().sum());
   std::int64_t scored = 0;
   for (const Lane& lane : fused.trace.lanes)
     for (const Span& span : lane.spans)
-      if (span.bar_kind == BarKind::score) {
+      if (span.bar_kind == BarKind::infer) {
         EXPECT_EQ(span.end - span.begin, pass);
         scored += span.amount;
       }

@@ -21,7 +21,7 @@ std::vector<int> devices_of(Mesh mesh) {
 }
 
 /// An activity whose devices all work for as long.
-Activity activity(std::int32_t task, Mesh mesh, std::int64_t duration, BarKind bar_kind = BarKind::score) {
+Activity activity(std::int32_t task, Mesh mesh, std::int64_t duration, BarKind bar_kind = BarKind::infer) {
   Activity activity;
   activity.task = task;
   activity.devices[0] = mesh;
@@ -57,7 +57,7 @@ TEST(PlayIterations, SaysWhoWaitsForWhom) {
   EXPECT_EQ(time_on(iteration, 0, BarKind::decode, 0), Ticks(10));
   EXPECT_EQ(time_on(iteration, 0, BarKind::dependency, 1), Ticks(4));
   EXPECT_EQ(time_on(iteration, 2, BarKind::dependency, 0), Ticks(10)) << "what it waits for waits for that";
-  EXPECT_EQ(time_on(iteration, 2, BarKind::score, 1), Ticks(4));
+  EXPECT_EQ(time_on(iteration, 2, BarKind::infer, 1), Ticks(4));
   EXPECT_EQ(time_on(iteration, 3, BarKind::dependency, -1), Ticks(20)) << "no step is there";
   EXPECT_EQ(time_on(iteration, 3, BarKind::hand_over, -1), Ticks(3));
 }
@@ -263,7 +263,7 @@ RC_GTEST_PROP(PlayIterations, WorkAndWaitingAreAllTheTime, ()) {
   // Whatever of an activity reaches into a period from before, as much reaches out of it.
   Ticks work;
   for (const Use& use : uses_of(iteration.trace))
-    if (use.bar_kind == BarKind::score || use.bar_kind == BarKind::decode) work += use.time;
+    if (use.bar_kind == BarKind::infer || use.bar_kind == BarKind::decode) work += use.time;
   Ticks own;
   for (const Activity& activity : workload.activities) own += work_of(activity) * static_cast<std::int64_t>(iteration.iterations);
   RC_ASSERT(work == own);

@@ -43,8 +43,8 @@ struct StageContext {
     const auto lengths = workflow::LengthDistribution::fixed(tokens / count);
     for (InferTask& infer : task.infer)
       infer.alone =
-          base::ticks_of_seconds(cost::scoring_seconds(infer.facts, infer.layout, cost::batch_of(static_cast<double>(count), lengths),
-                                                       infer.micro_batching, infer.machine, infer.efficiency)
+          base::ticks_of_seconds(cost::inference_seconds(infer.facts, infer.layout, cost::batch_of(static_cast<double>(count), lengths),
+                                                         infer.micro_batching, infer.machine, infer.efficiency)
                                      .seconds);
   }
 };

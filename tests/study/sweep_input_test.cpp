@@ -72,7 +72,7 @@ TEST(SweepInput, AValueChangesOneThing) {
             job.cluster.networks.front().bandwidth / 2);
   const SweptJob doubled = with_value(SweepInput::micro_batch, 2, job, plan, std::nullopt).value();
   EXPECT_EQ(doubled.plan.tasks.back().micro_batching.sequences, 2 * plan.tasks.back().micro_batching.sequences);
-  // Scoring keeps its own.
+  // Inference keeps its own.
   EXPECT_EQ(doubled.plan.tasks.front(), plan.tasks.front());
 }
 

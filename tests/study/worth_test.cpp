@@ -97,7 +97,7 @@ TEST(Worth, OfFusedGenerationIsNoWithoutATail) {
   EXPECT_LT(*generation.tail, 0.05);
 }
 
-TEST(Worth, OfFusedGenerationIsNoWhereScoringSideBySideGainsAsMuch) {
+TEST(Worth, OfFusedGenerationIsNoWhereInferenceSideBySideGainsAsMuch) {
   // Three tasks that score, each with data handed over: side by side that takes less than one after the other.
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));

@@ -13,11 +13,11 @@ namespace dovetail::planner {
 enum class Placement {
   co_located,     ///< all on all devices, each in its own best layout (APP's flattening; DeepSpeed-Chat; RLHFuse-Base)
   interleaving,   ///< what is trained, and generation, on all devices, frozen models on halves of them (APP)
-  disaggregated,  ///< training on some devices, generation and scoring on the others, with copies of the trained models (APP's separation;
-                  ///< OpenRLHF)
-  megatron,       ///< all on all devices, tensor parallelism within nodes and pipelines across them (ReaL's heuristic)
-  rlhfuse,        ///< co-located, in layouts that are chosen together with both stage fusions (fused_placement.h)
-  searched,       ///< wherever it is best
+  disaggregated,  ///< training on some devices, generation and inference on the others, with copies of the trained models (APP's
+                  ///< separation; OpenRLHF)
+  megatron,  ///< all on all devices, tensor parallelism within nodes and pipelines across them (ReaL's heuristic)
+  rlhfuse,   ///< co-located, in layouts that are chosen together with both stage fusions (fused_placement.h)
+  searched,  ///< wherever it is best
 };
 /// Those that are known by their meshes alone.
 inline constexpr Placement named_placements[] = {Placement::co_located, Placement::interleaving, Placement::disaggregated,

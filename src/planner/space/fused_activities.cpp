@@ -122,18 +122,18 @@ const plan::GenerationStage* FusedActivities::stage_of(const Selection& selectio
   return stage ? &*stage : nullptr;
 }
 
-const predict::ScoringTask& FusedActivities::scoring_of(std::size_t task, SelectedChoice selected) {
-  if (scorings_.empty()) scorings_.resize(space_.choices.size());
-  if (scorings_[task].empty()) scorings_[task].resize(space_.examples.size());
-  std::vector<std::optional<predict::ScoringTask>>& known = scorings_[task][shape_of(space_, selected)];
+const predict::InferenceTask& FusedActivities::inference_of(std::size_t task, SelectedChoice selected) {
+  if (inferences_.empty()) inferences_.resize(space_.choices.size());
+  if (inferences_[task].empty()) inferences_[task].resize(space_.examples.size());
+  std::vector<std::optional<predict::InferenceTask>>& known = inferences_[task][shape_of(space_, selected)];
   if (known.empty()) known.resize(space_.choices[task][shape_of(space_, selected)].size());
-  std::optional<predict::ScoringTask>& scoring = known[static_cast<std::size_t>(selected.choice)];
-  if (!scoring) {
+  std::optional<predict::InferenceTask>& inference = known[static_cast<std::size_t>(selected.choice)];
+  if (!inference) {
     const Choice& choice = space_.choice(task, selected);
     // Not the choice's duration, which is rounded to whole ns: with others it adds up before that.
-    scoring = predict::scoring_task(*space_.scenario, task, choice.planned, choice.seconds);
+    inference = predict::inference_task(*space_.scenario, task, choice.planned, choice.seconds);
   }
-  return *scoring;
+  return *inference;
 }
 
 /// Where what a generation takes with the selection is remembered, if its key is key_; else another one.
@@ -182,10 +182,10 @@ std::optional<FusedActivities::Generation> FusedActivities::generation(const Sel
   return found;
 }
 
-/// With the load of the stage's scoring.
+/// With the load of the stage's inference.
 const std::vector<FusionTables::Tail>& FusedActivities::tails_of(const plan::GenerationStage& stage, const Selection& selection) {
   load_.clear();
-  for (const std::size_t task : stage.infer) load_.add(scoring_of(task, selection[task]));
+  for (const std::size_t task : stage.infer) load_.add(inference_of(task, selection[task]));
   return tables_.tails(stage.generate, selection[stage.generate]);
 }
 
@@ -210,7 +210,7 @@ std::optional<FusedActivities::Length> FusedActivities::fused_length(const plan:
   const auto try_tail = [&](const FusionTables::Tail& tail) {
     if (tail.least(load_.work) >= least) return;
     const double generation = tail.before + tail.at.generation.tail;
-    const double seconds = generation + predict::scoring_end(tail.at.devices, tail.at.slices, load_, least - generation).rest;
+    const double seconds = generation + predict::inference_end(tail.at.devices, tail.at.slices, load_, least - generation).rest;
     if (seconds >= least) return;
     least = seconds;
     ends = generation;

@@ -48,11 +48,11 @@ class FusionTables {
 
   struct Tail {
     predict::GenerationTail at;  ///< the threshold
-    double before = 0;           ///< seconds before scoring begins
+    double before = 0;           ///< seconds before inference begins
     double hidden = 0;           ///< max_hidden()
 
-    /// Seconds of generation and so much scoring on all devices, at the least.
-    double least(double scoring) const { return before + at.generation.tail + std::max(0.0, scoring - hidden); }
+    /// Seconds of generation and so much inference on all devices, at the least.
+    double least(double inference) const { return before + at.generation.tail + std::max(0.0, inference - hidden); }
   };
   /// Of generation at simulate::usual_thresholds() that move samples, or at the one that the job fixes.
   const std::vector<Tail>& tails(std::size_t generate, SelectedChoice selected);
@@ -121,7 +121,7 @@ class FusedActivities {
   const std::vector<FusionTables::Tail>& tails_of(const plan::GenerationStage& stage, const Selection& selection);
   const plan::GenerationStage* stage_of(const Selection& selection, std::size_t& number);
   Remembered& remembered_of(const Generation& generation, const Selection& selection);
-  const predict::ScoringTask& scoring_of(std::size_t task, SelectedChoice selected);
+  const predict::InferenceTask& inference_of(std::size_t task, SelectedChoice selected);
 
   FusionTables& tables_;
   const SearchSpace& space_;
@@ -134,9 +134,9 @@ class FusedActivities {
   };
   std::vector<Stage> stages_;
   std::vector<char> together_;
-  std::vector<std::vector<std::vector<std::optional<predict::ScoringTask>>>> scorings_;  // [task][shape][choice]
-  std::unordered_map<std::uint64_t, const Training*> trainings_;                         // those of the tables that were asked for
-  predict::ScoringLoad load_;
+  std::vector<std::vector<std::vector<std::optional<predict::InferenceTask>>>> inferences_;  // [task][shape][choice]
+  std::unordered_map<std::uint64_t, const Training*> trainings_;                             // those of the tables that were asked for
+  predict::InferenceLoad load_;
   std::vector<Remembered> remembered_;  // [hash of the key]: the last one of each
   std::vector<std::int32_t> key_;
 };

@@ -190,10 +190,10 @@ void Trial::weigh_copies(const Selection& selection, const Sharing& sharing) {
         predict::weights_leave(copy, [&](std::size_t task) { return space_.choice(task, selection[task]).planned.offload.weights; });
     CopyBytes& bytes = copies_.emplace_back();
     bytes.idle = predict::on_device(held, predict::CopyUse::idle).sum();
-    bytes.scoring = predict::on_device(held, predict::CopyUse::scoring).sum();
+    bytes.inference = predict::on_device(held, predict::CopyUse::inference).sum();
     bytes.generation = predict::on_device(held, predict::CopyUse::generation).sum();
     bytes.host_idle = predict::on_host(held, copy.engine, predict::CopyUse::idle);
-    bytes.host_used = predict::on_host(held, copy.engine, predict::CopyUse::scoring);
+    bytes.host_used = predict::on_host(held, copy.engine, predict::CopyUse::inference);
     bytes.host_trained = predict::on_host(held, copy.engine, predict::CopyUse::training);
     bytes.returning = copy.trained && held.offload.weights ? held.stored.weights : 0;
   }
@@ -228,7 +228,7 @@ std::int64_t Trial::needed_by(const Selection& selection, const Sharing& sharing
   const std::int64_t others = there.idle - own.idle - (partner ? copies_[sharing.copy_of[*partner]].idle : 0);
   std::int64_t needed = (partner ? training_->working : space_.choice(task, selection[task]).working) + others;
   if (kind == TaskKind::train) needed += predict::reserved_beyond(*space_.scenario, others - there.idle_in_engines);
-  if (kind == TaskKind::infer) needed += own.scoring;
+  if (kind == TaskKind::infer) needed += own.inference;
   if (kind == TaskKind::generate) needed += own.generation;
   const std::int64_t arriving = arriving_for(selection, sharing, task, block);
   return std::max(needed, arriving > 0 ? arriving + others : 0);

@@ -79,7 +79,7 @@ class Trial {
   /// What weights that some tasks share, with what belongs to them, come to, in bytes.
   struct CopyBytes {
     std::int64_t idle = 0;        ///< of a device while none of the tasks runs
-    std::int64_t scoring = 0;     ///< of a device while one infers, beside its working_memory
+    std::int64_t inference = 0;   ///< of a device while one infers, beside its working_memory
     std::int64_t generation = 0;  ///< likewise while one generates
     std::int64_t host_idle = 0;   ///< of host memory while none of the tasks runs, for each device
     std::int64_t host_used = 0;   ///< while one runs that does not train

@@ -84,10 +84,10 @@ void add_overhead(const TaskScenario& task, std::vector<SecondsPart>& parts) {
   parts.push_back({"hand-over", overhead.hand_over});
 }
 
-ActivitySeconds scoring_of(const TaskScenario& task, std::size_t index) {
+ActivitySeconds inference_of(const TaskScenario& task, std::size_t index) {
   const cost::Batch batch = batch_of(task.scenario, index);
-  std::vector<SecondsPart> parts = parts_of(cost::scoring_seconds(task.facts, task.plan.layout, batch, task.plan.micro_batching,
-                                                                  task.machine, task.scenario.software.efficiency));
+  std::vector<SecondsPart> parts = parts_of(cost::inference_seconds(task.facts, task.plan.layout, batch, task.plan.micro_batching,
+                                                                    task.machine, task.scenario.software.efficiency));
   add_overhead(task, parts);
   return sum_of(std::move(parts));
 }
@@ -197,7 +197,7 @@ ActivitySeconds task_seconds(const Scenario& scenario, std::size_t index, const 
                      {"slowest instance", seconds.imbalance}});
     }
     case TaskKind::infer:
-      return scoring_of(task_scenario(scenario, index, planned), index);
+      return inference_of(task_scenario(scenario, index, planned), index);
     case TaskKind::train:
       return training_of(task_scenario(scenario, index, planned), index);
     case TaskKind::rule:

@@ -105,21 +105,21 @@ GenerationTail tail_at(const GenerationScenario& of, double threshold, SliceSeco
   return tail;
 }
 
-InterStage fuse(const GenerationTail& tail, const plan::GenerationStage& stage, const ScoringLoad& scoring) {
+InterStage fuse(const GenerationTail& tail, const plan::GenerationStage& stage, const InferenceLoad& inference) {
   InterStage fused = tail.generation;
-  const ScoringEnd end = scoring_end(tail.devices, tail.slices, scoring);
+  const InferenceEnd end = inference_end(tail.devices, tail.slices, inference);
   fused.stage = stage;
-  fused.apart += scoring.overheads + scoring.work;
+  fused.apart += inference.overheads + inference.work;
   fused.set_up = end.set_up;
   fused.rest = end.rest;
   return fused;
 }
 
-ScoringLoad scoring_of(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, const std::vector<std::size_t>& infer) {
-  ScoringLoad scoring;
+InferenceLoad inference_of(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, const std::vector<std::size_t>& infer) {
+  InferenceLoad inference;
   for (const std::size_t task : infer)
-    scoring.add(scoring_task(scenario, task, tasks[task], task_seconds(scenario, task, tasks[task]).seconds));
-  return scoring;
+    inference.add(inference_task(scenario, task, tasks[task], task_seconds(scenario, task, tasks[task]).seconds));
+  return inference;
 }
 
 }  // namespace
@@ -150,19 +150,19 @@ InterStage inter_stage(const Scenario& scenario, const std::vector<plan::TaskPla
   const auto stage = plan::generation_stage(scenario.job, tasks);
   DOVETAIL_ASSERT(stage.has_value() && threshold > 0 && threshold < 1);
   const std::vector<GenerationTail> tails = generation_tails(scenario, stage->generate, tasks[stage->generate], {threshold});
-  return fuse(tails.front(), *stage, scoring_of(scenario, tasks, stage->infer));
+  return fuse(tails.front(), *stage, inference_of(scenario, tasks, stage->infer));
 }
 
 std::optional<double> best_threshold(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks) {
   const auto stage = plan::generation_stage(scenario.job, tasks);
   if (!stage) return std::nullopt;
-  const ScoringLoad scoring = scoring_of(scenario, tasks, stage->infer);
+  const InferenceLoad inference = inference_of(scenario, tasks, stage->infer);
   std::optional<double> best;
   double least = 0;
   for (const GenerationTail& tail : generation_tails(scenario, stage->generate, tasks[stage->generate], simulate::usual_thresholds())) {
     // Where nothing moves nothing is gained.
     if (tail.slices.empty()) continue;
-    const InterStage fused = fuse(tail, *stage, scoring);
+    const InterStage fused = fuse(tail, *stage, inference);
     if (fused.seconds() >= (best ? least : fused.apart)) continue;
     best = fused.threshold;
     least = fused.seconds();

@@ -8,9 +8,9 @@
 //
 // with M the keys and values of the longest sample and C what an instance has room for. They move as keys and values over the links, each
 // device of a keeper receiving its part, or are prefilled again, whatever is faster. The n - m freed instances drop the actor and score
-// what has finished (tail_scoring.h). With m = n nothing moves, and the tasks follow one another. The k samples that a keeper still has on
-// average are taken as drawn by chance (Poisson): it has none with probability p = e^-k, and of m keepers, one of which at least has some,
-// m p (1 - p^(m-1)) / (1 - p^m) have none on average.
+// what has finished (tail_inference.h). With m = n nothing moves, and the tasks follow one another. The k samples that a keeper still has
+// on average are taken as drawn by chance (Poisson): it has none with probability p = e^-k, and of m keepers, one of which at least has
+// some, m p (1 - p^(m-1)) / (1 - p^m) have none on average.
 //
 // What the slowest instance takes beyond the average one counts in full before the threshold, so that generation does not end sooner fused
 // than alone. Not in it: that instances differ in how many long samples they have when they move (the mean is taken).
@@ -21,11 +21,11 @@
 
 #include "plan/fusion.h"
 #include "predict/closed_form/activity_seconds.h"
-#include "predict/closed_form/tail_scoring.h"
+#include "predict/closed_form/tail_inference.h"
 
 namespace dovetail::predict {
 
-/// How generation and the scoring beside it go; all seconds.
+/// How generation and the inference beside it go; all seconds.
 struct InterStage {
   plan::GenerationStage stage;
   double threshold = 0;   ///< fraction of the iteration's samples
@@ -37,12 +37,12 @@ struct InterStage {
   double migration = 0;
   double set_up = 0;  ///< of the freed instances, beside the tail
   double tail = 0;    ///< from the migration to the last sample, on the keepers
-  double rest = 0;    ///< scoring behind the tail, with what the keepers' set-up delays
-  double apart = 0;   ///< generation, then one scoring task after the other, as without fusion
+  double rest = 0;    ///< inference behind the tail, with what the keepers' set-up delays
+  double apart = 0;   ///< generation, then one inference task after the other, as without fusion
 
   double seconds() const { return until + migration + tail + rest; }
-  /// When scoring begins.
-  double scoring_begins() const { return keepers < instances ? until + migration + set_up : until; }
+  /// When inference begins.
+  double inference_begins() const { return keepers < instances ? until + migration + set_up : until; }
   double generation_ends() const { return until + migration + tail; }
   /// So long before its end generation has ended, of whole ns each.
   base::Ticks early() const { return base::ticks_of_seconds(seconds()) - base::ticks_of_seconds(generation_ends()); }

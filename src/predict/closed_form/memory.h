@@ -28,7 +28,7 @@ struct TaskMemory {
 };
 
 /// [task of the workflow]; nothing for rules. While a task runs, its devices hold
-/// - what the task itself needs: working_memory, and of scoring the weights;
+/// - what the task itself needs: working_memory, and of inference the weights;
 /// - of each other role, or other copy of the role's weights in another mesh or layout, what is not offloaded while idle: weights, and of a
 ///   trained one gradients and optimizer. An engine that does not offload keeps its weights; keys and values it always gives back.
 /// Stages and ranks of different tasks meet on a device in many ways: the largest of each is taken, so that this is never too little.

@@ -25,7 +25,7 @@ SecondsFrom from_layers(const cost::LayerProfile* profile, bool both, double tok
 /// Tokens of the average micro-batch of a data-parallel rank.
 double micro_batch_tokens(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   if (scenario.job.workflow.tasks[task].kind == TaskKind::train) return training_passes(scenario, {task, planned}).micro_batch.count;
-  return cost::scoring_batches(planned.layout, batch_of(scenario, task), planned.micro_batching).micro_batch.count;
+  return cost::inference_batches(planned.layout, batch_of(scenario, task), planned.micro_batching).micro_batch.count;
 }
 
 /// A task's layers of either kind that its model has: the worse of the two counts.

@@ -21,7 +21,7 @@ std::string_view name_of(SecondsFrom from);
 
 struct ProfileUse {
   std::size_t task = 0;
-  bool decode = false;  ///< a generation's decode steps; else its prefill, or the passes of a scoring or training
+  bool decode = false;  ///< a generation's decode steps; else its prefill, or the passes of an inference or training
   SecondsFrom from = SecondsFrom::roofline;
 };
 

@@ -34,8 +34,8 @@ void place_members(TimedIteration& result) {
   if (const auto& fused = result.intra_stage) times[fused->pair[1]] = times[fused->pair[0]];
   if (const auto& fused = result.inter_stage) {
     plan::ActivityTime& whole = times[fused->stage.generate];
-    const base::Ticks scoring = base::ticks_of_seconds(fused->scoring_begins());
-    for (const std::size_t task : fused->stage.infer) times[task] = {whole.begin + scoring, whole.end};
+    const base::Ticks inference = base::ticks_of_seconds(fused->inference_begins());
+    for (const std::size_t task : fused->stage.infer) times[task] = {whole.begin + inference, whole.end};
     whole.end = whole.begin + base::ticks_of_seconds(fused->generation_ends());
   }
 }

@@ -43,7 +43,7 @@ HeldBytes held_bytes(const Scenario& scenario, std::size_t role, const plan::Tas
 CopyUse use_by(TaskKind kind) {
   switch (kind) {
     case TaskKind::infer:
-      return CopyUse::scoring;
+      return CopyUse::inference;
     case TaskKind::generate:
       return CopyUse::generation;
     case TaskKind::train:

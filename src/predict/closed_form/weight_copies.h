@@ -43,14 +43,14 @@ bool weights_leave(const WeightCopy& copy, const Offloads& offloads) {
 }
 
 /// What a copy is used for at a time.
-enum class CopyUse { idle, scoring, generation, training };
+enum class CopyUse { idle, inference, generation, training };
 CopyUse use_by(workflow::TaskKind kind);
 
 /// What of a copy is on each of its devices beside the working_memory of the task that uses it.
 inline StoredBytes on_device(const HeldBytes& held, CopyUse use) {
   if (use == CopyUse::training) return {};
   const plan::Offload& offload = held.offload;
-  const bool weights = use == CopyUse::scoring || (use == CopyUse::idle && !offload.weights);
+  const bool weights = use == CopyUse::inference || (use == CopyUse::idle && !offload.weights);
   return {weights ? held.stored.weights : 0, offload.gradients ? 0 : held.stored.gradients,
           offload.optimizer || offload.optimizer_on_host ? 0 : held.stored.optimizer};
 }

@@ -204,14 +204,14 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
 }
 
 /// Shards of weights are resident; a micro-batch passes layer by layer, nothing kept behind it, and its logits are made at the end.
-std::vector<MemoryPart> scoring(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+std::vector<MemoryPart> inference(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   const std::size_t role = scenario.job.workflow.role_of[task]->index();
   const llm::Transformer& model = scenario.job.models[role];
   const cost::Conventions& conventions = scenario.software.conventions;
   const cost::TrainingShape shape = shape_of(scenario, scenario.job.workflow.tasks[task], planned);
   const std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
   const std::int64_t rows = model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
-  const double logits = conventions.scored_logit_bytes * static_cast<double>(rows) / planned.layout.tensor * static_cast<double>(tokens);
+  const double logits = conventions.inference_logit_bytes * static_cast<double>(rows) / planned.layout.tensor * static_cast<double>(tokens);
   llm::Layout forward = planned.layout;
   forward.recomputation = llm::Recomputation::none;
   const std::int64_t layer = cost::layer_memory(model, forward, shape, conventions, llm::has_experts(model, model.layers - 1)).kept;
@@ -236,7 +236,7 @@ std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t tas
     case workflow::TaskKind::generate:
       return engine(scenario, task, planned);
     default:
-      return scoring(scenario, task, planned);
+      return inference(scenario, task, planned);
   }
 }
 

@@ -47,11 +47,11 @@ struct MemoryPart {
 std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 
 /// Of the device with the most, whatever else is there: training by cost::training_memory, its weights and optimizer included, but for what
-/// Adam on the host keeps away; scoring the logits of a micro-batch, what one layer makes on the way, and what ZeRO 3 gathers, without the
-/// weights; of both the buffers of NCCL; an engine its whole share of the memory, as it takes it when it starts, with its weights; one that
-/// generates with the trained weights these and the cache of its batch. Micro-batches are the fullest of many: where lengths vary, three
-/// standard deviations above the mean, never more than the task has; a pair of sequences that train together is never cut. REQUIRES: the
-/// task is no rule, and `planned` has no fault.
+/// Adam on the host keeps away; inference the logits of a micro-batch, what one layer makes on the way, and what ZeRO 3 gathers, without
+/// the weights; of both the buffers of NCCL; an engine its whole share of the memory, as it takes it when it starts, with its weights; one
+/// that generates with the trained weights these and the cache of its batch. Micro-batches are the fullest of many: where lengths vary,
+/// three standard deviations above the mean, never more than the task has; a pair of sequences that train together is never cut. REQUIRES:
+/// the task is no rule, and `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// [pipeline stage] bytes of all parts of a train task but the activations of micro-batches in flight, with what is reserved beyond them.

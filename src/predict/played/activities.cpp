@@ -168,9 +168,9 @@ simulate::Trace one_after_the_other(const Scenario& scenario, const plan::Plan& 
   for (std::size_t index = 0; index < stage.infer.size(); ++index) {
     const std::size_t task = stage.infer[index];
     const Overhead overhead = overhead_of(overhead_seconds(scenario, task, plan.tasks[task]), false);
-    simulate::Trace scoring = with_overhead(overhead, task, scoring_trace(scenario, task, plan.tasks[task]));
-    for (simulate::Lane& lane : scoring.lanes) lane.memory = {{Ticks(0), memory.scoring[index]}};
-    trace = after(trace, scoring);
+    simulate::Trace inference = with_overhead(overhead, task, inference_trace(scenario, task, plan.tasks[task]));
+    for (simulate::Lane& lane : inference.lanes) lane.memory = {{Ticks(0), memory.inference[index]}};
+    trace = after(trace, inference);
   }
   return trace;
 }
@@ -189,7 +189,7 @@ base::Result<simulate::Activity> task_activity(const Scenario& scenario, const p
     case TaskKind::generate:
       DOVETAIL_ASSERT(false);
     case TaskKind::infer:
-      activity.trace = with_overhead(overhead_of(scenario, plan, graph, task), task, scoring_trace(scenario, task, planned));
+      activity.trace = with_overhead(overhead_of(scenario, plan, graph, task), task, inference_trace(scenario, task, planned));
       break;
     case TaskKind::train: {
       DOVETAIL_TRY(simulate::Trace trace, training_trace(scenario, {task, planned}));

@@ -51,8 +51,8 @@ simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::
                           .load = base::ticks_of_seconds(overhead.host_transfers),
                           .after = read_before(scenario.job.workflow, stage, infer),
                           .task = static_cast<std::int32_t>(infer),
-                          .alone = scoring_trace(scenario, infer, planned).end,
-                          .held = memory.scoring[index],
+                          .alone = inference_trace(scenario, infer, planned).end,
+                          .held = memory.inference[index],
                           .hand_over = base::ticks_of_seconds(overhead.hand_over),
                           .gathering = base::ticks_of_seconds(gathering_seconds(scenario, infer, planned))});
   }

@@ -35,8 +35,8 @@ StageMemory stage_memory(const Scenario& scenario, const plan::Plan& plan, const
   StageMemory memory;
   memory.engine = bytes_beside(working_memory(scenario, stage.generate, plan.tasks[stage.generate]), MemoryKind::keys_and_values);
   for (const std::size_t task : stage.infer)
-    memory.scoring.push_back(resident_memory(scenario, plan, task)[device] + bytes_of(working_memory(scenario, task, plan.tasks[task])) -
-                             resident);
+    memory.inference.push_back(resident_memory(scenario, plan, task)[device] + bytes_of(working_memory(scenario, task, plan.tasks[task])) -
+                               resident);
   return memory;
 }
 

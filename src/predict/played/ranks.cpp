@@ -40,7 +40,7 @@ double mean_of(const std::vector<double>& parts, const Kind& kind) {
   return std::accumulate(begin, end, 0.0) / static_cast<double>(kind.end - kind.begin);
 }
 
-bool is_pass(BarKind bar_kind) { return bar_kind == BarKind::score || bar_kind == BarKind::forward || bar_kind == BarKind::backward; }
+bool is_pass(BarKind bar_kind) { return bar_kind == BarKind::infer || bar_kind == BarKind::forward || bar_kind == BarKind::backward; }
 
 /// A lane whose passes become shorter.
 class Shortened {

@@ -28,11 +28,11 @@ struct MicroBatches {
 
 MicroBatches micro_batches_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
                               const std::optional<DealtPacks>& dealt) {
-  const cost::ScoringBatches batches = dealt ? cost::ScoringBatches{static_cast<double>(dealt->count), dealt->micro_batch}
-                                             : cost::scoring_batches(planned.layout, batch_of(scenario, task), planned.micro_batching);
+  const cost::InferenceBatches batches = dealt ? cost::InferenceBatches{static_cast<double>(dealt->count), dealt->micro_batch}
+                                               : cost::inference_batches(planned.layout, batch_of(scenario, task), planned.micro_batching);
   const cost::Machine machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency);
-  const cost::ScoringPasses passes =
-      cost::scoring_passes(facts_of(scenario, task), planned.layout, batches.micro_batch, machine, scenario.software.efficiency);
+  const cost::InferencePasses passes =
+      cost::inference_passes(facts_of(scenario, task), planned.layout, batches.micro_batch, machine, scenario.software.efficiency);
   MicroBatches micro_batches;
   micro_batches.count = static_cast<std::int64_t>(std::ceil(batches.count));
   const double part = batches.count / static_cast<double>(micro_batches.count);
@@ -55,7 +55,7 @@ std::vector<Span> stage_spans(const MicroBatches& of, std::size_t stage, std::in
     if (sent > now) spans.push_back({now, sent, BarKind::bubble, task, 0, {}});
     if (begin > sent) spans.push_back({sent, begin, BarKind::transfer, task, 0, {}});
     now = begin + of.stages[stage];
-    spans.push_back({begin, now, BarKind::score, task, static_cast<std::int64_t>(index), of.launches[stage]});
+    spans.push_back({begin, now, BarKind::infer, task, static_cast<std::int64_t>(index), of.launches[stage]});
     times[index] = now;
   }
   return spans;
@@ -63,7 +63,7 @@ std::vector<Span> stage_spans(const MicroBatches& of, std::size_t stage, std::in
 
 }  // namespace
 
-simulate::Trace scoring_trace(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+simulate::Trace inference_trace(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   const std::optional<DealtPacks> dealt = dealt_packs(scenario, task, planned);
   const MicroBatches micro_batches = micro_batches_of(scenario, task, planned, dealt);
   const int each = planned.mesh.count / planned.layout.pipeline;

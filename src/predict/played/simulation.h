@@ -1,6 +1,6 @@
 // A plan played event by event: what every device does in a steady iteration, and how long that takes.
 //
-// The activities are those of the plan's estimate, each with what its devices do: generation sample by sample, scoring and training op by
+// The activities are those of the plan's estimate, each with what its devices do: generation sample by sample, inference and training op by
 // op, weights transfer by transfer. They are played by simulate::play_iterations. docs/simulation.md has the rules.
 #pragma once
 

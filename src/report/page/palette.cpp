@@ -105,7 +105,7 @@ std::optional<std::size_t> shade_of(timeline::BarKind bar_kind) {
   if (is_op(bar_kind)) return shade_of_op(bar_kind);
   switch (bar_kind) {
     case BarKind::prefill:
-    case BarKind::score:
+    case BarKind::infer:
       return shade_of_op(BarKind::forward);
     case BarKind::decode:
       return shade_of_op(BarKind::backward);

@@ -32,7 +32,7 @@ TEST(Layouts, AreAsManyAsReaLsSearchHas) {
 }
 
 TEST(Layouts, AreAsManyAsReaLsSearchKeeps) {
-  // Of 4 mini-batches (docs/facts.md#real-layouts-and-meshes): [nodes] of generation and scoring, and of training. There are sequences
+  // Of 4 mini-batches (docs/facts.md#real-layouts-and-meshes): [nodes] of generation and inference, and of training. There are sequences
   // enough for all.
   const std::map<int, std::pair<std::size_t, std::size_t>> kept = {
       {1, {22, 22}}, {2, {57, 53}}, {4, {164, 136}}, {8, {520, 356}}, {16, {2095, 1183}}};

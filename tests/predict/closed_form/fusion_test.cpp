@@ -54,7 +54,7 @@ TEST(InterStage, ApartIsTheSumOfItsTasks) {
   EXPECT_NEAR(inter_stage(scene.scenario, scene.plan.tasks, 0.2).apart, sum, 1e-9 * sum);
 }
 
-TEST(InterStage, ALongTailHidesScoring) {
+TEST(InterStage, ALongTailHidesInference) {
   const Scene scene(long_tail);
   const auto threshold = best_threshold(scene.scenario, scene.plan.tasks);
   ASSERT_TRUE(threshold.has_value());
@@ -71,7 +71,7 @@ TEST(InterStage, ALongTailHidesScoring) {
   EXPECT_GT(fused.moved, 0);
   EXPECT_GT(fused.migration, 0);
   EXPECT_LE(fused.moved, *threshold * 512);
-  EXPECT_LE(fused.scoring_begins(), fused.seconds());
+  EXPECT_LE(fused.inference_begins(), fused.seconds());
   EXPECT_LE(fused.generation_ends(), fused.seconds());
 }
 
@@ -117,11 +117,11 @@ RC_GTEST_PROP(InterStage, NeverHidesMoreThanThereIs, ()) {
   const double threshold = *rc::gen::inRange(1, 100) / 100.0;
   const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, threshold);
   const cost::GenerationSeconds alone = generation_seconds(scene.scenario, fused.stage.generate, scene.plan.tasks[fused.stage.generate]);
-  // Fewer instances do not end the tail sooner, and scoring is not done before the last sample, nor sooner than on all devices.
+  // Fewer instances do not end the tail sooner, and inference is not done before the last sample, nor sooner than on all devices.
   RC_ASSERT(fused.generation_ends() >= alone.sum() * (1 - 1e-9));
   RC_ASSERT(fused.seconds() >= fused.generation_ends());
-  const double scoring = fused.apart - alone.sum();
-  RC_ASSERT(fused.seconds() - fused.until - fused.migration >= 0.3 * scoring - fused.tail);
+  const double inference = fused.apart - alone.sum();
+  RC_ASSERT(fused.seconds() - fused.until - fused.migration >= 0.3 * inference - fused.tail);
   RC_ASSERT(fused.keepers >= 1 && fused.keepers <= fused.instances);
   const auto best = best_threshold(scene.scenario, scene.plan.tasks);
   if (best) RC_ASSERT(inter_stage(scene.scenario, scene.plan.tasks, *best).seconds() < fused.apart);

@@ -34,18 +34,18 @@ std::int64_t bytes_in(const plan::Job& job, const TaskMemory& memory, std::strin
 TEST(Memory, ATaskHoldsWhatStaysOfTheOthers) {
   const plan::Job job = test::grpo_job();
   const auto memory = memory_of(job, test::co_located(job));
-  const TaskMemory& scoring = memory_in(memory, job, "reference_infer");
-  EXPECT_EQ(bytes_in(job, scoring, "reference's weights"), 2 * parameters);
-  EXPECT_EQ(bytes_in(job, scoring, "actor's weights in the idle engine"), 2 * parameters);
-  // The trained copy, which the actor's own scoring uses too, with gradients and optimizer in fp32 (no ZeRO).
+  const TaskMemory& inference = memory_in(memory, job, "reference_infer");
+  EXPECT_EQ(bytes_in(job, inference, "reference's weights"), 2 * parameters);
+  EXPECT_EQ(bytes_in(job, inference, "actor's weights in the idle engine"), 2 * parameters);
+  // The trained copy, which the actor's own inference uses too, with gradients and optimizer in fp32 (no ZeRO).
   const cost::MemoryParts kept =
       cost::static_memory(job.models[0], test::co_located(job).tasks.back().layout, software_of(job)->conventions, 0);
-  EXPECT_EQ(bytes_in(job, scoring, "actor's weights"), kept.weights);
-  EXPECT_EQ(bytes_in(job, scoring, "actor's gradients"), kept.gradients);
-  EXPECT_EQ(bytes_in(job, scoring, "actor's optimizer"), kept.optimizer);
+  EXPECT_EQ(bytes_in(job, inference, "actor's weights"), kept.weights);
+  EXPECT_EQ(bytes_in(job, inference, "actor's gradients"), kept.gradients);
+  EXPECT_EQ(bytes_in(job, inference, "actor's optimizer"), kept.optimizer);
   const TaskMemory& own = memory_in(memory, job, "actor_infer");
   EXPECT_EQ(bytes_in(job, own, "actor's weights"), kept.weights);
-  EXPECT_EQ(own.needed(), scoring.needed());
+  EXPECT_EQ(own.needed(), inference.needed());
 }
 
 TEST(Memory, PretrainingTokensMakeMicroBatchesThatAreInFlightToo) {

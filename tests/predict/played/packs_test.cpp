@@ -88,9 +88,9 @@ TEST(DealtPacks, AreWhatTracesTakeThemFor) {
   const cost::ModelFacts& facts = facts_of(of.scenario, of.task("actor_train"));
   const llm::Tokens pack{3 * 640, 3 * 640 * 640};
   const plan::TaskPlan& scored = of.planned("actor_infer");
-  const double pass = cost::scoring_passes(facts, scored.layout, pack, machine, efficiency).stages.front().sum();
+  const double pass = cost::inference_passes(facts, scored.layout, pack, machine, efficiency).stages.front().sum();
   const auto seconds = [](const simulate::Trace& trace) { return 1e-9 * static_cast<double>(trace.end.count()); };
-  EXPECT_NEAR(seconds(scoring_trace(of.scenario, of.task("actor_infer"), scored)), 11 * pass, 1e-7);
+  EXPECT_NEAR(seconds(inference_trace(of.scenario, of.task("actor_infer"), scored)), 11 * pass, 1e-7);
   const TrainTask train{of.task("actor_train"), of.planned("actor_train")};
   const cost::ChunkPasses passes = cost::training_passes(facts, train.planned.layout, 6, pack, machine, efficiency).chunks.front();
   const cost::TrainingSeconds closed = closed_training_seconds(of.scenario, train);

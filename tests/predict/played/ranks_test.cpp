@@ -57,8 +57,8 @@ TEST(WithRanks, OfOneStageWaitBehindTheirPasses) {
 }
 
 TEST(WithRanks, InAPipelineBeginWithTheSlowest) {
-  const Lane first{{0, 1}, {span(0, 10, BarKind::score), span(10, 20, BarKind::score), span(20, 32, BarKind::bubble)}, {}};
-  const Lane second{{2, 3}, {span(0, 12, BarKind::bubble), span(12, 22, BarKind::score), span(22, 32, BarKind::score)}, {}};
+  const Lane first{{0, 1}, {span(0, 10, BarKind::infer), span(10, 20, BarKind::infer), span(20, 32, BarKind::bubble)}, {}};
+  const Lane second{{2, 3}, {span(0, 12, BarKind::bubble), span(12, 22, BarKind::infer), span(22, 32, BarKind::infer)}, {}};
   const simulate::Trace trace = with_ranks({Ticks(32), {first, second}}, {{3, {1, 0.8}}});
   ASSERT_EQ(trace.lanes.size(), 4U);
   EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
@@ -69,7 +69,7 @@ TEST(WithRanks, InAPipelineBeginWithTheSlowest) {
 TEST(WithRanks, ManyAreOfEightKinds) {
   std::vector<double> parts(100, 0.25);
   parts[0] = 1;
-  const Lane slowest{devices(200), {span(0, 100, BarKind::score)}, {}};
+  const Lane slowest{devices(200), {span(0, 100, BarKind::infer)}, {}};
   const simulate::Trace trace = with_ranks({Ticks(100), {slowest}}, {{3, parts}});
   ASSERT_EQ(trace.lanes.size(), 8U);
   std::size_t all = 0;
@@ -87,7 +87,7 @@ TEST(WithRanks, WithNothingToDoLaunchAllTheSame) {
 }
 
 TEST(WithRanks, AlikeAreOneLane) {
-  const Lane slowest{devices(4), {span(0, 10, BarKind::score)}, {}};
+  const Lane slowest{devices(4), {span(0, 10, BarKind::infer)}, {}};
   EXPECT_EQ(with_ranks({Ticks(10), {slowest}}, {{3, {1, 1, 1, 1}}}).lanes.size(), 1U);
 }
 
@@ -100,7 +100,7 @@ struct Sums {
 Sums sums_of(const simulate::Trace& trace) {
   Sums sums;
   for (const simulate::Use& use : simulate::uses_of(trace)) {
-    const bool is_pass = use.bar_kind == BarKind::score || use.bar_kind == BarKind::forward || use.bar_kind == BarKind::backward;
+    const bool is_pass = use.bar_kind == BarKind::infer || use.bar_kind == BarKind::forward || use.bar_kind == BarKind::backward;
     if (is_pass) sums.passes += use.time;
     if (use.bar_kind == BarKind::imbalance) sums.imbalance += use.time;
   }
@@ -117,7 +117,7 @@ TEST(WithRanks, SoftwareThatDoesNotBalanceLetsRanksWait) {
   const std::size_t train = workflow::find_task(job.workflow, "critic_train")->index();
   for (const std::size_t task : {infer, train}) {
     const auto trace_on = [&](const Scenario& scenario) {
-      return task == infer ? scoring_trace(scenario, task, plan.tasks[task]) : training_trace(scenario, {task, plan.tasks[task]}).value();
+      return task == infer ? inference_trace(scenario, task, plan.tasks[task]) : training_trace(scenario, {task, plan.tasks[task]}).value();
     };
     const simulate::Trace trace = trace_on(unbalanced);
     EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
@@ -141,7 +141,7 @@ TEST(WithRanks, FewerSamplesThanRanksArePlayed) {
       if (job.workflow.tasks[task].kind == workflow::TaskKind::generate) continue;
       const simulate::Trace trace = job.workflow.tasks[task].kind == workflow::TaskKind::train
                                         ? training_trace(scenario, {task, plan.tasks[task]}).value()
-                                        : scoring_trace(scenario, task, plan.tasks[task]);
+                                        : inference_trace(scenario, task, plan.tasks[task]);
       EXPECT_EQ(simulate::find_fault(trace), std::nullopt) << task;
     }
   }

@@ -318,7 +318,7 @@ TEST(Simulation, FusedGenerationScoresWithinItsActivity) {
     const plan::ActivityTime& time = simulation.iteration.activities[of.task(name)];
     EXPECT_EQ(time.begin, time.end) << "generation does its work";
   }
-  EXPECT_GT(simulate::time_of(simulate::uses_of(simulation.iteration.trace), BarKind::score).count(), 0);
+  EXPECT_GT(simulate::time_of(simulate::uses_of(simulation.iteration.trace), BarKind::infer).count(), 0);
 }
 
 TEST(Simulation, WhereNothingMigratesItIsThePlanWithoutFusion) {
@@ -339,8 +339,8 @@ TEST(Simulation, WhereNothingMigratesItIsThePlanWithoutFusion) {
   EXPECT_EQ(sums(fused), sums(plain));
 }
 
-/// Generation and the reference on eight devices, scoring by the reward model and the critic on eight others.
-plan::Plan scoring_elsewhere(const Case& of) {
+/// Generation and the reference on eight devices, inference by the reward model and the critic on eight others.
+plan::Plan inference_elsewhere(const Case& of) {
   plan::Plan plan = test::pipelined_on_16(of.job);
   for (plan::TaskPlan& task : plan.tasks) {
     task.mesh = {0, 8};
@@ -353,7 +353,7 @@ plan::Plan scoring_elsewhere(const Case& of) {
 TEST(Simulation, WhatScoresElsewhereWaitsForGenerationAlone) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
   const Case drawn(job);
-  plan::Plan plan = scoring_elsewhere(drawn);
+  plan::Plan plan = inference_elsewhere(drawn);
   plan.fusion.threshold = 0.4;
   const Simulation fused = drawn.simulate(plan);
   expect_sound(drawn, fused);

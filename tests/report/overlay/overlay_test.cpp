@@ -234,7 +234,7 @@ TEST(Overlay, SaysWhereNothingIsInBoth) {
   other.time_unit = base::TimeUnit::ns;
   other.end = Ticks(10);
   other.beginning = timeline::Beginning::unknown;
-  add_lane(other, "host", {{Ticks(0), Ticks(10), timeline::BarKind::score}});
+  add_lane(other, "host", {{Ticks(0), Ticks(10), timeline::BarKind::infer}});
   add_lane(other, "gpu", {});
   const Page page = overlay_page(plan_of(generation_first()), {"other", other}, "both");
   EXPECT_THAT(chart_of(page).note, HasSubstr("No step is in both"));

@@ -35,7 +35,7 @@ Timeline random_timeline(int stretch, int closing) {
     timeline::Counter counter{"held", "bytes", lane, {}};
     for (int now = 0; now < stretch;) {
       const int until = std::min(now + *rc::gen::inRange(1, 20), stretch);
-      bars.push_back(bar(now, until, *rc::gen::element(BarKind::decode, BarKind::score, BarKind::bubble), *rc::gen::inRange(0, 2)));
+      bars.push_back(bar(now, until, *rc::gen::element(BarKind::decode, BarKind::infer, BarKind::bubble), *rc::gen::inRange(0, 2)));
       const base::Memory value(*rc::gen::inRange(0, 4));
       if (counter.steps.empty() || counter.steps.back().second != value) counter.steps.emplace_back(Ticks(now), value);
       now = until;
@@ -104,7 +104,7 @@ RC_GTEST_PROP(OverlayTurn, BackGivesTheTimelineAgain, ()) {
 TEST(OverlayTurn, JoinsWhatTheEndCutsAndCutsWhatRunsAtTheBeginning) {
   Timeline timeline;
   timeline.end = Ticks(100);
-  std::vector<Bar> bars{bar(0, 20, BarKind::forward, 5), bar(20, 60, BarKind::score), bar(60, 90, BarKind::forward, 5),
+  std::vector<Bar> bars{bar(0, 20, BarKind::forward, 5), bar(20, 60, BarKind::infer), bar(60, 90, BarKind::forward, 5),
                         bar(90, 100, BarKind::hand_over)};
   for (const auto& [number, launch] : {std::pair(0, 12), std::pair(1, 25), std::pair(2, 30)})
     bars[static_cast<std::size_t>(number)].launch = Ticks(launch);

@@ -183,7 +183,7 @@ timeline::Timeline small_iteration() {
   timeline.tracks = {{"generate", 0, 0, task}, {"score <&\"it\">", 1, 0, task}};
   const auto at = [](std::int64_t tenths) { return base::Ticks(tenths * 100'000'000); };
   add_lane(timeline, "devices 0-1,5", {{at(0), at(38), BarKind::decode, 0}, {at(38), at(40), BarKind::hand_over}});
-  add_lane(timeline, "device 2", {{at(0), at(25), BarKind::dependency, 0}, {at(25), at(40), BarKind::score, 1}});
+  add_lane(timeline, "device 2", {{at(0), at(25), BarKind::dependency, 0}, {at(25), at(40), BarKind::infer, 1}});
   add_lane(timeline, "host links 0-1", {{at(10), at(20), BarKind::loading, 1}});
   timeline.counters = {{"memory in use", "bytes", 0, {{at(0), base::Memory(1LL << 30)}, {at(15), base::Memory(64LL << 30)}}}};
   return timeline;

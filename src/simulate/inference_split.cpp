@@ -1,4 +1,4 @@
-#include "simulate/scoring_split.h"
+#include "simulate/inference_split.h"
 
 #include <algorithm>
 #include <functional>
@@ -65,13 +65,13 @@ class Beginnings {
                          [&](const Worker& worker) { return replicas_on(task, worker.devices.size()) > 0; });
     };
     if (!std::all_of(tasks_.begin(), tasks_.end(), is_served)) return false;
-    Scoring scoring = score(tasks_, samples_, ready_, workers);
-    if (best_ && scoring.end >= best_->scoring.end) return false;
-    best_ = {std::move(workers), std::move(scoring)};
+    Inference inference = infer(tasks_, samples_, ready_, workers);
+    if (best_ && inference.end >= best_->inference.end) return false;
+    best_ = {std::move(workers), std::move(inference)};
     return true;
   }
 
-  SplitScoring best() {
+  SplitInference best() {
     DOVETAIL_ASSERT(best_.has_value());
     return std::move(*best_);
   }
@@ -104,7 +104,7 @@ class Beginnings {
   const std::vector<FreeDevice>& freed_;
   const std::vector<FreeDevice>& later_;
   std::vector<std::size_t> order_;  // of tasks, by_size
-  std::optional<SplitScoring> best_;
+  std::optional<SplitInference> best_;
 };
 
 /// One replica after the other goes to the task with the most work for each that it has, of those that still fit; first one to each, the
@@ -193,8 +193,8 @@ bool can_split(const std::vector<InferTask>& tasks, std::size_t freed, std::size
   return std::all_of(tasks.begin(), tasks.end(), [&](const InferTask& task) { return size_of(task) <= std::max(freed, later); });
 }
 
-SplitScoring score_best(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
-                        std::vector<FreeDevice> freed, std::vector<FreeDevice> later) {
+SplitInference infer_best(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
+                          std::vector<FreeDevice> freed, std::vector<FreeDevice> later) {
   if (tasks.empty()) return {};
   DOVETAIL_ASSERT(can_split(tasks, freed.size(), later.size()));
   std::sort(freed.begin(), freed.end());

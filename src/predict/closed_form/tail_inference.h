@@ -1,4 +1,4 @@
-// Scoring beside and behind the tail of generation, in closed form: what simulate/inter_stage.h plays.
+// Inference beside and behind the tail of generation, in closed form: what simulate/inter_stage.h plays.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace dovetail::predict {
 
 /// A task that scores, in its layout on all devices; seconds.
-struct ScoringTask {
+struct InferenceTask {
   double passes = 0;
   double load = 0;       ///< until devices have its weights from host memory, each time that they change to this model
   double hand_over = 0;  ///< more, the first time
@@ -25,15 +25,15 @@ struct ScoringTask {
 };
 
 /// `seconds`: task_seconds of it. REQUIRES: the task infers, and `planned` has no fault.
-ScoringTask scoring_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double seconds);
+InferenceTask inference_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double seconds);
 
-/// The scoring tasks of a stage together.
-struct ScoringLoad {
-  double work = 0;                 ///< seconds of their passes on all devices, one task after the other
-  double overheads = 0;            ///< seconds, likewise
-  std::vector<ScoringTask> tasks;  ///< that with the largest replica first
+/// The inference tasks of a stage together.
+struct InferenceLoad {
+  double work = 0;                   ///< seconds of their passes on all devices, one task after the other
+  double overheads = 0;              ///< seconds, likewise
+  std::vector<InferenceTask> tasks;  ///< that with the largest replica first
 
-  void add(const ScoringTask& task);
+  void add(const InferenceTask& task);
   void clear();
 };
 
@@ -56,13 +56,13 @@ struct TailDevices {
   int later() const { return keepers * of_instance(); }
 };
 
-/// What scoring adds to a stage; seconds of InterStage's of these names.
-struct ScoringEnd {
+/// What inference adds to a stage; seconds of InterStage's of these names.
+struct InferenceEnd {
   double set_up = 0;
   double rest = 0;  ///< in the mean of all ends that the tail may have
 };
 
-/// With everything kept, all tasks follow one another. Else the freed devices are shared among the tasks as simulate::score_best begins by
+/// With everything kept, all tasks follow one another. Else the freed devices are shared among the tasks as simulate::infer_best begins by
 /// work: a worker of a replica's size for each, the largest first; a task that has no room beside them shares the worker with the least
 /// work that it fits on; then one worker after the other to where the most work for each is. All of these go at the pace of the slowest,
 /// from the longest set-up on (of shared workers: of all models), and are never through with more than has finished. A keeper without
@@ -70,10 +70,10 @@ struct ScoringEnd {
 /// least the last sample has to be scored: by tasks that share a worker one after the other, with what loading them again takes. A task
 /// that fits on the keepers' devices alone follows behind. Where nothing fits on the freed ones, or something on neither, all tasks follow
 /// the tail one after the other. A `rest` of `enough` seconds or more may be less than it is, but no less than `enough`.
-ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>& slices, const ScoringLoad& scoring,
-                       double enough = std::numeric_limits<double>::infinity());
+InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices, const InferenceLoad& inference,
+                           double enough = std::numeric_limits<double>::infinity());
 
-/// Seconds of scoring on all devices that are done before the tail ends, at the most and in the mean of all its ends: all freed devices
+/// Seconds of inference on all devices that are done before the tail ends, at the most and in the mean of all its ends: all freed devices
 /// and keepers without samples work from the beginning on.
 double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices);
 

@@ -1,4 +1,4 @@
-#include "predict/closed_form/tail_scoring.h"
+#include "predict/closed_form/tail_inference.h"
 
 #include <algorithm>
 #include <optional>
@@ -16,7 +16,7 @@ struct Group {
   int tasks = 0;
   double work = 0;      ///< seconds of all its tasks on one of them
   double overhead = 0;  ///< of each, once
-  double last = 0;      ///< scoring one sample
+  double last = 0;      ///< inference one sample
   double loads = 0;     ///< of all models
   double max_load = 0;
   int workers = 0;
@@ -24,7 +24,7 @@ struct Group {
   double seconds() const { return work / workers; }
 
   /// REQUIRES: a replica fits.
-  void add(const ScoringTask& task, int replica) {
+  void add(const InferenceTask& task, int replica) {
     const int side_by_side = size / replica;
     ++tasks;
     work += task.passes * task.replicas / side_by_side;
@@ -42,10 +42,10 @@ struct Split {
 };
 
 /// Nothing where no task fits on the freed devices, or one nowhere. The groups have no workers yet.
-std::optional<Split> split_of(const TailDevices& devices, const ScoringLoad& scoring) {
+std::optional<Split> split_of(const TailDevices& devices, const InferenceLoad& inference) {
   Split split;
   int left = devices.freed();
-  for (const ScoringTask& task : scoring.tasks) {
+  for (const InferenceTask& task : inference.tasks) {
     const int replica = devices.all / task.replicas;
     Group* host = nullptr;
     if (replica <= left) {
@@ -122,10 +122,10 @@ Pace pace_of(const std::vector<Group>& groups) {
   return pace;
 }
 
-/// Scoring while the tail goes on.
-class TailScoring {
+/// Inference while the tail goes on.
+class TailInference {
  public:
-  TailScoring(const TailDevices& devices, const Pace& pace)
+  TailInference(const TailDevices& devices, const Pace& pace)
       : devices_(devices),
         pace_(pace),
         keeper_(static_cast<double>(devices.of_instance()) / devices.freed()),
@@ -165,10 +165,10 @@ class TailScoring {
 
 }  // namespace
 
-ScoringTask scoring_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double seconds) {
+InferenceTask inference_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double seconds) {
   const OverheadSeconds overhead = overhead_seconds(scenario, task, planned);
   const auto longest = static_cast<double>(scenario.lengths.longest());
-  const cost::ScoringPasses passes = cost::scoring_passes(
+  const cost::InferencePasses passes = cost::inference_passes(
       facts_of(scenario, task), planned.layout, {longest, longest * longest},
       cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency), scenario.software.efficiency);
   double last = passes.hop * (planned.layout.pipeline - 1);
@@ -178,26 +178,27 @@ ScoringTask scoring_task(const Scenario& scenario, std::size_t task, const plan:
           planned.layout.data,      gathering_seconds(scenario, task, planned)};
 }
 
-void ScoringLoad::add(const ScoringTask& task) {
+void InferenceLoad::add(const InferenceTask& task) {
   work += task.passes;
   overheads += task.overhead();
-  const auto after = std::find_if(tasks.begin(), tasks.end(), [&](const ScoringTask& known) { return known.replicas > task.replicas; });
+  const auto after = std::find_if(tasks.begin(), tasks.end(), [&](const InferenceTask& known) { return known.replicas > task.replicas; });
   tasks.insert(after, task);
 }
 
-void ScoringLoad::clear() {
+void InferenceLoad::clear() {
   work = overheads = 0;
   tasks.clear();
 }
 
-ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>& slices, const ScoringLoad& scoring, double enough) {
-  const ScoringEnd one_by_one{0, scoring.overheads + scoring.work};
+InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices, const InferenceLoad& inference,
+                           double enough) {
+  const InferenceEnd one_by_one{0, inference.overheads + inference.work};
   if (devices.keepers == devices.instances) return one_by_one;
-  std::optional<Split> split = split_of(devices, scoring);
+  std::optional<Split> split = split_of(devices, inference);
   if (!split) return one_by_one;
   hand_out(devices.freed(), split->groups);
   const Pace pace = pace_of(split->groups);
-  TailScoring beside(devices, pace);
+  TailInference beside(devices, pace);
   double rest = split->after;
   for (const TailSlice& slice : slices) {
     beside.pass(slice);
@@ -208,13 +209,13 @@ ScoringEnd scoring_end(const TailDevices& devices, const std::vector<TailSlice>&
 }
 
 double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices) {
-  double scoring = devices.freed();  // devices
+  double inference = devices.freed();  // devices
   double done = 0;
   double mean = 0;
   for (const TailSlice& slice : slices) {
-    done += slice.seconds * scoring / devices.all;
+    done += slice.seconds * inference / devices.all;
     mean += slice.ends * done;
-    scoring = std::max(scoring, devices.freed() + slice.idle * devices.of_instance());
+    inference = std::max(inference, devices.freed() + slice.idle * devices.of_instance());
   }
   return mean;
 }

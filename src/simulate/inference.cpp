@@ -1,4 +1,4 @@
-#include "simulate/scoring.h"
+#include "simulate/inference.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,14 +18,14 @@ using base::Ticks;
 namespace {
 
 /// All workers at work, from event to event.
-class Scorer {
+class InferenceRun {
  public:
-  Scorer(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
-         const std::vector<Worker>& workers)
+  InferenceRun(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
+               const std::vector<Worker>& workers)
       : tasks_(tasks), samples_(samples), workers_(workers), states_(workers.size()), queues_(tasks.size()), to_come_(samples.size()) {
-    scoring_.scored.assign(tasks.size(), std::vector<Ticks>(samples.size()));
-    scoring_.spans.resize(workers.size());
-    scoring_.memory.resize(workers.size());
+    inference_.scored.assign(tasks.size(), std::vector<Ticks>(samples.size()));
+    inference_.spans.resize(workers.size());
+    inference_.memory.resize(workers.size());
     for (std::size_t task = 0; task < tasks.size(); ++task) {
       limits_.push_back(limit_of(tasks[task], samples));
       lacking_.emplace_back(samples.size(), 1 + tasks[task].after.size());
@@ -39,7 +39,7 @@ class Scorer {
     }
   }
 
-  Scoring score() {
+  Inference infer() {
     while (!events_.empty()) {
       now_ = events_.top().time;
       while (!events_.empty() && events_.top().time == now_) {
@@ -54,7 +54,7 @@ class Scorer {
         if (states_[worker].free) take(worker);
     }
     for (const std::deque<std::size_t>& queue : queues_) DOVETAIL_ASSERT(queue.empty());
-    return std::move(scoring_);
+    return std::move(inference_);
   }
 
  private:
@@ -100,8 +100,8 @@ class Scorer {
   }
 
   void answer(std::size_t task, std::size_t sample) {
-    scoring_.scored[task][sample] = now_;
-    scoring_.end = std::max(scoring_.end, now_);
+    inference_.scored[task][sample] = now_;
+    inference_.end = std::max(inference_.end, now_);
     for (std::size_t next = task + 1; next < tasks_.size(); ++next)
       for (const std::size_t before : tasks_[next].after)
         if (before == task) one_less(next, sample);
@@ -173,7 +173,7 @@ class Scorer {
     state.model = task;
     holders_.clear();
     const Ticks begin = std::max(now_, state.drained);
-    scoring_.memory[worker].emplace_back(begin, tasks_[task].held);
+    inference_.memory[worker].emplace_back(begin, tasks_[task].held);
     const Ticks handed = begin + hand_over(state, task);
     const Ticks end = begin + set_up(state, task);
     state.begun[task] = true;
@@ -199,7 +199,7 @@ class Scorer {
     const BatchSeconds seconds = seconds_of(tasks_[task], batch.samples, own, samples_);
     const Ticks next = now_ + std::max(Ticks(1), base::ticks_of_seconds(seconds.next));
     const Ticks done = std::max(next, now_ + base::ticks_of_seconds(seconds.done));
-    show(worker, {now_, next, BarKind::score, tasks_[task].task, static_cast<std::int64_t>(batch.samples.size()),
+    show(worker, {now_, next, BarKind::infer, tasks_[task].task, static_cast<std::int64_t>(batch.samples.size()),
                   std::min(next - now_, base::ticks_of_seconds(seconds.launch))});
     if (done > next) show(worker, {next, done, BarKind::bubble, tasks_[task].task});
     state.free = false;
@@ -212,7 +212,7 @@ class Scorer {
 
   /// What comes ends a pipeline's draining.
   void show(std::size_t worker, const Span& span) {
-    std::vector<Span>& spans = scoring_.spans[worker];
+    std::vector<Span>& spans = inference_.spans[worker];
     if (!spans.empty() && spans.back().end > span.begin) spans.back().end = span.begin;
     if (!spans.empty() && spans.back().end <= spans.back().begin) spans.pop_back();
     spans.push_back(span);
@@ -231,19 +231,19 @@ class Scorer {
   std::vector<Batch> batches_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Ticks now_;
-  Scoring scoring_;
+  Inference inference_;
 };
 
 }  // namespace
 
 std::size_t replicas_on(const InferTask& task, std::size_t devices) { return devices / static_cast<std::size_t>(task.replica_devices()); }
 
-Scoring score(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
-              const std::vector<Worker>& workers) {
+Inference infer(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
+                const std::vector<Worker>& workers) {
   DOVETAIL_ASSERT(!workers.empty() && ready.size() == samples.size());
   for (const Worker& worker : workers)
     DOVETAIL_ASSERT(worker.first_task < 0 || replicas_on(tasks[static_cast<std::size_t>(worker.first_task)], worker.devices.size()) > 0);
-  return Scorer(tasks, samples, ready, workers).score();
+  return InferenceRun(tasks, samples, ready, workers).infer();
 }
 
 }  // namespace dovetail::simulate

@@ -1,4 +1,4 @@
-#include "simulate/scoring.h"
+#include "simulate/inference.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -8,8 +8,8 @@
 
 #include "cost/training.h"
 #include "simulate/accounting.h"
+#include "simulate/inference_split.h"
 #include "simulate/micro_batches.h"
-#include "simulate/scoring_split.h"
 #include "simulate/step_clock.h"
 #include "stage_tasks.h"
 
@@ -36,28 +36,28 @@ std::vector<FreeDevice> free_devices(int first, int count, Ticks from) {
   return devices;
 }
 
-TEST(Scoring, AWorkerOfSeveralReplicasIsAsFastAsThey) {
+TEST(Inference, AWorkerOfSeveralReplicasIsAsFastAsThey) {
   StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   const InferTask& infer = scenario.add("llama-3.1-8b", 1, 1, 4, 0);
   const std::vector<Sample> samples = equal_samples(64, 100, 200);
   const std::vector<Ticks> ready(64, Ticks(0));
-  const Scoring apart = score(scenario.task.infer, samples, ready, workers_of(8, 1, Ticks(0)));
-  const Scoring together = score(scenario.task.infer, samples, ready, workers_of(2, 4, Ticks(0)));
+  const Inference apart = simulate::infer(scenario.task.infer, samples, ready, workers_of(8, 1, Ticks(0)));
+  const Inference together = simulate::infer(scenario.task.infer, samples, ready, workers_of(2, 4, Ticks(0)));
   EXPECT_EQ(apart.end, together.end);
   const auto lengths = workflow::LengthDistribution::fixed(300);
   const double seconds =
-      cost::scoring_seconds(infer.facts, infer.layout, cost::batch_of(64, lengths), infer.micro_batching, infer.machine, infer.efficiency)
+      cost::inference_seconds(infer.facts, infer.layout, cost::batch_of(64, lengths), infer.micro_batching, infer.machine, infer.efficiency)
           .seconds;
   EXPECT_NEAR(static_cast<double>(apart.end.count()), 1e9 * seconds, 2);
 }
 
-TEST(Scoring, WorkersShareWhatIsReadyEvenly) {
+TEST(Inference, WorkersShareWhatIsReadyEvenly) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 64, 0);
-  const Scoring scoring =
-      score(scenario.task.infer, equal_samples(10, 100, 100), std::vector<Ticks>(10, Ticks(5)), workers_of(4, 1, Ticks(5)));
+  const Inference inference =
+      infer(scenario.task.infer, equal_samples(10, 100, 100), std::vector<Ticks>(10, Ticks(5)), workers_of(4, 1, Ticks(5)));
   std::vector<std::int64_t> amounts;
-  for (const std::vector<Span>& spans : scoring.spans) {
+  for (const std::vector<Span>& spans : inference.spans) {
     ASSERT_EQ(spans.size(), 1U);
     EXPECT_EQ(spans[0].begin, Ticks(5));
     amounts.push_back(spans[0].amount);
@@ -65,87 +65,87 @@ TEST(Scoring, WorkersShareWhatIsReadyEvenly) {
   EXPECT_EQ(amounts, (std::vector<std::int64_t>{3, 3, 2, 2}));
 }
 
-TEST(Scoring, ASecondWorkerLoadsOnlyWhereThatHelps) {
+TEST(Inference, ASecondWorkerLoadsOnlyWhereThatHelps) {
   StageContext scenario("llama-3.1-8b", layout_of(2, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 1, 0);
   const std::vector<Sample> samples = equal_samples(20, 100, 100);
   std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
   const std::vector<Ticks> ready(20, Ticks(0));
-  const Ticks shared = score(scenario.task.infer, samples, ready, workers).end;
+  const Ticks shared = infer(scenario.task.infer, samples, ready, workers).end;
   scenario.task.infer[0].load = Ticks(shared.count() * 3);
   // At once: both load.
-  EXPECT_NEAR(static_cast<double>(score(scenario.task.infer, samples, ready, workers).end.count()),
+  EXPECT_NEAR(static_cast<double>(infer(scenario.task.infer, samples, ready, workers).end.count()),
               4.0 * static_cast<double>(shared.count()), 2);
   // The second comes when the first has loaded, and what is left takes that one less than loading.
   workers[1].from = scenario.task.infer[0].load;
-  const Scoring alone = score(scenario.task.infer, samples, ready, workers);
+  const Inference alone = infer(scenario.task.infer, samples, ready, workers);
   EXPECT_TRUE(alone.spans[1].empty());
   EXPECT_NEAR(static_cast<double>(alone.end.count()), 5.0 * static_cast<double>(shared.count()), 30);
 }
 
-TEST(Scoring, WorkersOfSeveralSizesShareByTheirReplicas) {
+TEST(Inference, WorkersOfSeveralSizesShareByTheirReplicas) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 64, 0);
   std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
   workers[1].devices = {1, 2, 3};
-  const Scoring scoring = score(scenario.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
-  ASSERT_EQ(scoring.spans[0].size(), 1U);
-  ASSERT_EQ(scoring.spans[1].size(), 1U);
-  EXPECT_EQ(scoring.spans[0][0].amount, 10);
-  EXPECT_EQ(scoring.spans[1][0].amount, 30);
-  EXPECT_EQ(scoring.spans[0][0].end, scoring.spans[1][0].end);
+  const Inference inference = infer(scenario.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
+  ASSERT_EQ(inference.spans[0].size(), 1U);
+  ASSERT_EQ(inference.spans[1].size(), 1U);
+  EXPECT_EQ(inference.spans[0][0].amount, 10);
+  EXPECT_EQ(inference.spans[1][0].amount, 30);
+  EXPECT_EQ(inference.spans[0][0].end, inference.spans[1][0].end);
 }
 
-TEST(Scoring, AWorkerThatIsTooSmallLeavesAModelToOthers) {
+TEST(Inference, AWorkerThatIsTooSmallLeavesAModelToOthers) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
   scenario.add("llama-3.1-8b", 2, 1, 4, 0);
   std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
   workers[1].devices = {1, 2, 3};
-  const Scoring scoring = score(scenario.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
-  EXPECT_TRUE(scoring.spans[0].empty());
-  EXPECT_FALSE(scoring.spans[1].empty());
+  const Inference inference = infer(scenario.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
+  EXPECT_TRUE(inference.spans[0].empty());
+  EXPECT_FALSE(inference.spans[1].empty());
 }
 
-TEST(Scoring, ALoneWorkerHasPaidAllHandOversBeforeTheTailEnds) {
+TEST(Inference, ALoneWorkerHasPaidAllHandOversBeforeTheTailEnds) {
   StageContext scenario("llama-3.1-8b", layout_of(1, 1, 1));
   for (int task = 0; task < 3; ++task) scenario.add("llama-3.1-8b", 1, 1, 4, 0).hand_over = base::ticks_of_seconds(1);
   const std::vector<Sample> samples = equal_samples(2, 100, 100);
   const std::vector<Ticks> ready{Ticks(0), base::ticks_of_seconds(9)};
-  const Scoring scoring = score(scenario.task.infer, samples, ready, workers_of(1, 1, Ticks(0)));
-  EXPECT_EQ(scoring.end - ready[1], base::ticks_of_seconds(seconds_of(scenario.task.infer[0], {1}, 1, samples).done) * 3);
+  const Inference inference = infer(scenario.task.infer, samples, ready, workers_of(1, 1, Ticks(0)));
+  EXPECT_EQ(inference.end - ready[1], base::ticks_of_seconds(seconds_of(scenario.task.infer[0], {1}, 1, samples).done) * 3);
 }
 
-TEST(Scoring, HandsOverBeforeItLoads) {
+TEST(Inference, HandsOverBeforeItLoads) {
   StageContext scenario("llama-3.1-8b", layout_of(1, 1, 1));
   InferTask& task = scenario.add("llama-3.1-8b", 1, 1, 4, 0);
   task.hand_over = base::ticks_of_seconds(1);
   task.load = base::ticks_of_seconds(2);
-  const Scoring scoring = score(scenario.task.infer, equal_samples(1, 100, 100), {Ticks(0)}, workers_of(1, 1, Ticks(0)));
-  const std::vector<Span>& spans = scoring.spans[0];
+  const Inference inference = infer(scenario.task.infer, equal_samples(1, 100, 100), {Ticks(0)}, workers_of(1, 1, Ticks(0)));
+  const std::vector<Span>& spans = inference.spans[0];
   ASSERT_GE(spans.size(), 3U);
   EXPECT_EQ(spans[0].bar_kind, BarKind::hand_over);
   EXPECT_EQ(spans[0].end, base::ticks_of_seconds(1));
   EXPECT_EQ(spans[1].bar_kind, BarKind::loading);
   EXPECT_EQ(spans[1].end, base::ticks_of_seconds(3));
-  EXPECT_EQ(spans[2].bar_kind, BarKind::score);
+  EXPECT_EQ(spans[2].bar_kind, BarKind::infer);
 }
 
-TEST(Scoring, AnswersThatAreReadComeFirst) {
+TEST(Inference, AnswersThatAreReadComeFirst) {
   StageContext scenario("llama-3.1-8b", layout_of(2, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 4, 0);
   scenario.add("llama-3.1-8b", 1, 1, 4, 0).after = {0};
-  const Scoring scoring =
-      score(scenario.task.infer, equal_samples(16, 100, 100), std::vector<Ticks>(16, Ticks(0)), workers_of(2, 1, Ticks(0)));
-  for (std::size_t sample = 0; sample < 16; ++sample) EXPECT_GT(scoring.scored[1][sample], scoring.scored[0][sample]);
+  const Inference inference =
+      infer(scenario.task.infer, equal_samples(16, 100, 100), std::vector<Ticks>(16, Ticks(0)), workers_of(2, 1, Ticks(0)));
+  for (std::size_t sample = 0; sample < 16; ++sample) EXPECT_GT(inference.scored[1][sample], inference.scored[0][sample]);
 }
 
-TEST(Scoring, WithoutTasksThereIsNothingToDo) {
-  const Scoring scoring = score({}, equal_samples(3, 1, 1), std::vector<Ticks>(3, Ticks(7)), workers_of(1, 1, Ticks(0)));
-  EXPECT_EQ(scoring.end, Ticks(0));
-  EXPECT_TRUE(scoring.spans[0].empty());
+TEST(Inference, WithoutTasksThereIsNothingToDo) {
+  const Inference inference = infer({}, equal_samples(3, 1, 1), std::vector<Ticks>(3, Ticks(7)), workers_of(1, 1, Ticks(0)));
+  EXPECT_EQ(inference.end, Ticks(0));
+  EXPECT_TRUE(inference.spans[0].empty());
 }
 
-RC_GTEST_PROP(Scoring, EachSampleIsScoredOnceByEachTask, ()) {
+RC_GTEST_PROP(Inference, EachSampleIsScoredOnceByEachTask, ()) {
   StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   const int tasks = *rc::gen::inRange(1, 4);
   for (int task = 0; task < tasks; ++task)
@@ -156,18 +156,18 @@ RC_GTEST_PROP(Scoring, EachSampleIsScoredOnceByEachTask, ()) {
   for (std::size_t sample = 0; sample < samples.size(); ++sample) ready.emplace_back(*rc::gen::inRange(0, 2'000'000'000));
   std::vector<Worker> workers = workers_of(*rc::gen::inRange(1, 5), 4, Ticks(0));
   for (Worker& worker : workers) worker.from = Ticks(*rc::gen::inRange(0, 1'000'000'000));
-  const Scoring scoring = score(scenario.task.infer, samples, ready, workers);
+  const Inference inference = infer(scenario.task.infer, samples, ready, workers);
   std::vector<std::int64_t> scored(static_cast<std::size_t>(tasks) + 1, 0);
   for (std::size_t worker = 0; worker < workers.size(); ++worker) {
     Ticks at = workers[worker].from;
-    for (const Span& span : scoring.spans[worker]) {
+    for (const Span& span : inference.spans[worker]) {
       RC_ASSERT(span.begin >= at && span.end > span.begin && span.launch <= span.end - span.begin);
       at = span.end;
-      if (span.bar_kind == BarKind::score) scored[static_cast<std::size_t>(span.task)] += span.amount;
+      if (span.bar_kind == BarKind::infer) scored[static_cast<std::size_t>(span.task)] += span.amount;
     }
   }
   for (int task = 1; task <= tasks; ++task) RC_ASSERT(scored[static_cast<std::size_t>(task)] == static_cast<std::int64_t>(samples.size()));
-  for (const std::vector<Ticks>& times : scoring.scored)
+  for (const std::vector<Ticks>& times : inference.scored)
     for (std::size_t sample = 0; sample < samples.size(); ++sample) RC_ASSERT(times[sample] > ready[sample]);
 }
 
@@ -180,24 +180,24 @@ Ticks best_of_all_shares(const StageContext& scenario, const std::vector<Sample>
     for (int second = 0; first + second <= count; ++second) {
       for (int worker = 0; worker < count; ++worker)
         workers[static_cast<std::size_t>(worker)].first_task = worker < first ? 0 : worker < first + second ? 1 : 2;
-      best = std::min(best, score(scenario.task.infer, samples, ready, workers).end);
+      best = std::min(best, infer(scenario.task.infer, samples, ready, workers).end);
     }
   return best;
 }
 
-RC_GTEST_PROP(Scoring, TheSplitThatIsFoundIsTheBestOfAllWhereTheyAreFew, ()) {
+RC_GTEST_PROP(Inference, TheSplitThatIsFoundIsTheBestOfAllWhereTheyAreFew, ()) {
   StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   for (int task = 0; task < 3; ++task)
     scenario.add(*rc::gen::element("llama-3.1-8b", "qwen2.5-1.5b"), 1, 1, *rc::gen::inRange(1, 6), *rc::gen::element(0.0, 0.3, 2.0));
   const std::vector<Sample> samples = test::random_samples(40, 1, 300, 600);
   const std::vector<Ticks> ready(samples.size(), Ticks(0));
   const int devices = *rc::gen::inRange(1, 7);
-  const SplitScoring found = score_best(scenario.task.infer, samples, ready, free_devices(0, devices, Ticks(0)), {});
-  RC_ASSERT(score(scenario.task.infer, samples, ready, found.workers).end == found.scoring.end);
-  RC_ASSERT(found.scoring.end <= best_of_all_shares(scenario, samples, ready, workers_of(devices, 1, Ticks(0))));
+  const SplitInference found = infer_best(scenario.task.infer, samples, ready, free_devices(0, devices, Ticks(0)), {});
+  RC_ASSERT(infer(scenario.task.infer, samples, ready, found.workers).end == found.inference.end);
+  RC_ASSERT(found.inference.end <= best_of_all_shares(scenario, samples, ready, workers_of(devices, 1, Ticks(0))));
 }
 
-TEST(ScoringSplit, DevicesThatAreTooFewForTheLargestReplicaServeSmallerOnes) {
+TEST(InferenceSplit, DevicesThatAreTooFewForTheLargestReplicaServeSmallerOnes) {
   StageContext scenario("llama-3.1-8b", layout_of(6, 8, 1));
   scenario.add("llama-3.1-8b", 2, 1, 4, 0);
   scenario.add("llama-3.1-8b", 8, 3, 4, 0);
@@ -214,7 +214,7 @@ TEST(ScoringSplit, DevicesThatAreTooFewForTheLargestReplicaServeSmallerOnes) {
   EXPECT_FALSE(can_split(scenario.task.infer, 23, 23));
 }
 
-TEST(ScoringSplit, NoModelWaitsForAnotherWhereAllHaveRoom) {
+TEST(InferenceSplit, NoModelWaitsForAnotherWhereAllHaveRoom) {
   StageContext scenario("llama-3.1-8b", layout_of(6, 8, 1));
   scenario.add("llama-3.1-8b", 2, 1, 4, 1);
   scenario.add("llama-3.1-8b", 4, 1, 4, 1);
@@ -223,34 +223,34 @@ TEST(ScoringSplit, NoModelWaitsForAnotherWhereAllHaveRoom) {
   // All but one are there when weights are; the last one comes long after.
   std::vector<Ticks> ready(samples.size(), Ticks(0));
   ready.back() = base::ticks_of_seconds(5);
-  const SplitScoring found =
-      score_best(scenario.task.infer, samples, ready, free_devices(8, 40, Ticks(0)), free_devices(0, 8, base::ticks_of_seconds(5)));
+  const SplitInference found =
+      infer_best(scenario.task.infer, samples, ready, free_devices(8, 40, Ticks(0)), free_devices(0, 8, base::ticks_of_seconds(5)));
   // The last is scored by all three at once: as soon as by the slowest of them alone.
   Ticks slowest;
   for (const InferTask& task : scenario.task.infer)
     slowest = std::max(slowest, base::ticks_of_seconds(seconds_of(task, {31}, 1, samples).done));
-  EXPECT_EQ(found.scoring.end, ready.back() + slowest);
+  EXPECT_EQ(found.inference.end, ready.back() + slowest);
   std::size_t devices = 0;
   for (const Worker& worker : found.workers) devices += worker.devices.size();
   EXPECT_EQ(devices, 48U);
 }
 
-TEST(ScoringSplit, WhatFitsOnLaterDevicesAloneWaitsForThem) {
+TEST(InferenceSplit, WhatFitsOnLaterDevicesAloneWaitsForThem) {
   StageContext scenario("llama-3.1-8b", layout_of(6, 8, 1));
   scenario.add("llama-3.1-8b", 8, 1, 4, 0);
   scenario.add("llama-3.1-8b", 8, 3, 4, 0);
   const std::vector<Sample> samples = equal_samples(16, 100, 100);
   const std::vector<Ticks> ready(samples.size(), Ticks(0));
-  const SplitScoring found =
-      score_best(scenario.task.infer, samples, ready, free_devices(0, 16, Ticks(0)), free_devices(16, 32, base::ticks_of_seconds(9)));
+  const SplitInference found =
+      infer_best(scenario.task.infer, samples, ready, free_devices(0, 16, Ticks(0)), free_devices(16, 32, base::ticks_of_seconds(9)));
   for (std::size_t sample = 0; sample < samples.size(); ++sample) {
-    EXPECT_LT(found.scoring.scored[0][sample], base::ticks_of_seconds(9));
-    EXPECT_GT(found.scoring.scored[1][sample], base::ticks_of_seconds(9));
+    EXPECT_LT(found.inference.scored[0][sample], base::ticks_of_seconds(9));
+    EXPECT_GT(found.inference.scored[1][sample], base::ticks_of_seconds(9));
   }
 }
 
-TEST(ScoringSplit, WithoutTasksThereAreNoWorkers) {
-  EXPECT_TRUE(score_best({}, equal_samples(3, 1, 1), std::vector<Ticks>(3, Ticks(7)), free_devices(0, 4, Ticks(0)), {}).workers.empty());
+TEST(InferenceSplit, WithoutTasksThereAreNoWorkers) {
+  EXPECT_TRUE(infer_best({}, equal_samples(3, 1, 1), std::vector<Ticks>(3, Ticks(7)), free_devices(0, 4, Ticks(0)), {}).workers.empty());
 }
 
 }  // namespace
